@@ -135,7 +135,7 @@ class App {
   program::Certificate certificate_;
 };
 
-// The agent also starts while the server cannot be reached.
+// Returns nothing, because the agent also starts while the server cannot be reached.
 void App::follow_server(policies::SnapshotSwap::Publish publish) {
   policies::ServerHooks hooks{.head =
                                   [this](const sync::Position& head, std::int64_t confirmed_us) {
@@ -233,15 +233,15 @@ std::vector<std::string> App::degraded() const {
 }
 
 std::vector<std::string> App::starting() {
-  const bool follows = bundle_ || server_;
-  return startup_.waits_for(steady_clock::now(), !follows || std::ranges::all_of(workers_, &Worker::has_policies),
+  const bool has_source = bundle_ || server_;
+  return startup_.waits_for(steady_clock::now(), !has_source || std::ranges::all_of(workers_, &Worker::has_policies),
                             !config_.redis || std::ranges::all_of(workers_, &Worker::redis_ready));
 }
 
 std::vector<std::string> App::degraded_stores() const {
-  const bool away =
+  const bool unreachable =
       config_.redis && !std::ranges::all_of(workers_, [](const Worker& each) { return each.redis_ready(); });
-  if (!away) return {};
+  if (!unreachable) return {};
   return {"Redis is not reachable: failure modes decide"};
 }
 

@@ -45,7 +45,8 @@ void read_counters(ConfigReader& reader, Config& config) {
   config.redis->batch_queue_wait = batch_queue_wait;
 }
 
-// The login is stored beside the last good state: an agent that starts without its server needs both.
+// The login is the user and password of Redis, which the server hands out. It is stored beside the last good state,
+// because an agent that starts without its server needs both.
 void read_counters_login(ConfigReader& reader, Config& config) {
   constexpr std::string_view kFlag = "redis-password-from-server";
   if (!reader.boolean(kFlag)) return;

@@ -38,11 +38,11 @@ struct Config {
   MintKeyRequest mint;
 
   std::string policies_file;                      // "": no bundle file; REQUIRED for check_config
-  std::optional<policies::ServerOptions> server;  // policies come from a server instead
-  bool allow_without_snapshot = false;            // checks without policies get 200; false: 503 no_snapshot
+  std::optional<policies::ServerOptions> server;  // present: policies come from this server, not from a file
+  bool allow_without_snapshot = false;            // true: checks without policies get 200; false: 503 no_snapshot
 
   std::optional<redis::Options> redis;  // absent: counters in memory
-  std::size_t memory_limit = 0;         // of counters in memory, in bytes
+  std::size_t memory_limit = 0;         // how many bytes counters in memory may take
 
   std::string listen;                  // "127.0.0.1:8088"; loopback, unless TLS or --insecure-listen is set
   http::CertificateFiles certificate;  // for `listen`; empty: no TLS

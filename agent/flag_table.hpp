@@ -32,7 +32,7 @@ inline constexpr std::array kFlags{
              "Keep the last good policies of --server in PATH.1 and PATH.2 (mode 0600), and start with them. Without "
              "it, an agent that starts while the server is away has no policies."},
     FlagSpec{"max-snapshot-age", "Policies", "DURATION", "0s",
-             "How long policies stay in force that the server has not confirmed: 1s to 8760h; 0s is no limit. After "
+             "How long policies stay in force without the server's confirmation: 1s to 8760h; 0s is no limit. After "
              "that, checks are answered as --no-snapshot says."},
     FlagSpec{"report-interval", "Policies", "DURATION", "5s",
              "How often the agent reports to --server: 100ms to 10s. The server lists an agent as missing after 15s "
@@ -70,9 +70,10 @@ inline constexpr std::array kFlags{
         "answers."},
     FlagSpec{
         "queue-wait", "Counters", "DURATION", "25ms",
-        "How long a check waits for its turn if Redis has enough to do: 0s to 10s. Tenants take turns, and so do a "
-        "tenant's API keys."},
-    FlagSpec{"batch-queue-wait", "Counters", "DURATION", "450ms", "The same for each check of a batch: 0s to 10s."},
+        "How long a check waits for its turn while Redis is busy: 0s to 10s. Tenants take turns, and so do a tenant's "
+        "API keys."},
+    FlagSpec{"batch-queue-wait", "Counters", "DURATION", "450ms",
+             "As --queue-wait, but for each check of a batch: 0s to 10s."},
 
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8088",
              "Where the agent answers checks. Port 0 takes any free port; the log names it. An address that others can "

@@ -1,4 +1,4 @@
-// sluice-agent: reads its configuration and runs the command that it names.
+// The main function of sluice-agent: reads the configuration and runs the command that the command line names.
 #include <cstdio>
 
 #include <fmt/core.h>

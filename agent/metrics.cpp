@@ -31,11 +31,11 @@ const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics() {
        "Counters in the agent's memory: with --counters memory, and those that failure mode fail_degrade has made.",
        [](const limiter::MemoryCounters& counters) { return counters.size(); }},
       {"sluice_memory_counters_bytes", kGauge,
-       "Bytes that these counters take; --memory-limit is the most they may take.",
+       "Bytes that counters in the agent's memory take; --memory-limit is the most they may take.",
        [](const limiter::MemoryCounters& counters) { return counters.bytes(); }},
       {"sluice_memory_counters_overflow_total", kCounter,
-       "Checks that a tenant's common counter judged, not one of their own: memory was short, and the tenant took more "
-       "than its share.",
+       "Checks judged by a counter that a tenant's new identities share, because memory was short and the tenant took "
+       "more than its share.",
        [](const limiter::MemoryCounters& counters) { return counters.overflowed(); }},
   };
   return table;

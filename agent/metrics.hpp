@@ -1,4 +1,4 @@
-// Which metrics an agent has: the options that follow from its configuration, and descriptions for the reference.
+// Which metrics an agent has: the options that follow from its configuration, and descriptions for docs/reference.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace sluice::agent {
 
 telemetry::MetricsOptions metrics_options(const Config& config);
 
-// What counters in memory take. App registers them.
+// Metrics of the counters in the agent's memory. App registers these metrics.
 const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics();
 
 // Descriptions of all metrics that an agent can have, for `sluice-agent reference`. Starts nothing.

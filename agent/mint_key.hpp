@@ -8,7 +8,7 @@
 namespace sluice::agent {
 
 // Returns `{"id":…,"key":…,"key_hash":…,"bundle_entry":{…}}` and a line end. The key is stored nowhere, so it cannot be
-// shown again. REQUIRES: `request` comes from read_config().
+// shown again. REQUIRES: read_config() has checked `request`.
 std::string mint_key_document(const MintKeyRequest& request);
 
 }  // namespace sluice::agent

@@ -37,7 +37,8 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// Reads a name for reports. Without the flag it is `fallback`, or "unknown" if that is not a valid name.
+// Returns the flag's value, a name for reports. Without the flag: `fallback`, or "unknown" if `fallback` is not a valid
+// name.
 std::string read_name(ConfigReader& reader, std::string_view flag, std::string fallback) {
   const program::FlagValue& given = reader.value(flag);
   if (!given.given) return is_name(fallback) ? fallback : "unknown";

@@ -1,4 +1,5 @@
-// Decides when the agent counts as started (/startupz). Kubernetes starts a pod's next containers only then.
+// Decides when the agent counts as started (/startupz). If the agent is a sidecar, Kubernetes starts the application's
+// container only then.
 //
 // The agent has started when it has policies and its counter store has answered. After --startup-wait it counts as
 // started in any case, so that no pod waits forever.
@@ -19,7 +20,8 @@ class Startup {
   // From `deadline` on, the agent counts as started even if something is missing.
   explicit Startup(Time deadline) : deadline_(deadline) {}
 
-  // What the start still waits for, in a few words each. Once the agent has started, the result stays empty.
+  // Returns what the start still waits for, in a few words each. An empty result means that the agent has started; from
+  // then on every result is empty.
   std::vector<std::string> waits_for(Time now, bool has_policies, bool has_counters) {
     std::vector<std::string> missing;
     if (started_) return missing;

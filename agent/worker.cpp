@@ -48,7 +48,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
   tick();
 }
 
-// Calls waiting for Redis fail now, while the objects that their callbacks use still exist.
+// Destroys the Redis client first, so that waiting calls fail while the objects that their callbacks use still exist.
 Worker::~Worker() { redis_.reset(); }
 
 std::unique_ptr<limiter::CounterStore> Worker::make_store() {
@@ -138,7 +138,7 @@ void Worker::on_breaker_changed(const std::string& endpoint, redis::Breaker::Sta
   }
 }
 
-// Not an error before the first connection: the server has not handed out the login yet.
+// A missing login is not an error before the first connection: the server has not handed out the login yet.
 void Worker::await_login() {
   note_redis_ready();
   if (std::exchange(awaits_login_, true)) return;
@@ -157,10 +157,10 @@ void Worker::note_redis_ready() {
 void Worker::on_connected(const redis::ServerInfo& server) {
   using Known = telemetry::WorkerMetrics::Known;
   telemetry::WorkerMetrics& metrics = shared_.metrics.workers.at(index_);
-  bool keeps = server.maxmemory_policy == "noeviction";
+  const bool never_evicts = server.maxmemory_policy == "noeviction";
   const std::string before = std::exchange(redis_address_, server.address);
   note_redis_ready();
-  telemetry::set(metrics.redis_eviction_policy_ok, keeps ? Known::yes : Known::no);
+  telemetry::set(metrics.redis_eviction_policy_ok, never_evicts ? Known::yes : Known::no);
   shared_.log.info("redis_connected", "Counters are in Redis.",
                    {{"worker", index_},
                     {"address", server.address},
@@ -173,7 +173,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
                      "Counters are in another Redis now; what had not been replicated to it is lost.",
                      {{"worker", index_}, {"from", before}, {"to", server.address}});
   }
-  if (!keeps) {
+  if (!never_evicts) {
     shared_.log.warn("redis_evicts",
                      "maxmemory-policy is not noeviction: Redis may drop counters, and limits with them.",
                      {{"worker", index_}, {"maxmemory_policy", server.maxmemory_policy}});

@@ -1,5 +1,6 @@
 // One of N identical workers: an event loop on its own thread, with its own listeners, its own connection to Redis and
-// its own pointer to the snapshot. Workers share WorkerShared; only its memory counters and its logs take locks.
+// its own pointer to the snapshot. Workers share the objects of WorkerShared. In the steady state they wait for each
+// other only at the locks of the memory counters and of the logs.
 //
 // Thread: everything runs on the worker's loop, except the functions marked "from any thread".
 #pragma once
@@ -31,7 +32,7 @@ namespace sluice::agent {
 struct WorkerOptions {
   HeaderFamilies headers;
   std::size_t max_in_flight = 10'000;   // checks of the whole process; more get 503 overload
-  bool allow_without_snapshot = false;  // false: 503 no_snapshot
+  bool allow_without_snapshot = false;  // true: checks without policies get 200; false: 503 no_snapshot
   bool policy_label = false;            // add a policy label to decision metrics
 };
 
@@ -62,7 +63,7 @@ class Worker {
                                    std::shared_ptr<const http::Certificates> certificates);
   Result<> listen_unix(const std::string& path, mode_t mode);
 
-  // For a front end of another protocol; used on the loop only.
+  // For a front end of another protocol. To be used on the loop only.
   boost::asio::io_context& loop() { return context_; }
   decide::Decider& decider() { return decider_; }
 
@@ -104,8 +105,8 @@ class Worker {
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;
-  bool awaits_login_ = false;  // the wait for the login to Redis was logged
-  std::string redis_address_;  // of the last connect to Redis; "": there was none
+  bool awaits_login_ = false;  // true: the log says that the agent waits for the login to Redis
+  std::string redis_address_;  // address of the last connection to Redis; "": there was none yet
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> has_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};

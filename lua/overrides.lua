@@ -1,6 +1,6 @@
 #!lua
--- Sets all overrides of one counter key; counters stay. KEYS[1]: the counter key. ARGV[1]: packed overrides, 40 bytes each;
--- an empty text removes all overrides. Reply: 1. lua/check/frame.lua describes the state and its overrides.
+-- Sets all overrides of one counter key; counters stay. KEYS[1]: the counter key. ARGV[1]: packed overrides, 40 bytes
+-- each; an empty text removes all overrides. Reply: 1. lua/check/frame.lua describes the state and its overrides.
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -18,8 +18,8 @@ end
 local ttl = math.ceil((lives_until - now) / 1000)
 if limits > 0 then                            -- counters keep their own time to live
   local left = call('PTTL', KEYS[1])
-  if left == 0 then left = 1 end              -- in their last millisecond
-  if left < 0 then left = 366 * 86400000 end  -- the key had no expiry, because of an override without one: a year
+  if left == 0 then left = 1 end              -- less than 1 ms is left
+  if left < 0 then left = 366 * 86400000 end  -- none, because an override never expired: take the longest window
   if left > ttl then ttl = left end
 end
 

@@ -1,6 +1,6 @@
 #!lua
--- Extends live leases by their time to live, from now. KEYS: the lease sets; ARGV: the member in each of them. Reply: how
--- many were live, and the earliest new expiry in µs. lua/check/concurrency.lua describes the sets.
+-- Extends live leases by their time to live, from now. KEYS: the lease sets; ARGV: the member in each of them. Reply:
+-- how many leases were live, and the earliest new expiry in µs. lua/check/concurrency.lua describes the sets.
 local call, unpack_ = redis.call, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]

@@ -1,6 +1,6 @@
 #!lua
--- Forgets everything that was charged to one counter key; overrides stay. KEYS[1]: the counter key; other KEYS: its logs and
--- lease sets. Reply: 1. lua/check/frame.lua describes the state and its overrides.
+-- Forgets everything that was charged to one counter key; overrides stay. KEYS[1]: the counter key; other KEYS: its
+-- logs and lease sets. Reply: 1. lua/check/frame.lua describes the state and its overrides.
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]

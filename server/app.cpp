@@ -47,8 +47,9 @@ namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kFirstState{2};  // the start waits at most this long for the feed's first state
-constexpr std::chrono::seconds kLastCalls{1};   // for calls that still run after the drain
-constexpr std::chrono::milliseconds kLastReports{5'000};  // to store agents' reports; agents resend those not stored
+constexpr std::chrono::seconds kLastCalls{1};   // how long to wait for calls that still run after the drain
+// How long to wait after the drain until agents' reports are stored. Agents send reports again that were not stored.
+constexpr std::chrono::milliseconds kLastReports{5'000};
 
 // The parts of a running server, in the order in which they are built. They are destroyed in the reverse order.
 class App {
@@ -166,8 +167,8 @@ bool App::prepare_injector() {
   return loaded.has_value();
 }
 
-// Returns false if Redis may evict overrides. Waits up to 3 s for Redis; if it does not answer, the server starts and
-// the publisher keeps trying.
+// Returns false if the server must not start, because Redis may evict overrides. Waits up to 3 s for Redis. If Redis
+// does not answer, the server starts all the same, and the publisher keeps trying.
 bool App::start_publisher() {
   if (!config_.redis) return true;
   publisher_ = std::make_unique<counters::Publisher>(
@@ -185,15 +186,15 @@ bool App::start_publisher() {
 sync::SyncService::Options App::sync_options(const Config& config) {
   sync::SyncService::Options options;
   options.counters = sync::CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
-  // A watch with a revoked token stays open until the cached review expires, and up to `review_every` longer. That is
-  // an eighth of the time for which reviews are cached, or less.
+  // A watch with a revoked token stays open until the cached review expires, and up to `review_every` longer. So
+  // `review_every` is at most an eighth of the time for which reviews are cached.
   options.watch.review_every =
       std::clamp(config.identity.review.accepted_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
   return options;
 }
 
-// Waits up to kFirstState until the feed has read all objects. Without this wait, the agents that reconnect after a
-// restart would all wait for the feed, and all would be answered at the same moment.
+// Starts policy sync and the fleet, and waits up to kFirstState until the feed has read all objects. Without this wait,
+// the agents that reconnect after a restart would all wait for the feed, and all be answered at the same moment.
 void App::start_sync() {
   fleet_.start();
   if (config_.kubernetes.api) {
@@ -238,8 +239,9 @@ void App::leave() {
   std::_Exit(0);
 }
 
-// Removes what would otherwise only grow: old answers to Idempotency-Keys, usage beyond its retention, silent agents,
-// and documents that no agent has fetched for 5 min.
+// Removes data that would otherwise grow for ever: old answers to Idempotency-Keys, usage beyond its retention, agents
+// that no longer report, and the cached objects of scopes that no agent has fetched for 5 min. Runs again after
+// kTidyEvery.
 void App::tidy() {
   postgres::Pool::Job job([retention = config_.analytics_retention](postgres::Session& session) {
     pqxx::connection* const connection = session.connection();

@@ -23,13 +23,13 @@ constexpr std::chrono::milliseconds kRetryEvery{500};  // between two attempts t
 int run_migrate(const Config& config) {
   const postgres::MigrationOptions options{
       .owner_url = config.owner_url, .app_role = postgres::url_user(config.database.url), .dry_run = config.dry_run};
-  // For process 1 of a container, the kernel ignores signals without a handler.
+  // As process 1 of a container, this program gets only those signals that it has a handler for.
   std::signal(SIGTERM, [](int) { std::_Exit(1); });
   const auto until = std::chrono::steady_clock::now() + config.wait;
   auto report = postgres::migrate(options);
-  for (bool told = false; !report && report.error().code == "database_away"; told = true) {
+  for (bool printed = false; !report && report.error().code == "database_away"; printed = true) {
     if (std::chrono::steady_clock::now() + kRetryEvery > until) break;
-    if (!told) fmt::print(stderr, "sluice-server migrate: waiting for PostgreSQL: {}\n", report.error().text);
+    if (!printed) fmt::print(stderr, "sluice-server migrate: waiting for PostgreSQL: {}\n", report.error().text);
     std::this_thread::sleep_for(kRetryEvery);
     report = postgres::migrate(options);
   }

@@ -41,30 +41,31 @@ struct Config {
 
   postgres::DatabaseOptions database;
   std::size_t max_waiting = 1000;  // calls that may wait for a connection
-  std::string owner_url;           // the role that owns the schema; "": this server does not change the schema
+  std::string owner_url;           // for the role that owns the schema; "": this server does not change the schema
 
-  std::optional<redis::Options> redis;  // the agents' Redis; absent: no overrides
+  std::optional<redis::Options> redis;  // the Redis that the agents count in; absent: no overrides
   bool allow_evicting = false;          // start even if this Redis may evict overrides
 
-  std::string listen;                          // address of the admin API and of agents
+  std::string listen;                          // address for admin requests and for agents
   sluice::http::CertificateFiles certificate;  // for `listen`; empty: no TLS, or kubernetes.self_managed
-  std::string tls_ca;                          // CA certificate of `certificate`; "": unknown
-  std::string admin;                           // address of probes and metrics
+  std::string tls_ca;                          // file with the CA certificate of `certificate`; "": unknown
+  std::string admin;                           // address for probes and metrics
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
-  std::chrono::microseconds analytics_retention{0};
-  std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
+  std::chrono::microseconds analytics_retention{0};  // how long the server keeps usage
+  std::chrono::milliseconds usage_batch{60'000};     // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   identity::IdentitySettings identity;
   std::optional<injector::InjectorOptions> injector;  // absent: no webhook
   kubernetes::Settings kubernetes;
 
-  bool dry_run = false;                // migrate: roll back
+  // Each of these is for the command that its comment names.
+  bool dry_run = false;                // migrate: apply everything, then roll back
   std::chrono::milliseconds wait{0};   // migrate: how long to wait for PostgreSQL
-  std::string token_name;              // bootstrap
+  std::string token_name;              // bootstrap: name of the new token
   bool again = false;                  // bootstrap: make a token although one exists
-  std::string head_file;               // audit verify; "": none
-  std::string write_head_file;         // audit verify; "": none
+  std::string head_file;               // audit verify: saved heads of the audit chains; "": no file
+  std::string write_head_file;         // audit verify: where to save the heads; "": nowhere
   kubernetes::SecretsOptions secrets;  // make-secrets
 };
 

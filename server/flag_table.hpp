@@ -1,5 +1,5 @@
 // The command line of sluice-server: its commands, and each flag's name, group, kind of value, default and help text.
-// The flags of some folders are in their `flags.hpp`.
+// Flags that belong to one folder are specified in the `flags.hpp` of that folder.
 #pragma once
 
 #include <array>
@@ -146,10 +146,10 @@ inline constexpr std::array kAuditVerifyFlags{
     kDatabaseUrl,
     kDatabasePasswordFile,
     FlagSpec{"head", "Verification", "FILE", "",
-             "File with the ends of the chains that --write-head wrote earlier. With it, a trail that was cut off at "
-             "its end is found."},
+             "File with the heads (last rows) of the chains, which --write-head wrote earlier. With it, rows that were "
+             "cut off at the end of a chain are found too."},
     FlagSpec{"write-head", "Verification", "FILE", "",
-             "Write the ends of the chains to this file if no fault is found."},
+             "Write the heads of the chains to this file if no fault is found."},
     kHelp,
 };
 

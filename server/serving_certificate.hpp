@@ -1,7 +1,8 @@
-// The certificate of the server's listeners. It comes from files, or from the server's own authority in a Kubernetes
-// Secret (kubernetes::CertificateKeeper). Also the authority's certificate, for agents and webhooks that must trust it.
+// The certificate of the server's listeners. It comes from files, or from the server's own certificate authority, which
+// is kept in a Kubernetes Secret (kubernetes::CertificateKeeper). This class also supplies the authority's certificate,
+// which agents and webhooks must trust.
 //
-// Thread: the loop's; any thread may use the object behind get().
+// Thread: the event loop's; any thread may use the object behind get().
 #pragma once
 
 #include <functional>
@@ -25,25 +26,26 @@ class ServingCertificate {
   ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
                      telemetry::Registry& metrics);
 
-  // REQUIRES: the caller calls either load() or use_own_authority(), once, before the loop runs and before anything
-  // listens.
+  // REQUIRES: either load() or use_own_authority() is called, once, before the loop runs and before anything listens.
 
   // Loads the certificate from files. Without files there is no TLS. Returns false if the files are faulty; the log
-  // says why. `ca_file`: the authority's certificate; "": unknown.
+  // says why. `ca_file`: the file with the authority's certificate; "": unknown.
   bool load(const sluice::http::CertificateFiles& files, std::string ca_file);
-  // The server makes, stores and renews the certificate itself, through `api`. REQUIRES: `api` outlives this object.
+  // Makes the server create, store and renew the certificate itself, through `api`. REQUIRES: `api` outlives this
+  // object.
   void use_own_authority(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
 
-  // Starts to make and renew the certificate, after use_own_authority(). Calls `ready` once there is a certificate, or
-  // none is needed; possibly before this returns.
+  // After use_own_authority(): starts to create and renew the certificate, and calls `ready` once there is one.
+  // After load(): calls `ready` before it returns.
   void start(std::function<void()> ready);
   void stop();
 
-  // The certificates for listeners; nullptr: no TLS. Listeners refuse connections until start() calls `ready`.
+  // The certificates for listeners; nullptr: no TLS. With use_own_authority(), listeners refuse connections until
+  // start() has called `ready`.
   const std::shared_ptr<sluice::http::Certificates>& get() const;
 
-  // The authorities (PEM) that clients of this server must trust; two while one replaces the other. Each call reads
-  // `ca_file` again. "": unknown.
+  // The certificates (PEM) of the authorities that clients of this server must trust; two while a new authority
+  // replaces the old one. "": unknown. After load(), each call reads `ca_file` again.
   std::string ca_pem() const;
 
   // A sentence for /readyz while the server's own certificate cannot be checked or renewed, else nullopt.

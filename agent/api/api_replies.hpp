@@ -1,4 +1,4 @@
-// Sends the replies of the check listener: decisions, problems and small JSON documents.
+// Sends the replies of the API (check_api): decisions, problems and small JSON documents.
 #pragma once
 
 #include <span>
@@ -37,7 +37,8 @@ void send_json(RouteReply& reply, unsigned status, std::string_view body);
 void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
                   std::string_view headers = {}, std::string_view request_id = {});
 
-// 404 for an unknown path, 405 with Allow for a known one. `allow` is "" for an unknown path.
+// Answers 404 for an unknown path, or 405 with the header Allow for a known path. `allow`: the methods of the path; ""
+// for an unknown path.
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow);
 
 // `{"status":"ok","version":"…"}`

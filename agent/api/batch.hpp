@@ -64,7 +64,8 @@ class Batch final : public decide::CheckListener {
   std::vector<ResultRange> result_ranges_;  // one for each check
   std::string results_;
   std::string out_;
-  std::size_t open_ = 0;  // checks without a result; plus one until start() has begun all checks
+  // Checks without a result; plus one until start() has begun all checks, so that send() does not run before.
+  std::size_t open_ = 0;
 };
 
 }  // namespace sluice::agent::api

@@ -115,7 +115,7 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   RouteReply reply(std::move(http_reply), counters_, route);
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   std::string_view method = kRoutes[route].method;
-  bool readable = method == "GET" && request.method == "HEAD";
+  bool readable = method == "GET" && request.method == "HEAD";  // GET routes answer HEAD too
   if (request.method != method && !readable) {
     return send_no_route(reply, request.path, method == "GET" ? "GET, HEAD" : method);
   }

@@ -1,5 +1,5 @@
-// The check listener's API: POST /v1/check, /v1/check/batch, /v1/release, /v1/renew; GET /v1/health, /v1/snapshot,
-// /openapi.json, /docs.
+// The HTTP API for callers (--listen): POST /v1/check, /v1/check/batch, /v1/release, /v1/renew; GET /v1/health,
+// /v1/snapshot, /openapi.json, /docs.
 //
 // Thread: one worker's. Requests in flight are pooled: in the steady state a decision allocates nothing here.
 #pragma once

@@ -14,7 +14,7 @@ struct Row {
   std::string_view detail;
   // JSON pointer of the invalid field; the refusal's dimension is appended to it. "": the problem names no field.
   std::string_view pointer;
-  std::string_view fault;
+  std::string_view fault;  // what is wrong with that field
   std::string_view headers;
 };
 constexpr Row kRows[] = {

@@ -1,5 +1,5 @@
 // The HTTP problem for a check that gets no decision: one table for the refusals of the decision core, and a function
-// for the faults of an invalid body. A single check and a check in a batch get the same problem.
+// for the faults of an invalid body. Single checks and the checks of a batch get their problems here.
 #pragma once
 
 #include <string_view>

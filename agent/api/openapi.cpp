@@ -23,7 +23,7 @@ openapi::Operation operation_of(const Route& route) {
                         {"413", "TooLarge"},   {"431", "HeadersTooLarge"},  {"500", "InternalError"}};
   if (route.is_open()) {
     operation.head = true;
-    operation.successes = {{"200", {"As asked.", {}}}};
+    operation.successes = {{"200", {"Success.", {}}}};
   } else {
     operation.problems.insert({{"401", "Unauthorized"}, {"411", "LengthRequired"}});
     operation.media = {"application/json"};

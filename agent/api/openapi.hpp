@@ -1,5 +1,5 @@
-// The description of the check listener's API (OpenAPI 3.1): the frame `openapi.json`, the fragments in `operations/`,
-// and what follows from the table of routes.
+// The OpenAPI 3.1 document of the API (check_api). It is assembled from the components in `openapi.json`, the texts and
+// examples in `operations/`, and the table of routes.
 //
 // Thread safety: any thread; the first call assembles the document, which takes milliseconds.
 #pragma once

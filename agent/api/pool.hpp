@@ -1,4 +1,4 @@
-// Reuses objects with their memory. An object owns itself while it works on a request; idle ones are kept here.
+// Reuses objects with their memory. An object owns itself while it works on a request. The pool owns the idle objects.
 //
 // Thread: one worker's.
 #pragma once

@@ -1,4 +1,4 @@
-// Every route of the check listener. Routing, the metrics' route labels and the OpenAPI document read this table.
+// Every route of the API (check_api). Routing, the metrics' route labels and the OpenAPI document read this table.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ struct Route {
   std::string_view path;
   std::string_view method;
 
-  // Whether the route needs no API key. Only routes that read are open.
+  // True if the route needs no API key: all GET routes.
   bool is_open() const { return method == "GET"; }
 };
 

@@ -37,7 +37,7 @@ void Check::send_to_store(const limiter::Origin& origin) {
     judgement.rulebook = selection_.rulebooks[i].rulebook;
     judgement.role = selection_.rulebooks[i].role;
     calls_[i].enforced = judgement.role == policy::Role::decides;
-    // A decision lists the limits of one rulebook: of one that decides, or of the first shadow if none decides.
+    // An explained decision lists the limits of one rulebook: the strictest that decides, or else the first shadow.
     judgement.call.explain = request_->explain && (i == 0 || calls_[i].enforced);
     judgement.call.origin = origin;
     judgement.local = false;

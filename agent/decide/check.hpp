@@ -1,8 +1,7 @@
-// Takes one check from its request to its decision. It knows no protocol: a front end (agent/api) reads the request and
-// writes the answer.
+// Takes one check from its request to its decision. This code knows no protocol: a front end (agent/api) reads the
+// request and writes the answer.
 //
-// Thread: one worker's. A Check object is reused and keeps its memory: in the steady state a decision allocates nothing
-// here.
+// Thread: one worker's. A Check object is reused and keeps its memory, so in the steady state it allocates nothing.
 #pragma once
 
 #include <chrono>
@@ -15,7 +14,8 @@
 namespace sluice::agent::decide {
 
 // Receives the result of a check, for a front end. Exactly one of the functions is called, exactly once, possibly
-// before Check::start() returns. The arguments are valid during the call only. `slot` is the one passed to start().
+// before Check::start() returns. The arguments are valid during the call only. `slot` is the number that the front end
+// passed to start(), to tell its checks apart.
 class CheckListener {
  public:
   virtual void decided(std::size_t slot, const Decision& decision) = 0;
@@ -63,7 +63,8 @@ class Check {
   std::size_t slot_ = 0;
   policy::Selection selection_;  // points into the snapshot
 
-  // One element for each rulebook of the selection. The vectors only grow, and never while the store owes an outcome.
+  // One element for each rulebook of the selection. The vectors only grow, and never while the store owes an outcome,
+  // because the store then has pointers into them.
   std::vector<Judgement> judgements_;
   std::vector<StoreAnswer> answers_;
   std::vector<limiter::RulebookCall> calls_;

@@ -1,5 +1,4 @@
-// What the checks of one worker share: the snapshot, the counter store, the limit of checks in flight. A front end
-// calls it before it reads a check.
+// What the checks of one worker share: the snapshot, the counter store, the limit of checks in flight.
 //
 // A front end answers a check in this order: admit(), authenticate(), read the request, Check::start(). admit() may
 // return a decision instead, and authenticate() a refusal.
@@ -33,7 +32,7 @@ struct Caller {
   const policy::TenantView* tenant = nullptr;
   std::string_view key_id;  // "": no API key
 
-  // On whose behalf its calls to the counter store are made.
+  // The tenant and the API key, as calls to the counter store name them.
   limiter::Origin origin() const { return {tenant->name->hash, std::hash<std::string_view>()(key_id), false}; }
 };
 
@@ -50,7 +49,7 @@ class Decider {
         observer_(observer),
         allow_without_policies_(allow_without_policies) {}
 
-  // This snapshot decides the checks that start from now on. Checks in flight keep the one they started with.
+  // This snapshot decides the checks that start from now on. Checks in flight keep their snapshot.
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
   const policy::Snapshot* snapshot() const { return snapshot_.get(); }
 
@@ -66,8 +65,8 @@ class Decider {
   // Returns the leases that a lease id names. Refusals: malformed_lease, unknown_lease.
   std::expected<std::vector<limiter::LeaseRef>, Refusal> find_leases(const Caller& caller, std::string_view id) const;
 
-  // Releases or renews leases where they were taken: by local limits or in the store. The listener may be called before
-  // these return.
+  // Release or renew leases where they were taken: by local limits or in the store. The listener may be called before
+  // the function returns.
   void release(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
                limiter::LeaseListener& listener);
   void renew(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,

@@ -20,8 +20,8 @@ using policy::Role;
 using policy::Rulebook;
 using policy::Selection;
 
-// A number in [0, 1): random, or derived from the request id. So a retried request with the same id is sampled the same
-// way.
+// Returns a number in [0, 1). It is derived from the request id, so that a retried request is sampled the same way.
+// Without a request id it is random.
 double sample_point(std::string_view request_id) {
   std::uint64_t number = 0;
   if (request_id.empty()) {
@@ -68,7 +68,7 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
 }
 
 // The failure mode that the policy has for this error of the counter store. A tenant that asks for more than its share
-// of the way to Redis is refused whatever the mode: nobody gets past a limit by a flood of calls.
+// of the calls to Redis is refused in every mode: a flood of calls must not get past a limit.
 FailureMode failure_mode_for(const Enforcement& enforcement, const limiter::StoreError& error) {
   if (error.fault == limiter::StoreFault::overload) return FailureMode::fail_closed;
   if (error.fault != limiter::StoreFault::breaker_open) return enforcement.failure_mode;
@@ -139,8 +139,8 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
 }
 
 // How strict a judgement is about the request: 0 admits; 1 is over a limit, but its action lets the request pass; 2
-// fails open, or is downgraded because the store failed; 3 refuses some requests; 4 refuses. The strictest one must
-// answer, because the store charges all rulebooks that are enforced together, or none.
+// fails open, or is downgraded because the store failed; 3 refuses some requests; 4 refuses. The strictest judgement
+// must decide: if one rulebook denies, the store charges none of the rulebooks that are enforced with it.
 int strictness(const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
   if (!judgement.outcome) {
@@ -164,8 +164,9 @@ int strictness(const Judgement& judgement) {
   return 4;
 }
 
-// Whether `a` is stricter than `b`. Equally strict judgements compare by their longest wait, then by the smallest share
-// left. A judgement that the store has not answered counts as stricter than an equally strict answer.
+// Whether `a` comes before `b`. The stricter judgement comes first. Of equally strict ones, a judgement without an
+// answer of the store comes first, then the one with the longer wait, then the one with the smaller share of its limit
+// left.
 bool binds_more(const Judgement& a, const Judgement& b) {
   const int by_strictness = strictness(a) - strictness(b);
   if (by_strictness != 0) return by_strictness > 0;

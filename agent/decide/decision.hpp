@@ -26,33 +26,32 @@ struct Judgement {
   bool local = false;  // the outcome is that of LocalLimits, because the store did not answer
 };
 
-// API key. Returns nullptr if the key is missing, malformed, unknown, expired or wrong. Unknown ids take as long as
-// known ones, so that response times do not reveal ids.
+// Step 1, API key: returns the key, or nullptr if it is missing, malformed, unknown, expired or wrong. Unknown ids take
+// as long as known ones, so that response times do not reveal ids.
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us);
 
-// Selection is policy::select().
+// Step 2, selection: policy::select().
 
-// Counter keys. Fills judgement.call with the counter keys and costs of its rulebook for this request.
+// Step 3, counter keys: fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);
 
-// Whether the store has failed, and the failure mode for that is to judge by this agent's share of the limits.
+// Whether the store has failed, and the failure mode is to judge by this agent's share of the limits (LocalLimits).
 bool wants_local_limit(const Judgement& judgement);
 
-// Swaps judgements[0] with the strictest of the judgements that decide. From most to least strict: refuses; refuses
-// some requests (the actions sample and drop_low_priority); fails open, or is downgraded because the store failed; is
-// over the limit, but passes; admits. Of
-// equally strict ones, a judgement that the store has not answered comes first, then the one with the longest wait,
-// then the one with the smallest share left. The first one wins a tie. REQUIRES: all outcomes are there; the judgements
-// that decide come first.
+// Finds the strictest of the judgements that decide, and swaps it with judgements[0]. From most to least strict, a
+// judgement: refuses; refuses some requests (the actions sample and drop_low_priority); fails open, or is downgraded
+// because the store failed; is over the limit, but passes; admits. Of equally strict judgements, one without an answer
+// of the store comes first, then the one with the longest wait, then the one with the smallest share of its limit left.
+// In a tie the earlier one stays first. REQUIRES: all outcomes are there; the judgements that decide come first.
 void put_binding_first(std::span<Judgement> judgements);
 
-// Decision by the first judgement. If the request is over the limit, the rulebook's action applies; if the store
-// failed, its failure mode. A judgement by local limits has the reason `degraded`, whatever it says. If the first
-// judgement is a shadow, the request is allowed. Later shadows are only reported.
+// Step 4, decision: made from the first judgement. If the request is over the limit, the rulebook's action applies; if
+// the store failed, the rulebook's failure mode. A judgement by local limits has the reason `degraded`, whether it
+// allows or denies. If the first judgement is a shadow, the request is allowed. Later shadows are only reported.
 Decision make_decision(const policy::Selection& selection, const CheckRequest& request,
                        std::span<const Judgement> judgements);
 
-// Decision for a selection that is settled without counters.
+// Makes the decision for a selection that needs no counters (Selection::Kind::settled).
 Decision settled_decision(const policy::Selection& selection, const CheckRequest& request);
 
 // Returns one lease id for all leases that the judgements took, including those of shadows, so that one release frees

@@ -16,7 +16,7 @@ struct DecidedCheck {
   const Decision& decision;
   const policy::TenantView& tenant;
   const CheckRequest& request;
-  const policy::Rulebook* rulebook;       // the one that the decision names; nullptr if it names none
+  const policy::Rulebook* rulebook;       // of the policy or plan that the decision names; nullptr if it names none
   std::span<const Judgement> judgements;  // empty if the decision needed no counters
   std::string_view traceparent;
   std::chrono::nanoseconds took;

@@ -34,7 +34,8 @@ struct RefusedState {
 };
 using FetchReply = std::variant<NewState, NotModified, NeedFullSnapshot, FailedFetch, RefusedState>;
 
-// `before`: the state in force; empty if there is none. `since_given`: the request asked for a delta from before.head.
+// `before`: the state in force; empty if there is none. `since_given`: the request asked for a delta from before.head;
+// false: for a full snapshot.
 FetchReply read_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer);
 
 }  // namespace sluice::agent::follow

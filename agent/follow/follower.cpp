@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kMaxRefusalRetry{1};
 // Heartbeats bring a new position to all agents within one heartbeat interval. Each agent then waits a random part of
-// kAdoptedSpread before it reports.
+// kAdoptedSpread before it reports, so that they do not all report at once.
 constexpr milliseconds kAdoptedSpread{1'000};
 
 http_client::Options client_options(const SyncOptions& options) {

@@ -49,7 +49,7 @@ class SyncClient::Impl {
   void on_line(const sync::WatchLine& line);
   void on_announcement(const sync::Announcement& line);
   void on_heartbeat(const sync::Heartbeat& line);
-  void adopt(const sync::Position& head);
+  void adopt(const sync::Position& head);  // takes a later position without a fetch: nothing in the scope changed
 
   // Fetching.
   void schedule_fetch();
@@ -63,6 +63,7 @@ class SyncClient::Impl {
   void refuse(const std::optional<sync::Position>& head, const Error& why);
   void count_result(FetchResult result, std::string_view text = {});
   void open_stream();
+  // Whether state_ is of the token that the last request carried. If not, the scope may have changed.
   bool is_of_this_token() const { return state_->token_id == link_.token_id(); }
 
   sync::AgentState agent_state() const;
@@ -82,7 +83,7 @@ class SyncClient::Impl {
   DeadlineTimer refusal_timer_;
 
   std::optional<sync::ScopeState> state_;      // in force; heartbeats may move its head
-  std::shared_ptr<NewState> offered_;          // the host has not answered yet
+  std::shared_ptr<NewState> offered_;          // given to the host, which has not answered yet
   bool need_full_ = false;                     // the next fetch asks for a full snapshot
   std::optional<sync::Position> fetch_since_;  // the running fetch: the delta's start; nullopt: a full snapshot
   std::string fetch_token_id_;                 // the running fetch: id of its token

@@ -1,4 +1,4 @@
-// The follower's fetches: when it fetches, what it asks for, and how it handles the answer.
+// The fetches of SyncClient::Impl: when it fetches, what it asks for, and how it handles the answer.
 #include <utility>
 #include <variant>
 
@@ -112,9 +112,9 @@ void SyncClient::Impl::refused(const Error& why) {
   refuse(head, why);
 }
 
-// The state in force is the server's newest, as far as this fetch can say. The fetch named the position that was
-// announced before it began, so the answer covers that position. If that position belongs to another history, the whole
-// stream does: the client drops the stream and opens another one.
+// As far as this fetch can say, the state in force is now the server's newest. The fetch named the position that was
+// announced before it began, so the answer covers that position. If that position belongs to another history, so does
+// the whole stream: the client drops it and opens another one.
 void SyncClient::Impl::on_accepted(FetchResult result) {
   const bool changed = result != FetchResult::unchanged;
   need_full_ = false;

@@ -79,7 +79,7 @@ void Reporter::on_reply(const Result<http_client::Response>& result) {
   error_.reset();
   backoff_.reset();
   coalescer_.succeeded();
-  // If the queue holds more, the next report does not wait for the interval, unless this answer confirmed nothing new.
+  // If this answer confirmed new reports and the queue holds more, the next report does not wait for the interval.
   if (!queue_.empty() && queue_.last_stored() > before) coalescer_.requested(Clock::now());
   source_.reported(*last_stored);
   schedule_send();

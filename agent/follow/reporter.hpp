@@ -1,5 +1,5 @@
-// Sends the agent's reports: every interval, soon after a change, and a last one when the agent stops. One request at a
-// time. It sends the same counts again until the server has stored them (sync::ReportQueue).
+// Sends the agent's reports: every interval, soon after a change, and a last one when the agent stops. There is at most
+// one request at a time. Counts are sent again until the server has stored them (sync::ReportQueue).
 //
 // Thread: one loop. The callbacks of Source must not destroy the reporter.
 #pragma once
@@ -36,10 +36,10 @@ class Reporter {
 
   void start();
   void send_soon(Duration spread = {});  // waits a random part of `spread` first
-  // Sends the last report, then calls `done`: after its answer, or after `within`.
+  // Sends the last report. Calls `done` when the server has answered it, or after `within`.
   void send_last(Duration within, std::function<void()> done);
 
-  const std::optional<Error>& error() const { return error_; }  // of the last report; nullopt if it succeeded
+  const std::optional<Error>& error() const { return error_; }  // why the last report failed; nullopt: it succeeded
   std::uint64_t connects() const { return client_.connects(); }
 
  private:

@@ -28,7 +28,7 @@ class ServerLink {
   // Returns a request with the bearer token and the agent's name. Error: the token cannot be read.
   Result<http_client::Request> request(std::string target);
 
-  // Id of the agent token in the last request; "" if that carried a service account's token.
+  // Id of the agent token in the last request; "" if that request carried the token of a Kubernetes service account.
   const std::string& token_id() const { return token_id_; }
 
  private:
@@ -39,7 +39,8 @@ class ServerLink {
   std::mt19937_64 engine_;
 };
 
-// Describes an answer with an unexpected status. Codes: `unauthorized` for 401 and 403, else `status`.
+// Describes an answer with an unexpected status. `what`: what the agent asked for or sent. Codes: `unauthorized` for
+// 401 and 403, else `status`.
 Error refused_by_server(std::string_view what, const http_client::Response& response);
 
 }  // namespace sluice::agent::follow

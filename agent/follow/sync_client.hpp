@@ -1,14 +1,14 @@
 // The agent's side of policy sync: follows a server and reports to it.
 //
-// The client keeps a watch stream open and fetches the positions that the stream announces. With a Coalescer it fetches
-// at once when idle, and merges a burst of announcements into few fetches. The client hands each new state to its host,
-// and reports to the server which position is in force. The host compiles, logs and writes files. The client never
-// gives up: it counts each error, calls the observer, and lists the error in degraded().
+// The client keeps a watch stream open and fetches the positions that the stream announces. It fetches at once when
+// idle, and merges a burst of announcements into few fetches (sync::Coalescer). It hands each new state to its host
+// (SyncHost), and reports to the server which position is in force. The host compiles, logs and writes files. The
+// client never gives up: it counts each error, calls the observer, and lists the error in degraded().
 //
 // Thread: everything runs on the io_context passed in, without locks. A thousand clients can run in one process.
-// Invariants: at most one fetch, or one state that the host has not answered, at a time. position() belongs to a state
-// that the host has accepted; it may be later than that state if nothing in the scope has changed. Reports name only
-// position() as enforced.
+// Invariants: at any time there is at most one running fetch, or one state that the host has not answered. position()
+// belongs to a state that the host has accepted; it may be later than that state if nothing in the scope has changed.
+// Reports name only position() as enforced.
 #pragma once
 
 #include <chrono>
@@ -36,18 +36,18 @@ struct SyncOptions {
   http_client::Url server = {};
   net::TlsFiles tls = {};
   std::string agent_id = {};  // 1 to kMaxAgentNameBytes visible ASCII characters; boot_id and version too
-  std::string pod = {};       // the same rule, or ""
-  std::string boot_id = {};   // "": make a random one
+  std::string pod = {};       // as agent_id, or ""
+  std::string boot_id = {};   // names this run of the agent in reports; "": make a random one
   std::string version = {};
   std::uint64_t seed = 0;               // of all random waits; 0: a random seed
   Duration report_interval{5'000};      // > 0
-  Duration silence{7'000};              // a stream is dead after this: three missed heartbeats of 2 s, and 1 s more
-  Duration refresh{60'000};             // ± 25 %: fetches in case a stream is alive but announces nothing
+  Duration silence{7'000};              // a stream without a line for so long is dead: 3 heartbeats of 2 s, and 1 s
+  Duration refresh{60'000};             // ± 25 %: time between fetches without an announcement, in case one was lost
   Duration first_retry{200};            // after a failed fetch; doubles, with full jitter
   Duration refusal_retry{1'000};        // after a refused state; doubles up to 1 min
   Duration report_gap{500};             // the least time between the starts of two reports
   Duration last_report_timeout{1'000};  // how long stop() waits for the last report
-  Duration head_timeout{30'000};        // a busy server builds the snapshot before it answers
+  Duration head_timeout{30'000};        // until an answer begins; a busy server builds the snapshot first
   std::size_t max_snapshot = sync::kMaxSnapshotBytes;
 };
 
@@ -86,7 +86,7 @@ class SyncHost {
   // for a full snapshot too. `full`: the state comes from a full snapshot.
   virtual void on_state(const sync::Applied& applied, bool full) = 0;
 
-  // Returns the agent token for the next request. It reads the file again if that may have changed.
+  // Returns the token for the next request. Called before each request, because the token may have changed.
   virtual Result<std::string> token() = 0;
 
   // The server has confirmed, by a fetch or a heartbeat, that the state in force is its newest. `position` grows even
@@ -96,9 +96,10 @@ class SyncHost {
   // The numbers of live agents by tenant. Called when the server sends them.
   virtual void on_live_agents(const sync::LiveAgents& live) { static_cast<void>(live); }
 
-  // Before each report: what is degraded outside the client. It is reported beside the client's own degraded().
+  // Called before each report. Returns one sentence for each problem outside the client; the report has them beside the
+  // client's own degraded().
   virtual std::vector<std::string> other_degraded() const { return {}; }
-  // Once per report interval: adds the usage since the last call.
+  // Called once per report interval. Adds the usage since the last call.
   virtual void collect(sync::ReportQueue& queue) { static_cast<void>(queue); }
 
  protected:
@@ -108,7 +109,7 @@ class SyncHost {
 // Callbacks for logs and metrics, and for tests that record what happens. Each may be empty. None may destroy the
 // client.
 struct SyncObserver {
-  std::function<void()> stream_opened = {};                // when its first line has arrived
+  std::function<void()> stream_opened = {};                // the first line of the stream has arrived
   std::function<void(const Error& why)> stream_lost = {};  // lost, ended by the server, or not opened
   std::function<void(const sync::Position& head)> announced = {};
   std::function<void(const sync::Position& head)> heartbeat = {};
@@ -124,25 +125,26 @@ struct SyncObserver {
 
 class SyncClient {
  public:
-  // REQUIRES: host outlives it.
+  // REQUIRES: `host` outlives the client.
   SyncClient(boost::asio::io_context& context, SyncOptions options, SyncHost& host, SyncObserver observer = {});
   ~SyncClient();  // cancels all requests without calling back
   SyncClient(const SyncClient&) = delete;
   SyncClient& operator=(const SyncClient&) = delete;
 
-  // REQUIRES: called once. `in_force`: the state in force already (the last good state). Without one the first fetch
-  // begins now.
+  // Starts the client. `in_force`: the state that is in force already (the last good state). Without it, the first
+  // fetch begins now. REQUIRES: called once.
   void start(std::optional<sync::ScopeState> in_force = std::nullopt);
 
-  // The host's answer to on_state(). The error code of a refusal is `invalid_snapshot` if no other fits.
+  // The host's answer to on_state(). The code `invalid_snapshot` says that the policies themselves are invalid. After
+  // any other code the client fetches a full snapshot, because its starting state may be wrong.
   void accepted();
   void refused(const Error& why);
 
-  // The host's other_degraded() has changed: the next report is sent soon.
+  // Sends the next report soon, because the host's other_degraded() has changed.
   void report_soon();
 
-  // Stops fetching and sends a last report, which says that the agent leaves. Calls `done` after its answer, or after
-  // options.last_report_timeout. REQUIRES: started.
+  // Stops fetching and sends a last report, which says that the agent leaves. Calls `done` when the server has answered
+  // the report, or after options.last_report_timeout. REQUIRES: started.
   void stop(std::function<void()> done);
 
   const std::optional<sync::ScopeState>& state() const;  // in force

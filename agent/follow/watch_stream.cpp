@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kOpenTimeout{15'000};  // for connecting, the head of the answer and the first line
-constexpr milliseconds kLate{250};            // a timer that fires later than this was delayed by a busy loop
+constexpr milliseconds kLate{250};            // a timer that fires so much too late was delayed by a busy loop
 constexpr milliseconds kAfterLate{1'000};     // time for a loop that was busy to read lines that have arrived
 
 }  // namespace
@@ -70,7 +70,8 @@ void WatchStream::on_line(std::string_view text) {
   listener_.line(*line);
 }
 
-// If the loop was busy, lines may have arrived that it has not read yet. So it waits kAfterLate more.
+// Drops the stream if no line comes `within` this time. If the loop was busy, lines may have arrived that it has not
+// read yet, so the timer waits for kAfterLate more.
 void WatchStream::expect_line(milliseconds within) {
   const auto when = Clock::now() + within;
   silence_timer_.set(when, [this, when, within] {

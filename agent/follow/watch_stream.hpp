@@ -1,5 +1,5 @@
-// Keeps a watch stream open. It reconnects when the stream ends, breaks or is silent for too long, after a wait that
-// grows with full jitter (sync::Reconnect).
+// Keeps a watch stream open. When the stream ends, breaks or is silent for too long, the class reconnects after a wait
+// that grows with full jitter (sync::Reconnect).
 //
 // Thread: one loop. The listener may call any function of the stream, but must not destroy it.
 #pragma once
@@ -25,7 +25,8 @@ class WatchStream {
     std::function<std::string()> target;  // path of the next request, with the agent's position
     std::function<void()> opened;         // called before the first line
     std::function<void(const sync::WatchLine& line)> line;
-    std::function<void(const Error& why)> lost;  // lost, ended or not opened; it reconnects after a wait
+    // The stream broke, ended or could not be opened. WatchStream reconnects after a wait.
+    std::function<void(const Error& why)> lost;
   };
 
   // `silence`: an open stream that sends nothing for this time is dead.
@@ -33,11 +34,12 @@ class WatchStream {
 
   void open();                  // does nothing if the stream is open or being opened
   void reopen();                // at once, from the agent's current position
-  void drop(const Error& why);  // closes the stream as lost; it reconnects after a wait
+  void drop(const Error& why);  // closes the stream as lost, and reconnects after a wait
   void close();                 // for good; the listener is not called
 
   bool connected() const { return connected_; }
   bool begun() const { return begun_; }  // open() was called
+  // Sets the longest wait before a reconnect.
   void set_cap(std::chrono::milliseconds cap) { reconnect_.set_cap(cap); }
   std::uint64_t connects() const { return client_.connects(); }
 

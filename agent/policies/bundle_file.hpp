@@ -22,7 +22,8 @@ struct FileText {
 };
 
 // Returns the whole file. nullopt: the file changed during each of three attempts, so another process is writing it.
-// Fault: the file cannot be read. With `only_regular` also: it is not a regular file (a pipe might never end).
+// Fault: the file cannot be read. With `only_regular`, a file that is not regular is a fault too: a pipe might never
+// end.
 std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular);
 
 struct BundleContent {
@@ -41,7 +42,7 @@ LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, File
 // SHA-256 of the bytes in hex. It serves as the chain of a bundle file's snapshot.
 std::string digest_of(std::string_view text);
 
-// "/plans/0/id, line 3, column 12: must …"; without pointer or line where they are unknown.
+// "/plans/0/id, line 3, column 12: must …". A pointer or line that is unknown is left out.
 std::string describe(const Fault& fault);
 
 // Logs one line for each fault, at most `limit` lines.

@@ -101,7 +101,7 @@ void BundleSource::on_event(FileWatch::Event event) {
   schedule_poll();
 }
 
-// Each SIGHUP leads to a reading at once, even if the file seems unchanged. Only a regular file is read again.
+// On each SIGHUP the file is read again at once, even if it seems unchanged. Only a regular file is read again.
 void BundleSource::wait_for_hangup() {
   hangups_.async_wait([this](const boost::system::error_code& stopped, int) {
     if (stopped) return;

@@ -2,8 +2,8 @@
 // and compiles the file and frees former snapshots, because decisions must not wait for that.
 //
 // A refused file changes nothing: the former policies stay in force, and the log, the metrics and refusal() say so.
-// Thread: the constructor, load_first(), start() and stop() run on the owner's thread, refusal() on any, the rest on
-// the source's own.
+// Thread: the constructor, load_first(), start() and stop() run on the owner's thread, refusal() on any thread, and
+// everything else on the source's own thread.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@ class BundleSource {
   void start();
   void stop();  // joins the thread
 
-  // While the file is refused: a sentence for /readyz. nullopt while the file is in force.
+  // Returns a sentence for /readyz while the file is refused, and nullopt while it is in force.
   std::optional<std::string> refusal() const;
 
  private:

@@ -1,6 +1,6 @@
-// Fetches the login to the counters' Redis from the server: at the start, every 5 min, and when Redis rejects it. The
-// login is stored in a file (mode 0600, replaced atomically) that the Redis client reads at each connect. An agent that
-// starts without its server finds the last login there.
+// Fetches the login to Redis, a user and a password, from the server: at the start, every 5 min, and when Redis rejects
+// the login. The login is stored in a file (mode 0600, replaced atomically) that the Redis client reads at each
+// connect. An agent that starts without its server finds the last login there.
 //
 // The login is never logged. Thread: the io_context's; it may wait for the disk.
 #pragma once
@@ -51,7 +51,7 @@ class CountersLogin {
   telemetry::Log& log_;
   Backoff backoff_;
   follow::DeadlineTimer timer_;
-  Time due_ = Time::max();         // of the next fetch; max() while a fetch is under way
+  Time due_ = Time::max();         // when the next fetch begins; max() while a fetch is under way
   Time fetched_at_ = Time::min();  // when the last fetch began
   std::string stored_;             // content of the file; "": unknown
   std::optional<Error> error_;

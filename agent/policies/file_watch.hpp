@@ -1,5 +1,5 @@
-// Reports changes of one file. It watches directories with Linux' inotify, because files are replaced by renaming: the
-// directory of the path and, if the path is a link, the directory of the file that the link leads to.
+// Reports changes of one file. Files are replaced by renaming, so FileWatch watches directories, with Linux' inotify:
+// the directory of the path and, if the path is a link, the directory of the file that the link leads to.
 //
 // Events are only hints: network file systems send none. The owner must also poll the file, and call refresh() each
 // time, because directories are replaced too. Thread: the context's.
@@ -26,15 +26,15 @@ class FileWatch {
   enum class Event : std::uint8_t {
     replaced,  // renamed into place, closed after writing, removed
     modified,  // written to, and not closed yet
-    // Another name was renamed into place: perhaps a link on the path, such as a ConfigMap's `..data`. Also: the
-    // directory was moved or removed, or inotify lost events.
+    // A file of another name was renamed into a watched directory: perhaps a link on the path, such as a ConfigMap's
+    // `..data`. Also: a watched directory was moved or removed, or inotify lost events.
     moved_nearby,
   };
 
   FileWatch(boost::asio::io_context& context, std::string path, std::function<void(Event)> on_event);
 
-  // Starts reporting. Error: no event will come yet. If inotify is not available, none will ever come. If only the
-  // directories cannot be watched, for example because no inotify watches are left, each refresh() tries again.
+  // Starts reporting. After an error no events come. If inotify is not available, that is final. If the directories
+  // cannot be watched, for example because no inotify watches are left, each refresh() tries again.
   Result<> start();
 
   // Resolves the path again: links and directories may have been replaced.

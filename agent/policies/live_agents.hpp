@@ -1,9 +1,9 @@
-// The number of live agents per tenant, from the server's heartbeats. It gives an agent's share of a limit in failure
-// mode fail_degrade.
+// The number of live agents per tenant, from the server's heartbeats. In failure mode fail_degrade, an agent's share of
+// a limit is one divided by this number, unless the policy sets degrade_share.
 //
-// Thread safety: any thread. Readers take no lock, also during set(). A table that is too small is replaced but not
-// freed, because readers may use it; all former tables together are at most as large as the last one. A tenant is never
-// removed.
+// Thread safety: any thread. Readers never take a lock, not even during set(). A table that is too small is replaced
+// but not freed, because readers may still use it; all former tables together are at most as large as the last one. A
+// tenant is never removed.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class LiveAgents {
   // Replaces the numbers of all tenants.
   void set(const sync::LiveAgents& by_tenant);
 
-  // 0: unknown, because no heartbeat has named a number yet.
+  // Returns the number of a tenant. 0: unknown, because no heartbeat has named a number yet.
   std::int64_t of(std::string_view tenant) const;
 
  private:

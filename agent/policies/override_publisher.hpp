@@ -1,5 +1,5 @@
-// Writes the overrides of a bundle file into the counter keys, where decisions read them, and removes those of former
-// bundles. With --server, the server does this instead.
+// Writes the overrides of a bundle file into the counter keys, where decisions read them, and removes overrides that
+// the bundle no longer has. With --server, the server writes overrides instead.
 //
 // Thread: one worker's.
 #pragma once
@@ -28,13 +28,14 @@ struct Publication {
 };
 
 // Collects the counter keys whose overrides were removed, over all snapshots since the start. Each publication removes
-// them all again, because Redis may have restored an older state. Thread: one at a time, and never a worker's, because
-// many keys take long.
+// their overrides again, because Redis may have restored an older state. Thread: one at a time, and never a worker's,
+// because many keys take long.
 class RemovedOverrides {
  public:
   // The most keys kept from earlier changes, besides all keys of the last change. The oldest are dropped.
   static constexpr std::size_t kMaxKeys = 100'000;
 
+  // To be called when `now` replaces `before`.
   void change(const policy::Snapshot& before, const policy::Snapshot& now);
   std::shared_ptr<const std::vector<std::string>> keys() const {
     return std::make_shared<const std::vector<std::string>>(keys_);
@@ -59,11 +60,11 @@ class OverridePublisher {
         log_(log),
         retry_(std::move(retry)),
         retry_timer_(context) {}
-  ~OverridePublisher();  // REQUIRES: the store has answered all writes
+  ~OverridePublisher();  // REQUIRES: the store has answered all writes, because the answers use the publisher
 
-  // Removes the keys of publication.removed and writes all overrides of the snapshot, a few at a time. A new call
-  // (after a reconnect or for a new snapshot) starts over once the writes in flight are answered, so that an old write
-  // never follows a new one.
+  // Removes the overrides of the keys in publication.removed and writes all overrides of the snapshot, a few at a time.
+  // A new call (after a reconnect or for a new snapshot) starts over once the writes in flight are answered, so that an
+  // old write never follows a new one.
   void publish(Publication publication);
 
  private:
@@ -80,7 +81,7 @@ class OverridePublisher {
   boost::asio::steady_timer retry_timer_;
   Backoff retry_delay_{std::chrono::seconds(1), std::chrono::seconds(30)};
   Publication next_publication_;  // what the next run will write
-  bool restart_ = false;
+  bool restart_ = false;          // true: begin again once the current run has ended
   std::weak_ptr<Run> current_;
 };
 

@@ -51,7 +51,7 @@ class ReloadSchedule {
   };
 
   FileIdentity read_;
-  Time polled_;                       // the last periodic poll, without an event
+  Time polled_;                       // when the last periodic poll was; these polls need no event
   std::optional<Time> due_;           // the end of the current burst of events
   Time burst_began_;                  // valid while due_ is set
   std::optional<Time> last_written_;  // set while a writer has not closed the file

@@ -1,5 +1,6 @@
 // Follows the policies of a server with a SyncClient: compiles each new state, puts it in force and saves it on the
-// disk. The client also sends the agent's reports. A thread of its own does all this, so decisions never wait for it.
+// disk. The client also sends the agent's reports. All this runs on a thread of the source's own, so decisions never
+// wait for it.
 //
 // A refused state changes nothing: the former policies stay in force, and the log, the metrics, degraded() and the
 // reports say so. Unlike with BundleSource, the agent does not write overrides into Redis: the server does.
@@ -35,8 +36,8 @@ struct ServerOptions {
   follow::SyncOptions sync;
   std::string token_file;
   std::string cache;                     // path for the last good state; "": not saved
-  std::chrono::milliseconds max_age{0};  // since the server's last confirmation; 0: unlimited
-  std::string login_file = {};           // path for the login to Redis from the server; "": not fetched
+  std::chrono::milliseconds max_age{0};  // how long policies stay in force after the last confirmation; 0: unlimited
+  std::string login_file = {};           // path for the login to Redis that the server hands out; "": not fetched
 };
 
 // Callbacks to other parts of the agent. Each may be empty. Called on the source's thread.
@@ -62,7 +63,7 @@ class ServerSource final : private follow::SyncHost {
 
   std::vector<std::string> degraded() const;
 
-  // Redis has rejected the login. Any thread.
+  // To be called when Redis has rejected the login: fetches it again. Any thread.
   void redis_login_rejected();
 
   static const telemetry::MetricTable<ServerSource>& metric_table();  // the constructor registers these metrics
@@ -105,11 +106,11 @@ class ServerSource final : private follow::SyncHost {
   Time confirmed_at_;  // valid while a snapshot is in force
   bool lost_ = false;  // the loss of the watch was logged
 
-  mutable std::mutex mutex_;  // guards the members below
+  mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;
   follow::SyncCounters counters_;
   bool connected_ = false;
-  std::optional<Time> shown_confirmed_at_;
+  std::optional<Time> shown_confirmed_at_;  // copy of confirmed_at_; nullopt: no snapshot was in force yet
   std::jthread thread_;
 };
 

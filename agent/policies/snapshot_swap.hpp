@@ -1,5 +1,5 @@
-// Puts snapshots in force: hands each one to all workers, notices when all of them use it, and frees former ones.
-// Freeing happens on this thread, because it would delay decisions on a worker's.
+// Puts snapshots in force: hands each one to all workers, notices when all of them use it, and frees former snapshots.
+// It frees them on its own thread, because freeing on a worker's thread would delay decisions.
 //
 // Thread: the owner's before the io_context runs, then the io_context's. That thread may be busy for long.
 #pragma once
@@ -23,8 +23,8 @@ namespace sluice::agent::policies {
 class SnapshotSwap {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // Hands a publication to all workers. Each worker calls `on_used` once, from any thread. A publication without a
-  // snapshot takes the one in force away.
+  // Hands a publication to all workers. Each worker calls `on_used` once, usually on its own thread. A publication
+  // without a snapshot takes away the snapshot in force, so that the worker has none.
   using Publish = std::function<void(const Publication& publication, std::function<void()> on_used)>;
 
   // Where the policies come from, as log fields: {"file", path} or {"server", url}.
@@ -48,7 +48,7 @@ class SnapshotSwap {
 
   // Returns freed memory to the system (malloc_trim): parsing uses more memory than the snapshot itself. Does nothing
   // while a swap is running: malloc_trim locks this thread's heap, and a worker that takes a snapshot frees memory of
-  // that heap, so it would wait.
+  // that heap, so the worker would wait.
   void give_memory_back();
 
  private:
@@ -69,9 +69,9 @@ class SnapshotSwap {
 
   Publication in_force_;
   std::vector<Publication> retired_;  // may still be in use; freed only here
-  std::size_t unfinished_ = 0;        // swaps that some worker does not use yet
+  std::size_t unfinished_ = 0;        // swaps that at least one worker has not taken yet
   bool withdrawn_ = false;
-  // Set by a load that took kLongLoad or longer, until no retired snapshot is left.
+  // True from a load that took kLongLoad or longer until all retired snapshots are freed.
   bool load_was_long_ = false;
 };
 

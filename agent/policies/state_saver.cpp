@@ -15,7 +15,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int kSaverNiceness = 15;  // below decisions and below following the server
-constexpr int kShareOfTime = 10;    // saving uses at most a tenth of the time
+constexpr int kPauseFactor = 10;    // the pause after a save is at least so many times as long as the save
 
 }  // namespace
 
@@ -106,7 +106,7 @@ void StateSaver::run() {
       note_result(files_.confirm());
     }
     const auto now = steady_clock::now();
-    if (state) save_at = now + std::max<steady_clock::duration>(kEvery, (now - began) * kShareOfTime);
+    if (state) save_at = now + std::max<steady_clock::duration>(kEvery, (now - began) * kPauseFactor);
     confirm_at = now + kConfirmEvery;
     lock.lock();
     if (last) return;

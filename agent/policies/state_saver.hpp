@@ -1,7 +1,7 @@
 // Saves the state in force on the disk (sync::StateFiles), on a thread of its own, which may wait for the disk. The
 // thread writes at most once per kEvery, always the newest state. stop() writes a state that still waits. The file's
-// time is when the server last confirmed the state, so an agent that starts without its server knows how old the state
-// is.
+// modification time is when the server last confirmed the state. So an agent that starts without its server knows how
+// old the state is.
 //
 // A failure is counted, logged once, and retried with the next state.
 // Thread safety: load() before start(); save(), confirmed(), errors() and problem() from any thread.
@@ -29,7 +29,7 @@ namespace sluice::agent::policies {
 class StateSaver {
  public:
   static constexpr std::chrono::milliseconds kEvery{1'000};  // the least time between two saves
-  static constexpr std::chrono::seconds kConfirmEvery{5};    // the least time before the file's time is set again
+  static constexpr std::chrono::seconds kConfirmEvery{5};    // the least time between two changes of the file's time
 
   StateSaver(std::string path, telemetry::Log& log) : path_(std::move(path)), log_(log), files_(path_) {}
   ~StateSaver() { stop(); }

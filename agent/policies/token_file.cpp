@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kLongest = 6144;  // bytes; keeps a request's header within the limit of the server
 
-// header.claims.signature, each in base64url (RFC 7515). The server verifies the signature and the claims.
+// Whether the text has the form of a service account's token: header.claims.signature, each in base64url (RFC 7515).
+// The server verifies the signature and the claims.
 bool is_signed_token(std::string_view text) {
   int parts = 1;
   std::size_t length = 0;

@@ -16,13 +16,13 @@ class TokenFile {
  public:
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
-  // Returns the token. Reads the file again if it has changed; blocking, at most 6 KiB. Error `token_file`: the file is
-  // unreadable or holds no token. The error's text contains nothing of the file's content.
+  // Returns the token. Reads the file again if it has changed, at most 6 KiB, and waits for the disk. Error
+  // `token_file`: the file is unreadable or holds no token. The error's text contains nothing of the file's content.
   Result<std::string> read();
 
  private:
   const std::string path_;
-  std::optional<FileIdentity> read_identity_;  // of the file that token_ was read from
+  std::optional<FileIdentity> read_identity_;  // identity of the file when token_ was read
   std::string token_;
 };
 

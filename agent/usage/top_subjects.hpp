@@ -40,7 +40,7 @@ class TopSubjects {
 
   std::size_t size() const { return used_; }
 
-  // Calls visit(name, count) for each kept subject. `count`: at least 1, and never more than the subject was added.
+  // Calls visit(name, count) for each kept subject. `count` is at least 1, and at most the number of its add() calls.
   template <class Visit>
   void each(Visit visit) const {
     for (std::size_t i = 0; i < used_; ++i) visit(entries_[i].name(), entries_[i].count - entries_[i].error);
@@ -56,8 +56,8 @@ class TopSubjects {
     std::uint64_t hash = 0;
     std::uint64_t count = 0;
     std::uint64_t error = 0;  // up to this much of `count` belongs to replaced subjects
-    Index next = kNone;       // of the same hash chain
-    Index heap_at = 0;
+    Index next = kNone;       // the next entry of its hash chain
+    Index heap_at = 0;        // its position in heap_
 
     SubjectName name() const { return {tenant, policy, subject, show_subject}; }
   };

@@ -161,7 +161,7 @@ TakenUsage Usage::take() {
   return taken;
 }
 
-// If the clock was set back, the interval is empty. It never starts before the end of the last one.
+// An interval never starts before the end of the last one. If the clock was set back, the interval has length 0.
 void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   const WallTime from = std::exchange(since_, std::max(since_, now));
   TakenUsage taken = take();

@@ -5,13 +5,13 @@
 // and 429, and the 503 of fail_closed. Refused checks (400, 401, 404, 413, 422), overload and no_snapshot do not count.
 // So the sum over all outcomes except shadow_allowed and shadow_denied is the number of these replies.
 //
-// Speed: each worker counts in counters of its own, without a lock. take() reads the counters and reports the
-// difference to the last reading. A worker takes a lock in two cases. It looks up the counters once per policy and
-// snapshot, and may then wait while take() reads kChunk rows. It stores the subject of each denial; take() holds that
-// lock only to swap two pointers.
+// Speed: each worker counts in rows of its own, without a lock. A row has the counters of one tenant and policy. take()
+// reads the counters and returns the difference to the last reading. A worker takes a lock in two cases. It looks up
+// its row once per policy and snapshot, and may then wait while take() reads kChunk rows. It stores the subject of each
+// denial under another lock, which take() holds only to swap two pointers.
 //
-// Bounded memory: when a worker has no room for another policy, it counts in the tenant's row without a policy. If
-// there is no room for that row either, dropped() counts the decision.
+// Bounded memory: when a worker has no room for another row, it counts in the tenant's row without a policy. If there
+// is no room for that row either, dropped() counts the decision.
 #pragma once
 
 #include <array>
@@ -56,18 +56,18 @@ struct TakenUsage {
 
 struct UsageBounds {
   std::size_t rows = 32'768;         // policies that a worker counts separately
-  std::size_t subjects = 1'000;      // capacity of a worker's sketch
-  std::size_t subjects_taken = 200;  // reported per interval
+  std::size_t subjects = 1'000;      // throttled subjects that a worker counts (capacity of TopSubjects)
+  std::size_t subjects_taken = 200;  // throttled subjects that take() returns
 };
 
-// One worker's part. Thread: the worker's, except dropped() and the take functions.
+// The usage of one worker. Thread: the worker's; dropped() and the take functions run on any thread.
 class WorkerUsage {
  public:
   explicit WorkerUsage(const UsageBounds& bounds);
 
   // Returns the counters for this policy ("": no policy), valid until forget_rows(). Takes a lock, may allocate.
   UsageCounters& row(std::string_view tenant, std::string_view policy);
-  // The worker no longer uses what row() returned, because another snapshot is in force.
+  // To be called when another snapshot is in force: the worker no longer uses the counters that row() returned.
   void forget_rows() { ++generation_; }
 
   // Counts a denial. The subject (at most 256 bytes) is stored as it is and hashed when it is collected.
@@ -80,7 +80,7 @@ class WorkerUsage {
   struct Row {
     std::string tenant;
     std::string policy;
-    std::uint64_t generation = 0;  // when row() returned it last
+    std::uint64_t generation = 0;  // generation_ when row() returned this row last
     bool free = false;
     UsageCounters counters;
     std::array<std::uint64_t, kUsageOutcomes> taken{};  // the counters at the last collection
@@ -94,8 +94,8 @@ class WorkerUsage {
   const TopSubjects& take_subjects();
 
   const UsageBounds bounds_;
-  std::uint64_t generation_ = 1;
-  std::uint64_t swept_ = 0;  // the generation of the last sweep()
+  std::uint64_t generation_ = 1;  // counts snapshots; only the worker uses it
+  std::uint64_t swept_ = 0;       // the generation of the last sweep()
 
   mutable std::mutex mutex_;  // guards the rows' names and `taken`, and the members below; the counters need no lock
   std::deque<Row> rows_;      // a deque, because pointers to rows must stay valid

@@ -1,8 +1,7 @@
 // The outcome of a check in the server's analytics: a closed list, coarser than action and reason together.
 //
-// Every decision has exactly one outcome, except with reason no_snapshot or overload: those are not counted.
-// shadow_allowed and shadow_denied are counted in addition, for a shadow policy: they say what that policy would have
-// done.
+// Every decision has exactly one outcome, except decisions with the reason no_snapshot or overload, which are not
+// counted. shadow_allowed and shadow_denied are counted in addition: they say what a shadow policy would have done.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -37,7 +36,7 @@ enum class UsageOutcome : std::uint8_t {
 inline constexpr std::size_t kUsageOutcomes = 17;
 std::string_view to_string(UsageOutcome);
 
-// REQUIRES: the reason is neither no_snapshot nor overload.
+// REQUIRES: a decision that counts, so with another reason than no_snapshot and overload.
 UsageOutcome outcome_of(const Decision& decision);
 
 // Whether limits denied the check, so that its subject counts as throttled.

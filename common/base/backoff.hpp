@@ -31,7 +31,7 @@ class Backoff {
     return Duration(static_cast<Duration::rep>(delay));
   }
 
-  // To be called after a success: the next failure starts from `first` again.
+  // Call it after a success: the upper bound of the next delay is `first` again.
   void reset() { ceiling_ = first_; }
 
   // Changes `max` from the next delay on. A `max` below `first` counts as `first`.

@@ -1,7 +1,7 @@
 #include "common/base/crypto.hpp"
 
 // OpenSSL 3 deprecates SHA256_Init() and its siblings in favour of EVP, but EVP of OpenSSL 3.0 allocates a context for
-// each digest. That would be the only allocation of a decision, and half the time of verifying an API key.
+// each digest. That allocation would be the only one in a decision, and half the time of verifying an API key.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/crypto.h>
@@ -53,7 +53,7 @@ Sha256::Sha256() {
 }
 
 Sha256& Sha256::update(ByteView bytes) {
-  require(SHA256_Update(&as_context(state_), bytes.data(), bytes.size()) == 1, "a SHA-256");
+  require(SHA256_Update(&as_context(state_), bytes.data(), bytes.size()) == 1, "updating a SHA-256");
   return *this;
 }
 
@@ -150,10 +150,10 @@ std::string to_base64(ByteView bytes) {
 std::optional<Bytes> from_base64(std::string_view text) {
   if (text.size() % 4 != 0 || text.find_first_of("-_") != std::string_view::npos) return std::nullopt;
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
-  std::string other(text);
-  std::ranges::replace(other, '+', '-');
-  std::ranges::replace(other, '/', '_');
-  return from_base64url(other);
+  std::string url_safe(text);
+  std::ranges::replace(url_safe, '+', '-');
+  std::ranges::replace(url_safe, '/', '_');
+  return from_base64url(url_safe);
 }
 
 std::string to_base62(ByteView bytes, std::size_t width) {
@@ -169,7 +169,7 @@ std::string to_base62(ByteView bytes, std::size_t width) {
     }
     text[place] = kBase62Digits[remainder];
   }
-  require(std::ranges::all_of(number, [](std::uint8_t byte) { return byte == 0; }), "base 62 in too few digits");
+  require(std::ranges::all_of(number, [](std::uint8_t byte) { return byte == 0; }), "encoding in base 62");
   return text;
 }
 

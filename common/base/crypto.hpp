@@ -46,12 +46,13 @@ bool constant_time_equal(ByteView a, ByteView b);
 // Fills `out` from OpenSSL's generator, which the operating system seeds. Good enough for secret keys.
 void random_bytes(std::span<std::uint8_t> out);
 
-// Lower-case digits.
+// Writes lower-case hex digits.
 std::string to_hex(ByteView bytes);
 void append_hex(ByteView bytes, std::string& out);
 // Accepts both cases. nullopt for an odd length or a character that is not a hex digit.
 std::optional<Bytes> from_hex(std::string_view text);
-// As above, without allocation. False unless `text` is hex for exactly out.size() bytes; `out` is then undefined.
+// Decodes into `out` without allocation. False: `text` is not hex for exactly out.size() bytes; the content of `out` is
+// then undefined.
 bool from_hex(std::string_view text, std::span<std::uint8_t> out);
 
 // RFC 4648 section 5 (URL-safe alphabet), without padding.

@@ -36,7 +36,7 @@ bool take(std::string_view& rest, char wanted) {
   return true;
 }
 
-// Reads the part after "e", up to the end; nullopt unless it is an optional sign and digits.
+// Reads the part after "e": an optional sign and digits up to the end. nullopt for any other text.
 std::optional<std::int64_t> read_exponent(std::string_view rest) {
   const bool negative = take(rest, '-');
   if (!negative) take(rest, '+');
@@ -73,7 +73,7 @@ std::optional<Scientific> read_scientific(std::string_view rest) {
   return number;
 }
 
-// value · factor^times; nullopt above 63 bits.
+// Returns value · factor^times; nullopt if that does not fit into 63 bits.
 std::optional<Wide> scaled(Wide value, unsigned factor, std::int64_t times) {
   for (; times > 0; --times) {
     if (value > kMax) return std::nullopt;

@@ -13,7 +13,7 @@ struct Unit {
   std::int64_t us;
 };
 
-// Longest first: format_duration() takes the first unit that divides.
+// Longest first: format_duration() takes the first unit that divides the duration evenly.
 constexpr std::array<Unit, 6> kUnits{
     {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}, {"us", 1}}};
 

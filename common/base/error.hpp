@@ -1,6 +1,7 @@
 // Errors as values: a code for programs and a text for people.
 //
-// Data paths return Result<T>. Exceptions are for program start and the edges of the admin API.
+// Code that decides checks returns Result<T>. Exceptions are for program start and, in the server, for refusals and
+// PostgreSQL errors.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ inline std::unexpected<Error> failure(std::string code, std::string text) {
 struct Fault {
   std::string pointer;  // JSON pointer (RFC 6901) to the value; "" is the whole document
   std::string text;     // the rule that was broken, and how to fix it
-  // Position of the value in the text that was read. Both count from 1, columns in characters; 0: not known.
+  // Where the value begins in the text that was read. Lines and columns (in characters) count from 1; 0: not known.
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 };

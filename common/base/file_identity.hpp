@@ -1,7 +1,7 @@
-// Tells versions of a file apart without reading it, by what stat(2) returns. Equal identities mean the same bytes,
-// with one exception: a file that was rewritten with the same size looks the same if its time was set back, or if both
-// writes fell into one tick of the file times (at most 10 ms). The second case does no harm to a reader that waits
-// longer than a tick before it reads the file.
+// Tells versions of a file apart by what stat(2) returns, without reading the file. Equal identities mean equal bytes,
+// with two exceptions. In both, a file was rewritten with the same size. First, its modification time was set back to
+// the former value. Second, both writes fell into one tick of the file times (at most 10 ms). The second exception does
+// no harm to a reader that waits longer than a tick before it reads the file.
 //
 // Thread safety: the functions may be called from any thread.
 #pragma once

@@ -42,7 +42,8 @@ class HashTrie {
 
   std::size_t size() const { return size_of(root_); }
   bool empty() const { return root_ == kEmpty; }
-  // Whether both share everything: one is an unchanged copy of the other. False does not mean that they differ.
+  // Whether both tables share all their memory, because one is an unchanged copy of the other. If false, their entries
+  // may still be equal.
   bool is_same(const HashTrie& other) const { return root_ == other.root_; }
 
   template <class Is>
@@ -68,7 +69,7 @@ class HashTrie {
     visit(root_, use);
   }
 
-  // Replaces the entry for which `is` holds, or adds a new one. True: it was added.
+  // Replaces the entry for which `is` holds by `entry`, or adds `entry` if there is none. True: added, not replaced.
   template <class Is>
   bool put(Entry entry, Is is) {
     return put_in(root_, kTopShift, entry, is);
@@ -103,8 +104,8 @@ class HashTrie {
   static constexpr int kBits = 6;
   static constexpr std::size_t kWays = std::size_t{1} << kBits;
   static constexpr int kTopShift = 64 - kBits;
-  // A fuller leaf becomes a branch. Leaves below the last branch level may hold more: their hashes have no 6 unused
-  // bits for another level.
+  // A fuller leaf becomes a branch. Leaves below the last branch level may hold more: fewer than 6 bits of the hashes
+  // are left there, too few for another level.
   static constexpr std::size_t kMaxLeafEntries = 64;
   static constexpr std::size_t kMergeBelow = 16;  // a branch with at most this many entries becomes a leaf again
 
@@ -128,8 +129,8 @@ class HashTrie {
   static void retain(Node node) {
     if (node != kEmpty) head(node).owners.fetch_add(1, std::memory_order_relaxed);
   }
-  // Whether no other table shares the node. REQUIRES: no other table shares its parents. The acquire pairs with the
-  // release in release(): writes of the last other owner happen before ours.
+  // Whether no other table shares the node. REQUIRES: no other table shares its parents (a shared parent counts as one
+  // owner). The acquire pairs with the release in release(): accesses of former owners happen before later writes here.
   static bool is_alone(Node node) { return head(node).owners.load(std::memory_order_acquire) == 1; }
 
   static void release(Node node) {

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// Encodes every byte but letters, digits, '-', '.', '_' and '~'.
+// Encodes every byte except ASCII letters, digits, '-', '.', '_' and '~'.
 std::string percent_encode(std::string_view text);
 
 // nullopt: a '%' is not followed by two hex digits. The result may hold any bytes.

@@ -1,4 +1,4 @@
-// Helps error messages: quotes texts from outside, and guesses which name was meant.
+// Helps to write error messages: quotes what the user wrote, and finds the known name that a misspelt one resembles.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -12,7 +12,7 @@ namespace sluice {
 // `text` in quotes. A text of more than 64 bytes is cut between two characters and ends with an ellipsis.
 std::string quoted(std::string_view text);
 
-// The name in `known` that is most similar to `name`, or "" where none is similar enough to be a typing error.
+// The name in `known` that is most similar to `name`. "": every known name differs by more than a typing error.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace sluice

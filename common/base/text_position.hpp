@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-struct TextPosition {
+struct TextPosition {  // line 0, column 0: not known
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 };

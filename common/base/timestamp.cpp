@@ -20,7 +20,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
 
-  // Exactly `digits` decimal digits.
+  // Reads exactly `digits` decimal digits.
   unsigned number(std::size_t digits) {
     if (rest_.size() < digits) return fail();
     unsigned value = 0;
@@ -42,7 +42,7 @@ class Scanner {
     return true;
   }
 
-  // 1 to 6 digits after the point, in microseconds.
+  // Reads the 1 to 6 digits after the decimal point of the seconds.
   Micros fraction() {
     std::int64_t value = 0;
     std::size_t digits = 0;
@@ -82,7 +82,7 @@ struct TimeOfDay {
   }
 };
 
-// "Z" or ±HH:MM; nullopt for more than 23 hours or 59 minutes.
+// Reads "Z" or ±HH:MM; nullopt for more than 23 hours or 59 minutes.
 std::optional<std::chrono::minutes> read_offset(Scanner& scanner) {
   if (scanner.take('Z') || scanner.take('z')) return std::chrono::minutes(0);
   const bool west = scanner.take('-');

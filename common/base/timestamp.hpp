@@ -17,7 +17,7 @@ namespace sluice {
 Result<std::chrono::sys_time<std::chrono::microseconds>> parse_timestamp(std::string_view text);
 
 // The canonical text: in UTC with 'Z'. The fraction has 0, 3 or 6 digits: the fewest that show the time exactly.
-// parse_timestamp(format_timestamp(t)) == t. REQUIRES: the years 1970 to 9999.
+// parse_timestamp(format_timestamp(t)) == t. REQUIRES: a time in the years 1970 to 9999.
 std::string format_timestamp(std::chrono::sys_time<std::chrono::microseconds> time);
 
 }  // namespace sluice

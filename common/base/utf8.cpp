@@ -16,13 +16,13 @@ std::size_t utf8_sequence(std::string_view text, std::size_t i) {
   const unsigned char lead = octet(text, i);
   if (lead >= 0xC2 && lead <= 0xDF) return continues(text, i + 1, 0x80, 0xBF) ? 2 : 0;
   if (lead >= 0xE0 && lead <= 0xEF) {
-    const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;   // below: an overlong form
-    const unsigned char high = lead == 0xED ? 0x9F : 0xBF;  // above: a surrogate
+    const unsigned char low = lead == 0xE0 ? 0xA0 : 0x80;   // lower bytes make overlong forms
+    const unsigned char high = lead == 0xED ? 0x9F : 0xBF;  // higher bytes make surrogates
     return continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) ? 3 : 0;
   }
   if (lead >= 0xF0 && lead <= 0xF4) {
-    const unsigned char low = lead == 0xF0 ? 0x90 : 0x80;   // below: an overlong form
-    const unsigned char high = lead == 0xF4 ? 0x8F : 0xBF;  // above: beyond U+10FFFF
+    const unsigned char low = lead == 0xF0 ? 0x90 : 0x80;   // lower bytes make overlong forms
+    const unsigned char high = lead == 0xF4 ? 0x8F : 0xBF;  // higher bytes lead beyond U+10FFFF
     const bool valid =
         continues(text, i + 1, low, high) && continues(text, i + 2, 0x80, 0xBF) && continues(text, i + 3, 0x80, 0xBF);
     return valid ? 4 : 0;

@@ -1,5 +1,5 @@
-// How documents name the algorithms, and which fields each of them has: a table with one row for each canonical or
-// shorthand name. How an algorithm is computed: common/limiter/traits.hpp.
+// How documents name the algorithms, and which fields each algorithm has: a table with one row for each canonical or
+// shorthand name. common/limiter/traits.hpp has the table of how algorithms are computed.
 //
 // Thread safety: pure functions over constant tables.
 #pragma once
@@ -31,12 +31,12 @@ struct AlgorithmTraits {
   bool shorthand = false;
   NameList<3> aliases{};
 
-  // The fields that a limit with this name accepts, besides name, unit and key_by.
+  // The fields that a limit of this algorithm accepts, besides `algorithm`, `name`, `unit` and `key_by`.
   NameList<8> fields{};
   // Where a limit lacks the field `algorithm`, any one of these fields selects this row. If no row is selected, a limit
   // with a field of token_bucket other than `limit` is a token_bucket.
   NameList<3> implied_by{};
-  // The numbers that an override can replace, by their canonical names.
+  // The canonical names of the numbers that an override can replace, as error texts list them.
   std::string_view replaceable{};
   // The entries of `fields` that an override cannot replace.
   NameList<3> irreplaceable{};
@@ -48,9 +48,9 @@ struct AlgorithmTraits {
 
   // Reads the numbers of a limit once its algorithm is known.
   void (*read)(LimitReader& reader) = nullptr;
-  // Checks that the numbers fit together. Null: any combination does.
+  // Checks that the numbers fit together. nullptr: any numbers do.
   std::optional<NumberFault> (*number_fault)(const Limit& limit) = nullptr;
-  // See window_us() below. Null: 0.
+  // Computes the result of window_us() below. nullptr: the result is 0.
   std::int64_t (*window_us)(const Limit& limit, std::int64_t effective_limit, std::int64_t now_us) = nullptr;
 };
 
@@ -58,6 +58,7 @@ struct AlgorithmTraits {
 std::span<const AlgorithmTraits> algorithm_rows();
 // The rows without the shorthands.
 std::span<const AlgorithmTraits> algorithms_without_shorthands();
+// The row with the algorithm's canonical name.
 const AlgorithmTraits& traits_of(Algorithm algorithm);
 
 // The row with this name or alias; '-' is read as '_'.
@@ -66,6 +67,7 @@ std::optional<const AlgorithmTraits*> algorithm_named(std::string_view text);
 // "token_bucket, leaky_bucket, …": the names of all rows, for error texts.
 const std::string& algorithm_list();
 
+// Whether `traits.fields` contains the field.
 bool takes(const AlgorithmTraits& traits, std::string_view field);
 // Whether an override can replace this field.
 bool is_replaceable(const AlgorithmTraits& traits, std::string_view field);

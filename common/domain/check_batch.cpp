@@ -1,6 +1,6 @@
-// split_checks() reads the object and its list by hand, and skips each value with a RapidJSON reader that stores
-// nothing. If that reader rejects a value that is still JSON (nested too deep, for example), splitting goes on, and
-// parse_check() finds the fault of that check.
+// split_checks() reads the outer object and its list by hand, and skips each check with a RapidJSON reader that stores
+// nothing. If this reader rejects a check that may still be JSON (nested too deep, for example), splitting goes on with
+// the next check, and parse_check() finds the fault later.
 #include "common/domain/check_batch.hpp"
 
 #include <fmt/core.h>
@@ -22,7 +22,8 @@ namespace {
 constexpr unsigned kMaxCheckDepth = 16;  // levels of a check; bounds the stack, because the reader recurses
 constexpr const char* kFrame = R"(a batch is {"checks":[…]}, a list of 1 to 256 checks)";
 
-// A RapidJSON Stream whose write functions do nothing: the reader unescapes "in place", but the text stays as it is.
+// A RapidJSON Stream whose write functions do nothing. The reader unescapes "in place", so it needs no memory, and yet
+// the text stays as it is.
 class SkimStream {
  public:
   using Ch = char;
@@ -58,7 +59,7 @@ struct SkimUtf8 : rapidjson::UTF8<> {
   }
 };
 
-// Checks only the depth.
+// Receives the reader's events and checks only the depth.
 struct Skimmer : rapidjson::BaseReaderHandler<SkimUtf8, Skimmer> {
   bool RawNumber(const char*, rapidjson::SizeType, bool) { return true; }
   bool StartObject() { return ++depth <= kMaxCheckDepth; }

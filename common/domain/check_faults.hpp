@@ -1,4 +1,4 @@
-// Collects the faults of a check while it is read.
+// Collects the faults of a check, or of a batch of checks, while the body is read.
 //
 // Thread safety: none; belongs to one parse. Invariants: at most kMaxFaults faults, so that the answer is not many
 // times larger than the invalid body. Faults with status 400 come before those with 422, each group in the order of the

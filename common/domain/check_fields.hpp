@@ -1,4 +1,4 @@
-// The fields of a check: names, kinds, and the field that an unknown name most likely means.
+// The fields of a check: a table of their names and kinds. Also finds the field that an unknown name most likely means.
 //
 // Thread safety: pure functions over constant tables.
 #pragma once
@@ -34,8 +34,8 @@ struct CheckField {
 
 inline constexpr std::size_t kCheckFields = 28;  // at most 64, the bits of CheckHandler::seen_
 
-// The fields that a caller may send, for the OpenAPI documents. For the objects costs, tags and attributes, the
-// documents' own schemas replace these rows.
+// The fields that a caller may send, for the OpenAPI documents. The rows of the objects costs, tags and attributes are
+// placeholders: each openapi.json has its own schemas for these three, which replace the rows.
 std::vector<json::Field> check_field_rows();
 
 // The field with this name; nullptr: there is none.
@@ -44,8 +44,8 @@ const CheckField* find_check_field(std::string_view name);
 // 0 to kCheckFields − 1. REQUIRES: find_check_field() returned `field`.
 std::size_t check_field_index(const CheckField* field);
 
-// The name of the field that a misspelt name most likely means; "": none is similar. Finds errors in case, and letters
-// that are missing, added, wrong or swapped.
+// The name of the field that a misspelt name most likely means; "": no field is similar. Finds errors in case, and
+// letters that are missing, added, wrong or swapped.
 std::string_view nearest_check_field(std::string_view name);
 
 }  // namespace sluice

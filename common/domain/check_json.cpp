@@ -28,7 +28,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
  public:
   CheckHandler(CheckRequest& out, CheckFaults& faults) : out_(out), faults_(faults) {}
 
-  // Events of the reader. False stops the reader; a fault was added before.
+  // Events of the reader. Returning false stops the reader; the fault has then been added.
   bool Null() {
     return scalar([&] { wrong_type(); });
   }
@@ -86,11 +86,11 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   CheckFaults& faults_;
   unsigned depth_ = 0;
   unsigned skip_from_ = 0;             // depth of the object or list that is skipped; 0: none
-  Kind where_ = Kind::dimension;       // the object being read: tags, attributes or costs; dimension: the top level
+  Kind where_ = Kind::dimension;       // the object that is read; Kind::dimension stands for the top level
   const CheckField* field_ = nullptr;  // the field whose value is read; nullptr: an unknown field
-  bool ignored_ = false;               // the next value belongs to a name that was a fault
-  std::string_view entry_;             // the name inside tags, attributes or costs
-  std::size_t entries_ = 0;            // names in that object so far
+  bool ignored_ = false;               // ignore the next value, because its name was a fault
+  std::string_view entry_;             // the name that is read inside tags, attributes or costs
+  std::size_t entries_ = 0;            // names so far inside tags, attributes or costs
   std::uint64_t seen_ = 0;             // fields seen, by check_field_index
   bool requests_named_ = false;        // costs.requests was given
   bool identified_ = false;            // a dimension or a plan was given, valid or not

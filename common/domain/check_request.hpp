@@ -1,4 +1,4 @@
-// The parsed body of one `POST /v1/check`.
+// A parsed check: the body of `POST /v1/check`, or one check of a batch.
 #pragma once
 
 #include <array>
@@ -31,12 +31,12 @@ struct UnitCost {
 // All views point into the body, which is parsed in place and must outlive them. The object is reused for further
 // requests: clear() keeps the memory of the vectors.
 struct CheckRequest {
-  std::array<Value, kNamedDimensions> dimensions;  // by Dimension; the agent sets org, tenant and api_key
+  std::array<Value, kNamedDimensions> dimensions;  // indexed by Dimension; the agent sets org, tenant and api_key
   std::vector<NamedValue> tags;
   std::vector<NamedValue> attributes;
   std::int64_t requests = 1;    // cost of the unit "requests"
   std::vector<UnitCost> costs;  // the other units in `costs`
-  std::string_view plan_id;     // "" : match policies
+  std::string_view plan_id;     // "": the check names no plan, so policies are matched
   std::string_view request_id;
   bool explain = false;
 

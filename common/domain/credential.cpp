@@ -96,8 +96,8 @@ bool verify(const KeyHash& hash, std::string_view secret) {
 }
 
 const KeyHash& dummy_key_hash() {
-  // Its salt is as long as that of a real hash, so verifying takes as long. Finding a secret whose digest is all zeros
-  // would break SHA-256.
+  // The salt is as long as the salt of a real hash, so that verifying takes the same time. The digest is all zeros:
+  // whoever could find a secret with that digest would have broken SHA-256.
   static constexpr KeyHash kDummy{.salt = {}, .salt_size = kSaltBytes, .digest = {}};
   return kDummy;
 }

@@ -1,5 +1,5 @@
 // Makes, parses and verifies credentials: API keys (`slk_<id>_<secret>`), admin tokens (`sla_…`) and agent tokens
-// (`slg_…`).
+// (`slg_…`). In the names of this file a key is a credential of any kind.
 //
 // A secret is 43 base-62 digits (32 random bytes), then 6 digits with the CRC-32 of everything before them. With the
 // checksum a server refuses mistyped and cut-off tokens before it queries PostgreSQL, and secret scanners recognise
@@ -22,9 +22,9 @@ namespace sluice {
 
 inline constexpr std::size_t kSecretDigits = 49;
 inline constexpr std::size_t kMaxKey = 4 + kMaxIdBytes + 1 + kSecretDigits;  // longest "slk_<id>_<secret>"
-inline constexpr std::size_t kSaltBytes = 16;                                // of new hashes
+inline constexpr std::size_t kSaltBytes = 16;                                // length of the salt of new hashes
 
-// A key as a caller sent it; views into the caller's text.
+// A credential of any kind as it was presented: views into the text that was split.
 struct PresentedKey {
   std::string_view id;
   std::string_view secret;  // with its checksum
@@ -33,8 +33,8 @@ struct PresentedKey {
 // The kinds of credential. The first four characters of a credential tell its kind.
 enum class CredentialKind : std::uint8_t { api_key, admin_token, agent_token };
 
-// Splits a credential and checks its form, but not its checksum, which a caller of verify() does not need. Does not
-// allocate.
+// Splits a credential and checks its form, but not its checksum. This is enough before verify(), because verify() finds
+// any wrong digit. Does not allocate.
 std::optional<PresentedKey> split_key(std::string_view key, CredentialKind kind = CredentialKind::api_key);
 
 // Splits a credential and checks its form and its checksum. Does not allocate.
@@ -45,7 +45,7 @@ std::string mint_key(std::string_view id, CredentialKind kind = CredentialKind::
 
 // "sha256:<salt hex>:<hex of SHA-256(salt ‖ secret)>", as a bundle stores it.
 std::string hash_secret(std::string_view secret, ByteView salt);
-// The same with a random salt of kSaltBytes.
+// Hashes with a random salt of kSaltBytes.
 std::string hash_secret(std::string_view secret);
 
 // A stored hash in binary form. An agent parses it once, when it loads the key.

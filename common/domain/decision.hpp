@@ -25,7 +25,7 @@ enum class Reason : std::uint8_t {
   fail_closed,     // the counter store did not answer; failure mode fail_closed denied the request
   degraded,        // the counter store did not answer; failure mode fail_degrade decided
   no_snapshot,     // the agent has no policies yet
-  overload         // too many checks are in flight, or of one tenant
+  overload         // too many checks are in flight, in the whole agent or of one tenant
 };
 inline constexpr auto kReasonNames =
     std::to_array<std::string_view>({"within_limit", "limit_exceeded", "no_policy", "mode_off", "shadow", "sampled",
@@ -34,10 +34,10 @@ inline constexpr std::size_t kReasons = kReasonNames.size();
 static_assert(static_cast<std::size_t>(Reason::overload) + 1 == kReasons);
 std::string_view to_string(Reason);
 
-// In `retry_after_us`: no wait makes the check pass.
+// A value of `retry_after_us`: the check will not pass however long the caller waits.
 inline constexpr std::int64_t kNever = -1;
 
-// The verdict on one limit. Where an override is in force, its numbers count.
+// The verdict on one limit, or on the override that is in force instead of the limit's own numbers.
 struct LimitReport {
   bool admitted = true;
   std::int64_t limit = 0;
@@ -58,9 +58,9 @@ struct ExplainedLimit {
 
 // The role that policy selection gave one candidate. ExplainedCandidate::why gives the reason in words.
 enum class CandidateOutcome : std::uint8_t {
-  decides,
+  decides,            // the deciding policy; or, if only policies in shadow mode apply, the first of them
   shadow_judged,      // the shadow policy: ranks above the deciding policy, is judged but not enforced
-  shadow_not_judged,  // in shadow mode, but not judged
+  shadow_not_judged,  // in shadow mode, but another policy ranks above it, or the deciding policy is off
   outranked,
   disabled,
   not_yet_valid,
@@ -106,10 +106,10 @@ struct Decision {
   std::string_view policy_id;  // "": no policy decided
   std::int64_t policy_version = 0;
   std::string_view plan_id;
-  bool shadow = false;
-  double sample_rate = 0;              // action sample
-  std::string_view downgrade_to;       // action downgrade
-  const Metadata* metadata = nullptr;  // of the policy
+  bool shadow = false;                 // the policy or plan is in shadow mode, so nothing is enforced
+  double sample_rate = 0;              // set with action sample
+  std::string_view downgrade_to;       // set with action downgrade
+  const Metadata* metadata = nullptr;  // of the policy; nullptr: none
   std::string_view lease_id;           // "": no lease
   std::int64_t lease_expires_at_us = 0;
   std::string_view request_id;
@@ -126,7 +126,8 @@ struct HeaderFamilies {
   bool draft6 = false;  // RateLimit-Limit, -Remaining, -Reset in delta seconds
 };
 
-// The HTTP status of a decision: 200, 429, or 503 for fail_closed, overload and no_snapshot denials.
+// The HTTP status of a decision: 200 if it allows the request; 503 if it denies for the reason fail_closed, overload or
+// no_snapshot; otherwise 429.
 unsigned status_of(const Decision& decision);
 
 // Appends the JSON body with its fields in the order of the API document. Fields that do not apply are left out (no
@@ -140,7 +141,8 @@ void write_decision(const Decision& decision, std::string& out);
 void write_candidates(const CandidateList& candidates, std::string& out);
 
 // Appends header lines ("Name: value\r\n"). A decision with a limit carries the chosen families. A denial by a limit
-// and a 503 also carry Retry-After in seconds, rounded up and at least 1, unless retry_after_us is kNever.
+// and every 503 also carry Retry-After in seconds, rounded up and at least 1. If retry_after_us is kNever, there is no
+// Retry-After.
 void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out);
 
 }  // namespace sluice

@@ -78,7 +78,7 @@ void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_
   if (!shadow.limit_name.empty()) {
     add(out, ",\"limit\":", shadow.report.limit);
     add(out, ",\"remaining\":", shadow.report.remaining);
-    // The store's clock comes with the deciding policy's outcome. `now_us` is 0 if that policy did not need the store.
+    // `now_us` comes with the deciding policy's outcome. It is 0 if that policy did not need the counter store.
     if (now_us != 0) add(out, ",\"reset_at\":", unix_seconds_up(now_us, shadow.report.reset_after_us));
   }
   add_retry(out, shadow.allowed, shadow.report);

@@ -28,8 +28,8 @@ constexpr std::int64_t unix_seconds_up(std::int64_t now_us, std::int64_t after_u
   return round_up(sum, kMicrosPerSecond);
 }
 
-// How long the caller has to wait until the same check passes. 0 when it was allowed, even if a limit was exceeded
-// (for example with action `sample`).
+// How long the caller has to wait until the same check passes; may be kNever. 0 when the check was allowed, even if a
+// limit was exceeded (for example with action `sample`).
 constexpr std::int64_t wait_us(bool allowed, const LimitReport& report) { return allowed ? 0 : report.retry_after_us; }
 
 }  // namespace sluice

@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, kNamedDimensions + 2> kNames{
     "job_type",  "priority",  "tag",         "attr"};
 static_assert(static_cast<std::size_t>(Dimension::attr) + 1 == kNames.size());
 
-bool has_name(Dimension dimension) { return dimension == Dimension::tag || dimension == Dimension::attr; }
+bool has_free_name(Dimension dimension) { return dimension == Dimension::tag || dimension == Dimension::attr; }
 
 }  // namespace
 
@@ -25,16 +25,16 @@ std::optional<DimensionRef> parse_dimension(std::string_view text) {
   if (found == kNames.end()) return std::nullopt;
   const auto dimension = static_cast<Dimension>(found - kNames.begin());
   if (dot == std::string_view::npos) {
-    if (has_name(dimension)) return std::nullopt;
+    if (has_free_name(dimension)) return std::nullopt;
     return DimensionRef{dimension, {}};
   }
-  if (!has_name(dimension) || dot + 1 == text.size()) return std::nullopt;
+  if (!has_free_name(dimension) || dot + 1 == text.size()) return std::nullopt;
   return DimensionRef{dimension, std::string(text.substr(dot + 1))};
 }
 
 std::string to_string(const DimensionRef& dimension) {
   std::string text(dimension_name(dimension.dimension));
-  if (has_name(dimension.dimension)) text.append(".").append(dimension.name);
+  if (has_free_name(dimension.dimension)) text.append(".").append(dimension.name);
   return text;
 }
 

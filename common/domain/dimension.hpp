@@ -1,4 +1,4 @@
-// Dimensions: the named properties that describe a request. Policies match requests by them and count by them.
+// Dimensions: the named properties of a check. Policies match checks by dimensions, and count per value of dimensions.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ enum class Dimension : std::uint8_t {
   tag,   // tag.NAME
   attr,  // attr.NAME
 };
-// The number of dimensions before tag and attr.
+// The number of dimensions without a free NAME: all before tag and attr.
 inline constexpr std::size_t kNamedDimensions = static_cast<std::size_t>(Dimension::tag);
 
 // "subject", "source_ip", …; "tag" and "attr" without the NAME.

@@ -11,10 +11,11 @@ namespace sluice {
 
 inline constexpr std::size_t kMaxIdBytes = 63;
 inline constexpr std::size_t kMaxValueBytes = 256;  // of a dimension's value: in scopes, identities and checks
-// Of display names, and of fields that take one of a few fixed words.
+// Of display names. It is also the first bound of fields that have a stricter rule: references to ids, fixed words.
 inline constexpr std::size_t kMaxNameBytes = 256;
 
 namespace identifiers {
+// ASCII digits and lower-case letters only.
 inline bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 }  // namespace identifiers
 

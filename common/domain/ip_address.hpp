@@ -1,6 +1,6 @@
 // IP addresses and CIDR blocks. Policies match the dimension source_ip against them.
 //
-// Thread safety: pure functions; none allocates.
+// Thread safety: pure functions, which do not allocate.
 #pragma once
 
 #include <array>
@@ -28,10 +28,11 @@ struct IpBlock {
   auto operator<=>(const IpBlock&) const = default;
 };
 
-// Reads "10.0.0.7" or "2001:db8::1". Returns nullopt for any other text, also with a port, a zone or leading zeros.
+// Reads "10.0.0.7" or "2001:db8::1". Returns nullopt for any other text, and for an address with a port or a zone, or
+// with leading zeros in IPv4.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
-// Reads "10.0.0.0/8". Bits after the prefix are cleared, so 10.1.2.3/8 is the same block.
+// Reads "10.0.0.0/8". Bits after the prefix are cleared, so "10.1.2.3/8" gives the same block.
 std::optional<IpBlock> parse_cidr(std::string_view text);
 
 // The block of all addresses that share the first `prefix` bits of `address`. REQUIRES: prefix ≤ address.bits.

@@ -66,8 +66,8 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   return std::nullopt;
 }
 
-// Adds a fault if the algorithm does not have the field. Marks the field as known in any case. `traits`: nullptr if the
-// algorithm is invalid.
+// Adds a fault if the algorithm does not have the field. Always marks the field as known, so that it is not reported as
+// unknown. `traits`: nullptr if the algorithm is invalid.
 void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* traits) {
   if (!fields_.present(field) || traits == nullptr || takes(*traits, field)) return;
   const bool is_burst =
@@ -133,7 +133,7 @@ void LimitReader::read_bucket_of_window() {
   read_limit("limit and window go together");
   fields_.require("window", "limit and window go together; or write capacity with a rate");
   const Micros window = fields_.duration(limit_field::kWindow).value_or(kMinWindow);
-  // A limit of 0 denies everything whatever its rate, but a rate is never 0.
+  // A rate is never 0, so a limit of 0 gets the rate of 1. It denies everything anyway.
   limit_.rate = lowest_terms(std::max<std::int64_t>(limit_.limit, 1), window);
 }
 

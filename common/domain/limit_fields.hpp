@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-// All fields of a limit. algorithm.hpp lists which algorithm has which.
+// All fields of a limit. algorithm.hpp says which fields each algorithm has.
 namespace limit_field {
 
 using json::Field;
@@ -81,7 +81,7 @@ inline constexpr Field kBurst =
 
 }  // namespace limit_field
 
-// The fields that depend on the algorithm. Fields that do not belong to it are reported in this order.
+// The fields that only some algorithms have. If a limit has fields of another algorithm, the faults come in this order.
 inline constexpr std::array kLimitFields{
     limit_field::kCapacity,     limit_field::kBucketCapacity,   limit_field::kRefill,
     limit_field::kRefillPerSec, limit_field::kRefillRatePerSec, limit_field::kLeak,
@@ -93,14 +93,15 @@ inline constexpr std::array kLimitFields{
 // Reads algorithm, unit and numbers from `fields` into `limit`, and checks all ranges. Faults are added to `fields`.
 void read_limit_fields(json::Fields& fields, Limit& limit);
 
-// Which one of the fields `names` is given; "": none. A second one is a fault.
+// Returns which of the fields `names` is given; "": none. If several are given, each after the first is a fault.
 std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::string_view> names);
 
-// Which field gives the rate of a bucket with this algorithm; "": none. A second one is a fault.
+// Returns the name of the field that gives the rate of a bucket with this algorithm; "": no rate is given. If several
+// fields give it, each after the first is a fault.
 std::string_view given_rate(json::Fields& fields, Algorithm algorithm);
 
 // Reads the rate in the field `name`, with the numbers as they were written. A number of units per second (as in
-// refill_per_sec) is returned in lowest terms.
+// refill_per_sec) is returned in lowest terms. nullopt: the field is absent or at fault.
 std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name);
 
 }  // namespace sluice

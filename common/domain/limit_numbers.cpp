@@ -14,6 +14,7 @@ namespace {
 
 using Wide = __int128;
 
+// The largest exact values: steps of 1 / per_us unit for buckets, limit · window in ticks for sliding_window.
 constexpr Wide kMaxSpent = Wide{1} << 50;
 constexpr Wide kMaxDebt = Wide{1} << 51;
 constexpr Wide kMaxTicks = Wide{1} << 53;

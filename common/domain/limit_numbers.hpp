@@ -1,5 +1,5 @@
-// The ranges in which the arithmetic of a limit is exact: all intermediate values are integers that a double represents
-// exactly.
+// The ranges in which the arithmetic of a limit is exact: all intermediate values are integers that a double (the only
+// number type of the Lua scripts in Redis) represents exactly.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -23,20 +23,21 @@ struct NumberFault {
 };
 
 // Checks that the numbers of one limit fit together. nullopt: they do.
-// Buckets: capacity · rate.per_us ≤ 2^50. Sliding counter: limit · window ≤ 2^53, with the window in ticks. A tick is
-// 1 µs, 1 ms or 1 s, the shortest with which that holds, and the window must be a whole number of ticks. Log and
-// concurrency: limit ≤ kMaxLogLimit.
-// REQUIRES: each number in its own range (limit 0 to kMaxLimit, window kMinWindow to kMaxWindow, a rate by rate.hpp).
+// Buckets: capacity · rate.per_us ≤ 2^50. sliding_window: limit · window ≤ 2^53, with the window in ticks. A tick is
+// 1 µs, 1 ms or 1 s: the shortest of the three with which the product is in range. The window must be a whole number of
+// ticks. sliding_window_log and concurrency: limit ≤ kMaxLogLimit.
+// REQUIRES: each number is in its own range (limit 0 to kMaxLimit, window kMinWindow to kMaxWindow, the rate as
+// rate.hpp reads it).
 std::optional<NumberFault> number_fault(const Limit& limit);
 
-// The same for one algorithm; the table in algorithm.cpp points to these functions.
+// The checks of single algorithms; the table in algorithm.cpp points to these functions.
 std::optional<NumberFault> bucket_fault(const Limit& limit);
 std::optional<NumberFault> sliding_fault(const Limit& limit);
 std::optional<NumberFault> log_fault(const Limit& limit);
 std::optional<NumberFault> lease_fault(const Limit& limit);
 
-// The same for the action `delay`, which lets a bucket go into debt: capacity · rate.per_us + max_delay · rate.units ≤
-// 2^51.
+// Checks a bucket with the action `delay`, which lets the bucket go into debt. nullopt: capacity · rate.per_us +
+// max_delay in µs · rate.units ≤ 2^51, or the limit is not a bucket. Otherwise the error text.
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay);
 
 }  // namespace sluice

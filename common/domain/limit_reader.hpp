@@ -19,7 +19,7 @@ class LimitReader {
 
   void read();
 
-  // Each reads numbers that one or several algorithms have. REQUIRES: limit_.algorithm is set.
+  // Each function reads numbers that one or several algorithms have. REQUIRES: limit_.algorithm is set.
   void read_bucket();
   void read_gcra();
   void read_align();
@@ -39,6 +39,7 @@ class LimitReader {
   std::string_view limit_name_ = "limit";
 };
 
+// Values of AlgorithmTraits::read.
 void read_bucket(LimitReader& reader);
 void read_gcra(LimitReader& reader);  // makes a token_bucket: burst is its capacity
 void read_window(LimitReader& reader);

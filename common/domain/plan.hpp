@@ -1,4 +1,4 @@
-// A plan: 1 to 16 limits, and how they are enforced. A check is charged to all of the limits or to none.
+// A plan: 1 to 16 limits, and how they are enforced. A check is charged to all limits of the plan or to none.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ enum class Algorithm : std::uint8_t {
 enum class Align : std::uint8_t { epoch, first };
 enum class Period : std::uint8_t { hour, day, week, month, year };  // of a quota
 
-// The exact rate of a bucket: `units` per `per_us` microseconds, in lowest terms. A rate that is set has both ≥ 1.
+// The exact rate of a bucket: `units` per `per_us` microseconds, in lowest terms. Both are at least 1, but a limit
+// without a rate has 0 `units`.
 struct Rate {
   std::int64_t units = 0;
   std::int64_t per_us = 1;
@@ -39,21 +40,21 @@ struct Rate {
 inline constexpr std::size_t kMaxLimitsPerPlan = 16;
 inline constexpr std::int64_t kMaxCost = 2'147'483'647;           // 2^31 − 1
 inline constexpr std::int64_t kMaxLimit = std::int64_t{1} << 50;  // of limit, capacity, and capacity · rate.per_us
-inline constexpr std::int64_t kMaxLogLimit = 10'000;              // sliding_window_log and concurrency
+inline constexpr std::int64_t kMaxLogLimit = 10'000;              // of limit in sliding_window_log and concurrency
 
 // One limit. The algorithm determines which fields are used; the others keep their defaults.
 struct Limit {
   std::string name;  // unique within the plan: [a-z0-9_][a-z0-9_.-]{0,62}
   Algorithm algorithm = Algorithm::token_bucket;
   std::string unit = "requests";
-  std::int64_t limit = 0;            // in units; of a bucket: its capacity; 0 denies everything
+  std::int64_t limit = 0;            // in units; for a bucket the capacity; 0 denies everything
   Rate rate;                         // token_bucket: refill, leaky_bucket: leak
   Micros window{0};                  // fixed_window, sliding_window, sliding_window_log
   Align align = Align::epoch;        // fixed_window
   Micros lease_ttl{0};               // concurrency
   Period period = Period::day;       // quota
   std::optional<WallTime> anchor;    // quota
-  std::vector<DimensionRef> key_by;  // dimensions this limit adds to the policy's, sorted, no duplicates
+  std::vector<DimensionRef> key_by;  // added to the key_by of the policy or plan; sorted, no duplicates
 
   bool operator==(const Limit&) const = default;
 };
@@ -71,15 +72,15 @@ enum class ReportSubjects : std::uint8_t { hashed, named, off };
 // How limits are enforced. Each policy has an enforcement. A plan has one too, for checks that name the plan.
 struct Enforcement {
   std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
-  bool require_key_by = false;
+  bool require_key_by = false;  // true: a check without one of these dimensions is refused with 422
   Action action = Action::deny;
-  double sample_rate = 0;    // action sample: 0 to 1
-  Micros max_delay{0};       // action delay
-  std::string downgrade_to;  // action downgrade
+  double sample_rate = 0;    // for action sample: the share of requests that pass, 0 to 1
+  Micros max_delay{0};       // for action delay
+  std::string downgrade_to;  // for action downgrade and degrade_action downgrade
   Mode mode = Mode::enforce;
   FailureMode failure_mode = FailureMode::fail_closed;
-  std::optional<FailureMode> failure_mode_when_open;
-  std::optional<double> degrade_share;  // 0 to 1; absent: 1 / live agents
+  std::optional<FailureMode> failure_mode_when_open;  // while the circuit breaker is open; absent: failure_mode
+  std::optional<double> degrade_share;  // share of each limit that one agent admits, 0 to 1; absent: 1 / live agents
   DegradeAction degrade_action = DegradeAction::local_limit;
 
   bool operator==(const Enforcement&) const = default;

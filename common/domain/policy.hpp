@@ -27,7 +27,7 @@ struct Policy {
   std::vector<ScopeTerm> scope;  // all conditions must hold; sorted by dimension
   std::string match_expr;        // "": always true
   std::string plan_id;           // "": the policy has limits of its own
-  std::vector<Limit> limits;     // 1 to 16 if plan_id is "", else none
+  std::vector<Limit> limits;     // 1 to 16 if plan_id is "", otherwise empty
   Enforcement enforcement;
   ReportSubjects report_subjects = ReportSubjects::hashed;
   double rollout_percent = 100;
@@ -47,7 +47,7 @@ struct Override {
   std::string policy_id;  // exactly one of policy_id and plan_id is set
   std::string plan_id;
   std::string limit_name;
-  Algorithm algorithm = Algorithm::token_bucket;               // of that limit: it decides the names of the numbers
+  Algorithm algorithm = Algorithm::token_bucket;               // of the limit; decides how JSON names the numbers
   std::vector<std::pair<DimensionRef, std::string>> identity;  // all dimensions of the counter key, sorted
   std::optional<std::int64_t> limit;                           // "capacity" in the JSON of a bucket
   std::optional<Rate> rate;

@@ -19,21 +19,22 @@ struct WrittenRate {
 };
 
 // Reads units, '/', and a duration ("3s") or the name of one unit of time ("s", "minute", "hours").
-// Errors (code `rate`): another shape, zero units or time, more than kMaxLimit units or microseconds.
+// Errors (code `rate`): the text has another form, units or time are zero, or units or microseconds exceed kMaxLimit.
 Result<WrittenRate> parse_written_rate(std::string_view text);
 
 // parse_written_rate, then lowest_terms.
 Result<Rate> parse_rate(std::string_view text);
 
 // Reads a decimal number of units per second ("0.333333", "20", "1e-3") exactly.
-// Errors (code `rate`): not a number, not above zero, or in lowest terms more than kMaxLimit units or microseconds.
+// Errors (code `rate`): the text is not a number, the rate is zero or negative, or in lowest terms its units or
+// microseconds exceed kMaxLimit.
 Result<Rate> parse_rate_per_second(std::string_view decimal);
 
 // `units` per `per` in lowest terms. REQUIRES: both ≥ 1.
 Rate lowest_terms(std::int64_t units, Micros per);
 
-// The canonical text: the units, '/', and the duration ("7/3s"), or only its unit for one unit of time ("1/s").
-// parse_rate reads it back.
+// The canonical text: the units, '/', and the duration ("7/3s"). One unit of time is written without its number
+// ("1/s"). parse_rate reads the text back.
 std::string to_string(const Rate& rate);
 
 }  // namespace sluice

@@ -35,7 +35,7 @@ Result<ip::tcp::endpoint> parse_address(std::string_view text) {
   boost::system::error_code ec;
   const ip::address address = ip::make_address(host, ec);
   if (ec) return malformed(text, "the part before the port is not an IP address");
-  if (address.is_v6() != bracketed) return malformed(text, "an IPv6 address, and only that, stands in brackets");
+  if (address.is_v6() != bracketed) return malformed(text, "an IPv6 address needs brackets, an IPv4 address has none");
   return ip::tcp::endpoint(address, port);
 }
 

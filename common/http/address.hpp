@@ -16,7 +16,7 @@ namespace sluice::http {
 Result<boost::asio::ip::tcp::endpoint> parse_address(std::string_view text);
 
 // The canonical text of a client's address. An IPv4-mapped IPv6 address, which a listener on [::] sees for an IPv4
-// client, is written as IPv4. A zone is left out.
+// client, is written as IPv4. The zone of an IPv6 address ("%eth0") is left out.
 std::string peer_text(const boost::asio::ip::address& address);
 
 }  // namespace sluice::http

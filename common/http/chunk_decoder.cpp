@@ -5,7 +5,7 @@
 namespace sluice::http {
 namespace {
 
-constexpr std::uint8_t kMaxDigits = 15;  // hex digits of a chunk's size: sums of sizes cannot overflow 64 bits
+constexpr std::uint8_t kMaxDigits = 15;  // hex digits of a chunk's size; one size fits into 60 bits
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -70,7 +70,7 @@ bool ChunkDecoder::step_size(char c) {
     }
     if (state_ == State::size_first) return false;
   }
-  if (state_ != State::extension) {  // after the digits; after a space, only an extension may follow
+  if (state_ != State::extension) {  // `c` follows the digits or a space; after a space, only an extension may come
     if (c == '\r' && state_ == State::size) {
       state_ = State::size_lf;
       return true;

@@ -1,7 +1,8 @@
 // A strict decoder of the chunked transfer coding (RFC 9112 section 7.1).
 //
-// Stricter than Beast's: chunk extensions are checked, limited in size and dropped, so none can hide a line end.
-// Trailers, which Beast would merge into the headers, are refused. No I/O. Thread safety: none.
+// It is stricter than the decoder of Boost.Beast: chunk extensions are checked, limited in size and dropped, so an
+// extension cannot hide a line end. Trailers, which Beast would merge into the headers, are refused. No I/O.
+// Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ class ChunkDecoder {
     need_more,  // all of `data` was taken
     done,       // the end of the body was reached
     too_large,  // the body is above the limit; the caller may continue with a higher limit, to skip the body
-    broken,     // not the chunked coding, or with trailers; do not call decode() again
+    broken,     // the bytes are not chunked coding, or a trailer follows; do not call decode() again
   };
   struct Progress {
     Status status;
@@ -49,9 +50,9 @@ class ChunkDecoder {
 
   State state_ = State::size_first;
   std::uint8_t digits_ = 0;
-  std::uint64_t remaining_ = 0;  // of the current chunk
-  std::uint64_t total_ = 0;      // of all chunks so far
-  std::size_t overhead_ = 0;
+  std::uint64_t remaining_ = 0;  // bytes of the current chunk that are still to come
+  std::uint64_t total_ = 0;      // bytes of all chunks, including the whole current one
+  std::size_t overhead_ = 0;     // bytes of extensions so far
 };
 
 }  // namespace sluice::http

@@ -94,7 +94,7 @@ void Connection::parse_input() {
   }
 }
 
-// False: parsing cannot go on before more bytes are read.
+// False: stop parsing, because more bytes are needed or the connection will close.
 bool Connection::take_step(Step step) {
   switch (step) {
     case Step::need_more:
@@ -191,10 +191,11 @@ void Connection::settle() {
   const bool wants_more = !last_read_ && !close_after_refusal_ && !replies_.closed() && !blocked_;
   if (!peer_done_ && (wants_more || watches_peer())) read_more();
   if (!writing_ && replies_.stream_waits())
-    host_->mark_dirty(*this);  // calls on_writable() in a later turn of the loop, so that others get their turn first
+    host_->mark_dirty(*this);  // calls on_writable() in a later turn of the loop; other connections get theirs first
 }
 
-// To be called when all output is sent. True: the connection has ended.
+// Closes the connection if nothing more can happen on it. True: it is closed, or lingers before it closes.
+// REQUIRES: all output is sent.
 bool Connection::settle_flushed() {
   if (replies_.closed() || (close_after_refusal_ && replies_.unsent() == 0)) {
     finish();
@@ -208,8 +209,9 @@ bool Connection::settle_flushed() {
   return false;
 }
 
-// Ends the connection after the last reply. Closing a socket with unread input makes the kernel send a reset, which may
-// reach the client before the reply. So with such input only the output is shut, and the connection lingers.
+// Ends the connection after the last reply. Closing a socket with unread input makes the kernel send a TCP reset, which
+// may reach the client before the reply. So if input may be unread, only the output is shut, and the connection
+// lingers: it reads and drops input for a while.
 void Connection::finish() {
   const bool unread = linger_at_end_ || close_after_refusal_ || !input_.empty() || input_waiting();
   if (!unread || peer_done_) return close();

@@ -2,11 +2,11 @@
 // drive the connection by hand.
 //
 // Thread safety: none; it belongs to its server's thread.
-// Ownership: reference-counted without atomics. The host's lists, each operation in flight, each unanswered Reply and
-// each Stream hold a reference. So a late Reply finds a closed connection, which ignores it. Invariants: at most one
-// read and one write are in flight. All requests of one read are handled before anything is written. Nothing is parsed
-// or read while too many requests or replies wait, or while the handler decides whether to read a body. While a stream
-// is open, nothing is parsed, but a little is read, to notice that the peer has closed.
+// Ownership: reference-counted without atomics. The lists of the ConnectionHost, each operation in flight, each
+// unanswered Reply and each Stream hold a reference. So a late Reply finds a closed connection, which ignores it.
+// Invariants: at most one read and one write are in flight. All requests of one read are handled before anything is
+// written. Nothing is parsed or read while too many requests or replies wait, or while the handler decides whether to
+// read a body. While a stream is open, nothing is parsed, but a little is read, to notice that the peer has closed.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace sluice::http {
 
 class ConnectionHost;
 
-using Ticks = std::uint32_t;  // unit of time-outs: sweeps over the host's connections, one every kTick
+using Ticks = std::uint32_t;  // time-outs are counted in ticks of ConnectionHost::kTick (250 ms)
 
 enum class IoResult : std::uint8_t {
   ok,
@@ -74,9 +74,9 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  private:
   friend class ConnectionHost;
 
-  // Implemented by the driver. start_handshake(), start_read() and start_write() are completed by calls to
-  // on_handshake(), on_read() and on_written(), never before they return.
-  virtual bool start_handshake() { return false; }  // starts the TLS handshake; false: there is none
+  // Implemented by the driver. When an operation begun by start_handshake(), start_read() or start_write() completes,
+  // the driver calls on_handshake(), on_read() or on_written(), but never before the start function has returned.
+  virtual bool start_handshake() { return false; }  // starts the TLS handshake; false: the connection has no TLS
   virtual bool handshake_begun() { return true; }   // the client has sent part of its handshake
   virtual void start_read(std::span<char> space) = 0;
   virtual void start_write(std::string_view text) = 0;
@@ -85,8 +85,9 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   virtual void cancel_read() = 0;
   virtual bool input_waiting() = 0;  // bytes have arrived that were not read yet
   virtual void shut_output() = 0;
+  // In close_stream(), destroy_stream() and release_stream() the stream is the socket, not a streamed reply.
   virtual void close_stream() = 0;    // closes the socket and cancels operations in flight
-  virtual void destroy_stream() = 0;  // after close_stream(), nothing is in flight
+  virtual void destroy_stream() = 0;  // destroys the closed socket, once no operation is in flight
 
   void end_handshake();
   void advance();
@@ -123,7 +124,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   Output out_;
   std::size_t writing_bytes_ = 0;                // size of the write in flight
   std::size_t lingered_ = 0;                     // bytes dropped while lingering
-  std::optional<std::uint64_t> admission_slot_;  // slot of the request that waits for the handler's decision
+  std::optional<std::uint64_t> admission_slot_;  // the request whose Admission is not decided yet
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
   RequestParser::Phase timed_ = RequestParser::Phase::idle;  // the phase that read_deadline_ limits
@@ -132,12 +133,12 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool reading_ = false;
   bool writing_ = false;
   bool busy_ = false;                 // advance() is on the stack
-  bool blocked_ = false;              // too much output waits: neither parse nor read
+  bool blocked_ = false;              // must_wait() was true: do not parse, and read only if watches_peer()
   bool last_read_ = false;            // the last request of the connection was parsed: ignore all bytes after it
-  bool linger_at_end_ = false;        // the client may still be sending: linger, so that no reset overtakes the reply
+  bool linger_at_end_ = false;        // the client may still be sending, so linger before closing: see finish()
   bool close_after_refusal_ = false;  // close once the refusal is sent
   bool peer_done_ = false;            // the client has closed its side
-  // Output is shut; input is dropped until the client closes, kLingerTicks have passed or kMaxLinger bytes have come.
+  // Output is shut. Input is dropped until the client closes, kLingerTicks have passed or kMaxLinger bytes have come.
   bool lingering_ = false;
   bool cancelling_ = false;  // cancel_read() was called; on_read() follows
   bool dirty_ = false;       // in the host's list of connections to resume

@@ -82,7 +82,7 @@ void ConnectionHost::close_all() {
     const boost::intrusive_ptr<Connection> connection(&connections_.front());
     connection->close();
   }
-  dirty_.clear();  // connections hold references to this host, and resume_dirty() may never be called again
+  dirty_.clear();  // breaks a reference cycle: connections hold this host, and resume_dirty() may not be called again
 }
 
 }  // namespace sluice::http

@@ -1,6 +1,7 @@
-// What the connections of one server share: options, counters, the tick, and the lists of connections.
+// What the connections of one server share: options, counters, time in ticks, and the lists of connections.
 //
-// Time is counted in calls of sweep(), so a process that was stopped and continued does not find all clients expired.
+// Time is counted in calls of sweep(), one per tick, and not read from a clock. So clients do not all time out when a
+// stopped process continues.
 // Thread safety: none; it belongs to its server's thread.
 #pragma once
 
@@ -24,8 +25,8 @@ class ConnectionHost {
  public:
   static constexpr std::chrono::milliseconds kTick{250};
   static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
-  // Bytes that the client may still send meanwhile. Many clients send their whole body before they read the refusal.
-  // Only bodies with bundles are larger than this.
+  // Bytes that the client may still send in that time. Many clients send their whole body before they read the refusal.
+  // Bundles are the only valid bodies that can be larger.
   static constexpr std::size_t kMaxLinger = std::size_t{32} << 20;
   static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees its spare memory
 
@@ -39,8 +40,8 @@ class ConnectionHost {
   bool has_room_for_handshake() const { return has_room() && stats_.handshakes < options_.max_handshakes; }
   void add(Connection& connection);  // adds and starts it. REQUIRES: has_room(); the caller holds a reference
 
-  void sweep();         // one tick has passed
-  void resume_dirty();  // the call that wake() requested
+  void sweep();         // counts one tick and checks the time-outs of all connections
+  void resume_dirty();  // the call that wake() requested: resumes the connections that mark_dirty() noted
   void drain();
   void close_all();  // closes all connections and accepts no more
 

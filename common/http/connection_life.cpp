@@ -9,7 +9,7 @@ namespace {
 
 using Phase = RequestParser::Phase;
 
-constexpr std::size_t kIdleOutput = 4UL * 1024;
+constexpr std::size_t kIdleOutput = 4UL * 1024;  // bytes of output memory that an idle connection keeps
 
 constexpr Refusal kHeadTimeout{408, "/problems/timeout", "The request line and headers took too long.", true};
 constexpr Refusal kBodyTimeout{408, "/problems/timeout", "The body took too long.", true};
@@ -82,8 +82,8 @@ bool Connection::holds_spare_memory() const {
   return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput;
 }
 
-// Frees memory of an idle connection. A read in flight uses the buffer, so it is cancelled first; on_read() then frees
-// the memory and reads again.
+// Frees memory of a connection that waits for input. The read in flight uses the buffer, so it is cancelled first.
+// on_read() then frees the memory and reads again.
 void Connection::trim() {
   if (!reading_ || cancelling_) return;
   cancelling_ = true;

@@ -46,7 +46,8 @@ void Connection::serve_streams() {
   if (StreamEvents* events = replies_.take_waiting_stream()) events->on_writable();
 }
 
-// Requests behind a stream wait for its end, but the connection reads on, to notice that the peer has closed.
+// Whether to read during a stream. Requests behind the stream wait for its end, but without reading the connection
+// would not notice that the peer has closed. Reading stops when kIdleSize bytes wait.
 bool Connection::watches_peer() const {
   return replies_.streams() > 0 && !close_after_refusal_ && input_.size() < ReadBuffer::kIdleSize;
 }

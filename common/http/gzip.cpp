@@ -13,8 +13,8 @@ namespace {
 constexpr int kGzip = 16;  // added to windowBits, this selects the gzip format instead of zlib's
 constexpr int kWindow = 15;
 constexpr int kMemoryLevel = 8;
-constexpr std::size_t kStep = 64UL * 1024;
-constexpr std::size_t kLongStep = 1UL << 30;
+constexpr std::size_t kStep = 64UL * 1024;    // bytes of output per call of zlib
+constexpr std::size_t kLongStep = 1UL << 30;  // the most bytes of output per call, for long texts
 
 // zlib's counters have 32 bits, so longer texts are passed in parts.
 uInt in_one_go(std::size_t size) {

@@ -26,8 +26,8 @@ class Gunzip {
   Gunzip(const Gunzip&) = delete;
 
   // Decompresses `piece` and appends the result to `out`, which may hold up to `limit` bytes. Errors: `encoding` (not
-  // gzip, or a wrong checksum); `too_large` as soon as the limit is passed, without unpacking the rest. Do not call it
-  // again after an error.
+  // gzip, a wrong checksum, or bytes after the end); `too_large` as soon as the limit is passed, without unpacking the
+  // rest. Do not call feed() again after an error.
   Result<> feed(std::string_view piece, std::size_t limit, std::string& out);
   bool done() const { return done_; }  // the end was reached, and the checksum is right
 

@@ -28,9 +28,10 @@ using asio::ip::tcp;
 using asio::local::stream_protocol;
 using Code = boost::system::error_code;
 
-constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::milliseconds kPause{100};  // after an accept that failed for lack of descriptors or memory
 
-// Sockets with the io_context's own executor type instead of any_io_executor: no type erasure on each operation.
+// Accepts connections until stop(). The sockets have the io_context's own executor type: any_io_executor would add type
+// erasure to each operation.
 template <class Protocol>
 class AcceptLoop final : public Listener, public std::enable_shared_from_this<AcceptLoop<Protocol>> {
  public:
@@ -72,8 +73,8 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
   void accepted(const Code& ec, Socket socket) {
     if (!ec) admit(std::move(socket));
     if (stopped_) return;
-    // connection_aborted: the client gave up in the queue, which is harmless. Any other error is a shortage
-    // (descriptors, memory) that an immediate retry would meet again.
+    // ECONNABORTED, EPROTO: the client gave up while it waited in the kernel's queue, which is harmless. Any other
+    // error is a shortage (descriptors, memory) that an immediate retry would meet again.
     if (!ec || ec.value() == ECONNABORTED || ec.value() == EPROTO) return accept();
     ++host_->stats().accept_errors;
     pause_.expires_after(kPause);

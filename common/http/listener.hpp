@@ -1,7 +1,7 @@
-// Accepts connections from a listening socket and passes them to the host.
+// Accepts connections from a listening socket and passes them to a ConnectionHost.
 //
-// A listener that runs out of descriptors pauses instead of spinning. stop() first accepts the connections that wait in
-// the kernel's queue, so that a request sent before the stop is answered. Thread safety: none.
+// A listener that finds no free descriptor pauses before it tries again. stop() first accepts the connections that wait
+// in the kernel's queue, so that a request sent before the stop is answered. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Listener {
   virtual std::uint16_t port() const = 0;  // 0 for Unix sockets
 };
 
-// Errors: address_in_use, address_not_permitted, listen_failed. With `certificates` the listener speaks TLS.
+// Errors: address_in_use, address_not_permitted, listen_failed. The listener speaks TLS unless `certificates` is null.
 Result<std::shared_ptr<Listener>> listen_tcp(boost::asio::io_context& context, std::shared_ptr<ConnectionHost> host,
                                              const boost::asio::ip::tcp::endpoint& endpoint, bool reuse_port,
                                              std::shared_ptr<const Certificates> certificates);

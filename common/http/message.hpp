@@ -18,8 +18,8 @@ struct Request {
   std::string_view peer;    // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "": a Unix socket
   std::span<char> body;     // may be written to: parsers work in place
 
-  // The value of a header, "" when absent; `name` in lower case. The values of a repeated header are joined by ", "
-  // (RFC 9110). A caller that expects one value must not accept such a list.
+  // The value of a header, "" when absent; `name` is in lower case. The values of a repeated header are joined by ", "
+  // (RFC 9110). A handler that expects one value must refuse a joined list.
   virtual std::string_view header(std::string_view name) const = 0;
 
  protected:
@@ -33,7 +33,7 @@ struct Response {
   std::string_view content_type = "application/json";
   std::string_view headers = {};  // whole lines, each ending in "\r\n"
   std::string_view body = {};
-  // If set, it is sent instead of `body`, without being copied: for large bodies that go to many clients.
+  // If set, it is sent instead of `body`. For large bodies that go to many clients: above 16 KiB it is not copied.
   SharedBody shared_body = {};
 
   std::string_view content() const { return shared_body ? std::string_view(*shared_body) : body; }

@@ -6,7 +6,7 @@
 namespace sluice::http {
 namespace {
 
-constexpr std::size_t kKeptText = 64UL * 1024;
+constexpr std::size_t kKeptText = 64UL * 1024;  // bytes of memory that are kept for reuse after a write
 
 void empty_out(std::string& text) {
   if (text.capacity() > kKeptText) {

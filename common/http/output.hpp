@@ -16,11 +16,11 @@ namespace sluice::http {
 
 class Output {
  public:
-  // Bytes of a shared body per write, so that other connections get their turn.
+  // The most bytes of a shared body in one write, so that other connections get their turn.
   static constexpr std::size_t kSlice = 256UL * 1024;
   static constexpr std::size_t kCopied = 16UL * 1024;  // shared bodies up to this size are copied, to save a write
 
-  // The end of the output, for the caller to append to. REQUIRES: the reference is not kept.
+  // The text at the end of the output, for appending. REQUIRES: the reference is not kept.
   std::string& text() { return appended_; }
   void append(const SharedBody& body);
 
@@ -36,7 +36,7 @@ class Output {
  private:
   struct Piece {
     std::string text;
-    SharedBody body;  // instead of text, where set
+    SharedBody body;  // if set, `text` is empty
 
     std::string_view view() const { return body ? std::string_view(*body) : std::string_view(text); }
     std::size_t size() const { return view().size(); }

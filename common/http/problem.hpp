@@ -23,7 +23,7 @@ struct Problem {
 // Appends the JSON body; every text is escaped.
 void write_problem(const Problem& problem, std::string& out);
 
-// Appends a list of faults: pointer and detail of each, line and column where they are known.
+// Appends a JSON list of faults: pointer and detail of each, and line and column where they are known.
 void write_faults(std::span<const Fault> faults, std::string& out);
 
 std::string_view reason_phrase(unsigned status);

@@ -1,6 +1,6 @@
-// Lists every problem (RFC 9457) that the two programs answer: when it happens, and what the caller can do about it.
-// docs/reference/errors.md is generated from this table. write_problem() asserts that the problem it writes is in this
-// table.
+// Lists every problem (RFC 9457) that agents and servers answer with: when it happens, and what the caller can do about
+// it. docs/reference/errors.md is generated from this table. write_problem() asserts that the table has the problem it
+// writes.
 #pragma once
 
 #include <cstdint>

@@ -15,16 +15,17 @@ namespace sluice::http {
 class ReadBuffer {
  public:
   static constexpr std::size_t kIdleSize = 4096;
-  static constexpr std::size_t kBusySize = 32UL * 1024;  // while reads fill all its space, it grows up to this
-  static constexpr std::size_t kKeptSize = 64UL * 1024;  // memory above this is freed as soon as it is not needed
+  static constexpr std::size_t kBusySize = 32UL * 1024;  // while reads fill the buffer, it grows up to this size
+  static constexpr std::size_t kKeptSize = 64UL * 1024;  // a larger buffer shrinks as soon as kIdleSize is enough
 
   char* data() { return memory_.get() + begin_; }
   std::size_t size() const { return end_ - begin_; }
   bool empty() const { return begin_ == end_; }
   std::size_t capacity() const { return capacity_; }
 
-  // Free space behind the bytes, at least one byte. `wanted`: bytes that the unfinished request needs in all, 0 if not
-  // known. The buffer reaches that size only as bytes arrive: a client could announce a large body and never send it.
+  // Returns free space behind the unparsed bytes, at least one byte. `wanted`: bytes that the unfinished request needs
+  // in all, 0 if not known. The buffer reaches that size only as bytes arrive: a client could announce a large body and
+  // never send it.
   std::span<char> prepare(std::size_t wanted) {
     std::size_t capacity = std::max(capacity_, kIdleSize);
     if (filled_ && capacity < kBusySize) capacity *= 2;

@@ -1,4 +1,4 @@
-// A request that the HTTP server refuses itself, before any handler sees it.
+// How the HTTP server answers a request that it refuses itself, without calling Handler::handle().
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@ struct Refusal {
   unsigned status = 400;
   std::string_view type;    // problem type, a string literal
   std::string_view detail;  // what is wrong and what to send instead, a string literal
-  // Close the connection after the refusal: the client asked for that, or the end of the request is uncertain or too
-  // expensive to find, so that the next bytes may not be a request.
+  // Close the connection after the refusal. Either the client asked to close it, or the next request cannot be found,
+  // because the end of this one is uncertain or too far away.
   bool close = true;
 };
 

@@ -1,4 +1,4 @@
-// The replies of one connection: handlers answer in any order, the replies are sent in the order of their requests.
+// The replies of one connection: handlers answer in any order, and the replies are sent in the order of their requests.
 //
 // Thread safety: none; no I/O.
 // Invariants: one slot is opened for each request, in request order, and answered at most once. A "100 Continue" that
@@ -29,7 +29,8 @@ class ReplyQueue {
   // slots that are not open are dropped.
   void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
 
-  // The same with a reply that begins a stream. False: the reply has no body or was dropped, so there is no stream.
+  // Answers a slot with a reply that begins a stream. False: there is no stream, because the reply has no body or was
+  // dropped.
   bool begin_stream(std::uint64_t slot, const Response& head, std::string_view date, bool last_closes,
                     StreamEvents& events, Output& out);
   bool stream_open(std::uint64_t slot) const;
@@ -39,8 +40,8 @@ class ReplyQueue {
   void end_stream(std::uint64_t slot, bool whole, Output& out);
   // Finishes one open stream properly and returns its StreamEvents, for the caller to notify; nullptr: no open stream.
   StreamEvents* finish_next(Output& out);
-  // The same for a closed connection: the body is not finished. nullptr: no stream is left, and all replies are
-  // dropped.
+  // For a closed connection: ends one open stream with an incomplete body and returns its StreamEvents. nullptr: no
+  // stream was left, and all replies have been dropped.
   StreamEvents* abandon_next();
 
   // Notes that on_writable() must follow for this stream, because a write to it was refused.
@@ -59,9 +60,9 @@ class ReplyQueue {
 
   std::size_t unsent() const { return closed_ ? 0 : held(); }  // slots whose replies are not completely output
   std::size_t streams() const { return streams_; }             // open streams, also after closed()
-  bool streaming() const { return in_turn(first_); }
-  bool closed() const { return closed_; }  // the reply that closes the connection was output
-  void release_memory();                   // REQUIRES: unsent() == 0, and no stream
+  bool streaming() const { return in_turn(first_); }           // the oldest slot is an open stream
+  bool closed() const { return closed_; }                      // the reply that closes the connection was output
+  void release_memory();                                       // REQUIRES: unsent() == 0, and no stream
 
  private:
   enum class State : std::uint8_t { open, streaming, ready };

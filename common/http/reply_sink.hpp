@@ -1,4 +1,6 @@
-// The receiver of a Reply: a connection, or a test double.
+// Receives the answers that handlers give through Reply, Stream and Admission: a connection, or a test double.
+//
+// A slot is the number of one request on its connection.
 //
 // Thread safety: none; all references to one sink live on one thread, so the reference count is not atomic.
 #pragma once
@@ -23,15 +25,16 @@ class ReplySink {
   // Reads the body of the request whose Admission has this slot. Only for sinks that create Admissions.
   virtual void read_body(std::uint64_t) {}
 
-  // The functions of a Stream (stream.hpp). A sink without streams sends `head` as the whole answer: its
-  // body, the first piece, is all that the client gets.
+  // What the functions of a Stream (stream.hpp) call. A sink without streams sends `head` as the whole answer: the body
+  // of `head`, the first piece, is all that the client gets.
   virtual bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents&) {
     answer(slot, head);
     return false;
   }
   virtual bool stream_open(std::uint64_t) const { return false; }
   virtual bool write_stream(std::uint64_t, std::string_view) { return false; }
-  // The last call for `slot`. Its StreamEvents may be destroyed by then, so do not call them.
+  // The last call for the slot. `whole`: the body is complete. The StreamEvents may be destroyed by then, so do not
+  // call them.
   virtual void end_stream(std::uint64_t, bool /*whole*/) {}
 
   void retain() noexcept { ++references_; }

@@ -161,8 +161,8 @@ class HeadReader final : public beast::http::basic_parser<true> {
   std::optional<Refusal> refusal_;
 };
 
-// Whether the request line names an HTTP version (505) or something else (400). Beast has the same error for
-// "HTTP/2.0" and "FTP/1.1".
+// Whether the request line ends in an HTTP version ("HTTP/2.0": 505) or in something else ("FTP/1.1": 400). Beast
+// reports the same error for both.
 bool names_http_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find(kCr));
   const std::size_t space = line.rfind(' ');

@@ -51,8 +51,9 @@ struct RequestHead {
 // Searches for the blank line that ends a head. Incremental: it reads each byte once, however the head arrives.
 class HeadScan {
  public:
-  // The size of the head if it is complete; 0 if more bytes are needed, or if `refusal` was set (431: the head is above
-  // `limit` bytes). `data` starts at the head's first byte: the same bytes as in the last call, and perhaps more.
+  // Returns the size of the head if it is complete. Returns 0 if more bytes are needed, or if `refusal` was set: 431
+  // for a head above `limit` bytes, 400 for a bad line end or a folded header. `data` starts at the head's first byte:
+  // the same bytes as in the last call, and perhaps more.
   std::size_t find_end(const char* data, std::size_t size, std::size_t limit, std::optional<Refusal>& refusal);
 
  private:
@@ -60,7 +61,8 @@ class HeadScan {
   std::size_t line_ = 0;  // where the current line starts
 };
 
-// Parses a complete head of `size` bytes, including its blank line. REQUIRES: size <= kMaxHeadBytes.
+// Parses a complete head of `size` bytes, including its blank line. nullopt: the head is valid.
+// REQUIRES: size <= kMaxHeadBytes.
 std::optional<Refusal> parse_head(char* data, std::size_t size, RequestHead& head);
 
 }  // namespace sluice::http

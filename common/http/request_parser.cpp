@@ -6,11 +6,12 @@
 namespace sluice::http {
 namespace {
 
-// Bytes. A refused body up to this size is read and dropped, and the connection stays open. A longer one closes it.
+// Bytes. A refused body up to this size is read and dropped, and the connection stays open. After the refusal of a
+// longer body, the connection closes.
 constexpr std::uint64_t kMaxSkip = 256UL * 1024;
 // Blank lines accepted before a request line: old clients send one after a body.
 constexpr std::uint8_t kMaxBlankLines = 4;
-constexpr std::size_t kKeptStorage = 64UL * 1024;
+constexpr std::size_t kKeptStorage = 64UL * 1024;  // bytes that `assembled_` keeps from one request to the next
 
 constexpr Refusal kLengthRequired{411, "/problems/length-required",
                                   "Requests of this method carry Content-Length or Transfer-Encoding: chunked.", false};
@@ -119,7 +120,8 @@ std::optional<RequestParser::Step> RequestParser::read_start(const char* data, s
   is_head_ = false;
   if (assembled_.capacity() > kKeptStorage) std::string().swap(assembled_);
   state_ = State::head;
-  // No method starts with a byte below '!'. So another protocol (a TLS ClientHello) is refused now, not by a time-out.
+  // No method starts with such a byte, but other protocols do (a TLS ClientHello). They may never send the end of a
+  // head, so without this refusal the client would wait for a time-out.
   if (static_cast<unsigned char>(data[0]) <= ' ' || static_cast<unsigned char>(data[0]) >= 0x7f) {
     return refuse(bad_framing("This is not an HTTP/1.1 request."));
   }

@@ -26,32 +26,34 @@ class RequestParser {
     head,       // request() has everything but the body: call set_body_limit(), then feed() again
     complete,   // request() is whole; feeding again starts the next one
     refused,    // answer with refusal(); unless refusal().close, feed again: the refused request's body is skipped
-    close_after_refusal,  // a refused body is too long to skip: close once the refusal is sent
+    close_after_refusal,  // a refused body is too long to skip, or broken: close once the refusal is sent
   };
-  enum class Phase : std::uint8_t { idle, head, body, skip };  // what the next byte belongs to
+  // What the next byte belongs to; skip: to the body of a refused request.
+  enum class Phase : std::uint8_t { idle, head, body, skip };
 
-  // `max_head_bytes`: request line and headers with the blank line; at most kMaxHeadBytes.
+  // `max_head_bytes`: the most bytes of request line, headers and blank line together; at most kMaxHeadBytes.
   explicit RequestParser(std::size_t max_head_bytes);
 
   // `data` may be written to. After `refused` with close, and after `close_after_refusal`, feed no more.
   Step feed(char* data, std::size_t size);
 
-  std::size_t consumed() const { return consumed_; }  // of the last feed()
+  std::size_t consumed() const { return consumed_; }  // bytes that the last feed() consumed
   std::size_t wanted() const { return wanted_; }      // bytes the unfinished request needs in one buffer; 0: not known
   Phase phase() const;
 
   void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }
   std::size_t body_limit() const { return body_limit_; }
-  // The announced length; nullopt for a chunked body. Valid after `head`.
+  // The announced length; nullopt for a chunked body. Valid after Step::head.
   std::optional<std::uint64_t> body_length() const;
 
-  // Views into the fed buffer (chunked: into this parser), valid until the next feed(). method is "" while unknown.
+  // The request: views into the fed buffer, or for a chunked body into this parser. Valid until the next feed().
+  // `method` is "" until the head is parsed.
   Request& request() { return request_; }
   const Refusal& refusal() const { return refusal_; }
   bool http11() const { return head_.http11; }
   bool keep_alive() const { return head_.keep_alive; }  // the client wants to keep the connection
   bool is_head() const { return is_head_; }             // the method is HEAD: the reply has no body
-  // The client waits for "100 Continue" before it sends the body. Valid after `head`.
+  // The client waits for "100 Continue" before it sends the body. Valid after Step::head.
   bool expects_continue() const { return head_.expects_continue; }
 
   // Frees the memory of chunked bodies. REQUIRES: phase() == idle.

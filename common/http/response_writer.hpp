@@ -16,21 +16,20 @@ struct ReplyShape {
   bool http10 = false;  // HTTP/1.0: a connection that stays open needs `Connection: keep-alive`
 };
 
-// Appends status line, headers and body. Of a shared body it writes the Content-Length only; the result is true if the
-// caller must send the shared body next. `date`: a whole Date line. A status outside 200 to 599 is a bug and sent as
-// 500.
+// Appends status line, headers and body, but not a shared body. Returns true if the caller must send the shared body
+// next. `date`: a whole Date line. A status outside 200 to 599 is a bug and sent as 500.
 bool write_response(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
 
-// Appends status line and headers of a reply whose body is streamed: chunked, or with http10 until the connection
-// closes. False: no body follows, because the method is HEAD or the status has none.
+// Appends status line and headers of a reply with a streamed body. The body is chunked; with http10 it ends when the
+// connection closes. False: no body follows, because the method is HEAD or the status allows no body.
 bool write_stream_head(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
 
-// Append one piece of such a body, and the end of the body. An empty piece writes nothing: an empty chunk would end the
-// body.
+// Append a piece of a streamed body, or the end of the body. An empty piece writes nothing: an empty chunk would end
+// the body.
 void write_piece(std::string_view piece, ReplyShape shape, std::string& out);
 void write_last_piece(ReplyShape shape, std::string& out);
 
-// The current Date line, formatted once a second. Thread safety: none.
+// The current Date line, formatted at most once a second. Thread safety: none.
 class DateLine {
  public:
   // "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"; valid until the next call.

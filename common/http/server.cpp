@@ -14,13 +14,14 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A ConnectionHost on an io_context. Connections and operations hold it too, because they may outlive the Server.
+// A ConnectionHost on an io_context. Connections and operations share its ownership, because they may outlive the
+// Server.
 class AsioHost final : public ConnectionHost, public std::enable_shared_from_this<AsioHost> {
  public:
   AsioHost(asio::io_context& context, ServerOptions options, Handler& handler)
       : ConnectionHost(options, handler), executor_(context.get_executor()), timer_(executor_) {}
 
-  // Calls `drained` from the loop, never inside this call.
+  // Drains, and calls `drained` when the last connection is closed: from the loop, never inside this call.
   void drain_then(std::function<void()> drained) {
     drained_ = std::move(drained);
     drain();

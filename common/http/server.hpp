@@ -65,12 +65,13 @@ class Admission {
 class Handler {
  public:
   virtual ~Handler() = default;
-  // The largest body in bytes for this method and path; called when the header is parsed.
+  // The largest body in bytes for this method and path. Called when the headers are parsed.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
   // Bytes. Bodies up to this size are read without asking. If body_limit() is higher, admit() is called before the
   // server reads a larger body, or one whose length is not known.
   static constexpr std::size_t kUnaskedBody = 1UL << 20;
-  // `head` is the request without its body; its views are valid during the call.
+  // Decides whether the body is read; unless overridden, it is. `head` is the request without its body; its views are
+  // valid during the call.
   virtual void admit(Request& head, Admission admission);
   virtual void handle(Request& request, Reply reply) = 0;
 };
@@ -78,24 +79,24 @@ class Handler {
 struct ServerOptions {
   using Duration = std::chrono::milliseconds;  // time-outs come 0 to about 500 ms late, never early
 
-  std::size_t max_header_bytes = 8192;    // 431 above; at most 65,535
-  std::size_t max_connections = 20'000;   // above: accepted and closed at once, counted
-  std::size_t max_handshakes = 1'000;     // TLS: connections still shaking hands; above: closed at once, counted
-  std::size_t max_pipelined = 16;         // unanswered requests on one connection before it stops reading
+  std::size_t max_header_bytes = 8192;    // larger request line and headers get 431; at most 65,535
+  std::size_t max_connections = 20'000;   // further connections are closed at once, and counted as refused
+  std::size_t max_handshakes = 1'000;     // TLS handshakes at a time; further connections are refused in the same way
+  std::size_t max_pipelined = 16;         // unanswered requests on one connection before the server stops reading
   Duration handshake_timeout{10'000};     // TLS: from the connection to the end of the handshake; then closed
-  Duration header_timeout{10'000};        // from the first byte of a request to the end of its header: 408, close
-  Duration body_timeout{10'000};          // from there to the end of the body: 408, close
+  Duration header_timeout{10'000};        // from the first byte of a request to the end of its headers: 408, close
+  Duration body_timeout{10'000};          // from the end of the headers to the end of the body: 408, close
   Duration idle_timeout{75'000};          // between requests; then closed without a reply
-  Duration write_timeout{10'000};         // a client that does not read its replies is closed
+  Duration write_timeout{10'000};         // for one write; a client that does not read its replies is closed
   std::string_view refusal_headers = {};  // whole lines, added to the server's own refusals; a string literal
 };
 
 struct ServerStats {  // written by the server, read on the same thread
   std::uint64_t accepted = 0;
-  std::uint64_t refused_connections = 0;
-  std::uint64_t accept_errors = 0;  // no descriptor or no memory left; the listener then pauses
-  std::uint64_t requests = 0;       // handed to the handler
-  std::uint64_t bad_requests = 0;   // refused by framing or limits
+  std::uint64_t refused_connections = 0;  // closed at once: over a limit, or before there was a certificate
+  std::uint64_t accept_errors = 0;        // no descriptor or no memory left; the listener then pauses
+  std::uint64_t requests = 0;             // passed to the handler
+  std::uint64_t bad_requests = 0;         // refused by the server itself: bad framing, over a limit, or too slow
   std::uint64_t open_connections = 0;
   std::uint64_t handshakes = 0;  // open connections whose handshake is not finished
   std::uint64_t open_streams = 0;
@@ -115,16 +116,17 @@ class Server {
   // Opens a listener and returns its port. `address` is "127.0.0.1:8088", "[::1]:8088" or "0.0.0.0:0"; port 0 picks a
   // free one. Errors: the address is in use, not permitted or malformed; the text names it.
   Result<std::uint16_t> listen_tcp(std::string_view address, bool reuse_port);
-  // The same with TLS. Each connection uses the certificate that is in force when it is accepted.
+  // As listen_tcp(), with TLS. Each connection uses the certificate that is in force when it is accepted.
   Result<std::uint16_t> listen_tls(std::string_view address, bool reuse_port,
                                    std::shared_ptr<const Certificates> certificates);
-  // Removes a stale socket file first (one without a listener). The new file has this mode, whatever the umask.
+  // Listens on a Unix socket at `path`. Removes a stale socket file first (one without a listener). The new file has
+  // this mode, whatever the umask.
   Result<> listen_unix(const std::string& path, mode_t mode = kSocketMode);
 
   // Stops accepting, finishes all streams, closes idle connections and answers further requests with `Connection:
   // close`. Calls `drained` when the last connection is closed.
   void drain(std::function<void()> drained);
-  void close_all();
+  void close_all();  // stops accepting, and closes all connections at once
 
   const ServerStats& stats() const;
 

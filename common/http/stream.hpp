@@ -13,14 +13,14 @@ namespace sluice::http {
 
 class ReplySink;
 
-// Callbacks to the writer of a stream, which outlives it. The connection may call them inside a call to the Server
-// (close_all), but never inside a call to the Stream. They may use and destroy any Stream.
+// Callbacks to the writer of a stream. The writer outlives the Stream. The connection may call back inside a call to
+// the Server (close_all), but never inside a call to the Stream. The callbacks may use and destroy any Stream.
 class StreamEvents {
  public:
   // Called after a refused write, when the next piece can be written.
   virtual void on_writable() = 0;
-  // The stream has ended: the client is gone or does not read, or the server closes or drains. A drain finishes the
-  // body properly; in the other cases the body is incomplete. Called once, as the last callback.
+  // The stream has ended, but not by the writer: the client is gone or does not read, or the server closes or drains. A
+  // drain finishes the body properly; in the other cases the body is incomplete. Called once, as the last callback.
   virtual void on_ended() = 0;
 
  protected:
@@ -38,13 +38,13 @@ class Stream {
   ~Stream();
 
   // False: nothing can be written any more. The stream is finished, the client is gone, or the reply has no body
-  // (HEAD). A stream that is not open from the start calls no StreamEvents.
+  // (HEAD). A stream that was never open calls no StreamEvents.
   bool open() const;
 
   // Sends a piece of any size; an empty one does nothing. The stream accepts a piece only while no earlier piece waits
-  // for the client, so a slow reader never builds up a queue. (Within one turn of the loop it gathers up to 64 KiB.)
-  // False: the piece was dropped. on_writable() follows when the next piece can be written; write the newest state
-  // then.
+  // for the client, so a slow reader never builds up a queue. (Within one turn of the loop it accepts pieces until
+  // 64 KiB wait to be sent.) False: the piece was dropped. If the stream is open, on_writable() follows when the next
+  // piece can be written; write the newest state then.
   bool write(std::string_view piece);
 
   void finish();  // ends the body properly

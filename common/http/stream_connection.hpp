@@ -1,8 +1,8 @@
-// A Connection over a stream: carries out the I/O. The stream is an Asio socket, or a class with the same functions
-// (TlsSocket).
+// A Connection with its socket: carries out the I/O. In this file a stream is the socket, not a streamed reply: an Asio
+// socket, or a class with the same functions (TlsSocket).
 //
 // The stream is destroyed once it is closed and no operation is pending, so a Reply that outlives the io_context holds
-// memory only. Handlers are small enough for Asio's recycled memory, so an operation allocates nothing.
+// memory only. Completion handlers are small enough for Asio's recycled memory, so an operation allocates nothing.
 // Thread safety: none.
 #pragma once
 
@@ -29,7 +29,7 @@ class StreamConnection final : public Connection {
   StreamConnection(std::shared_ptr<ConnectionHost> host, std::string peer, Parts&&... parts)
       : Connection(std::move(host), std::move(peer)), stream_(std::in_place, std::forward<Parts>(parts)...) {
     Error ignored;
-    stream_->non_blocking(true, ignored);  // for write_now(); a failure only costs time
+    stream_->non_blocking(true, ignored);  // so that write_now() never blocks; a failure only costs time
   }
 
  private:
@@ -37,7 +37,7 @@ class StreamConnection final : public Connection {
   using Self = boost::intrusive_ptr<StreamConnection>;
   using Wait = boost::asio::socket_base;
 
-  static constexpr bool kOpens = requires { typename Stream::Handshake; };
+  static constexpr bool kOpens = requires { typename Stream::Handshake; };  // the stream opens with a handshake
 
   static IoResult result_of(const Error& ec) {
     if (!ec) return IoResult::ok;
@@ -89,7 +89,7 @@ class StreamConnection final : public Connection {
     if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
-    // The wait may have ended before it was cancelled, for bytes that are not data yet (part of a TLS record).
+    // The wait may have ended for bytes that are not data yet (part of a TLS record), and before cancel_read().
     if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
     on_read(result_of(ec), bytes);
   }

@@ -48,7 +48,7 @@ Result<Secret> read_from(int descriptor, const std::string& path) {
     return failure("tls", fmt::format("{} is larger than a certificate or key can be", path));
   }
   Secret read;
-  // The full size at once: growing would leave copies of a key in freed memory.
+  // Allocate the full size at once, because growing would leave copies of a key in freed memory.
   read.text().resize(static_cast<std::size_t>(status.st_size) + 1);
   std::size_t size = 0;
   while (size < read.text().size()) {
@@ -76,7 +76,7 @@ std::string summary_of(const Result<Secret>& file) { return file ? to_hex(sha256
 
 }  // namespace
 
-// One reading of both files. `summary` changes whenever the content of a file, or the error of reading it, changes.
+// What was read from both files. `summary` changes whenever the content of a file, or the error of reading it, changes.
 struct Certificates::FileContents {
   Result<Secret> chain;
   Result<Secret> key;

@@ -1,10 +1,10 @@
 // The certificate and key of a TLS listener, which can be renewed while the listener serves.
 //
-// The pair comes from files that are checked for changes, or from the program by renew(). A new pair is used by new
-// connections; existing ones keep theirs.
-// Thread safety: new_session(), not_after() and in_force() may be called from any thread, also during a renewal; the
-// functions that change the pair, from one thread at a time. Invariants: the key in force always fits its certificate.
-// After load() or the first renew() there is always a pair.
+// A pair is a certificate chain and its key. It comes from files that are checked for changes, or from the program by
+// renew(). New connections use the newest pair; existing connections keep theirs.
+// Thread safety: new_session(), not_after() and in_force() may be called from any thread, also during a renewal. The
+// functions that change the pair may be called from one thread at a time. Invariants: the key in force always fits its
+// certificate. After load() or the first renew() there is always a pair.
 #pragma once
 
 #include <chrono>
@@ -24,9 +24,9 @@ struct CertificateFiles {
 
 class Certificates {
  public:
-  // Error: `tls`; says which file is at fault and why.
+  // Reads the pair from files. Error `tls`: the text says which file is at fault and why.
   static Result<std::shared_ptr<Certificates>> load(CertificateFiles files);
-  // Without files, for pairs passed to renew(). Connections before the first pair are closed.
+  // For a program that passes its pairs to renew(). Until the first pair, new connections are closed.
   static std::shared_ptr<Certificates> without_files();
 
   // Puts another pair in force. Error `tls`: the pair is faulty, and the old one stays in force.
@@ -35,10 +35,10 @@ class Certificates {
   // Reads the files and puts their pair in force. Error `tls`: the pair is faulty or half written, and the old one
   // stays in force. REQUIRES: made by load().
   Result<> reload();
-  // As reload(), for calling every few seconds. True: renewed; false: the files have not changed. An error is returned
-  // once, not at every call. The function compares the content of the files (a few kilobytes), so it notices every way
-  // of replacing them. If it runs when only one of the two files is replaced, it returns an error; once the other is
-  // replaced too, the next call returns true. REQUIRES: made by load().
+  // As reload(), but only if the files have changed; call it every few seconds. True: renewed; false: not changed, or
+  // the error is the same as at the last call. The function compares the content of the files (a few kilobytes), so it
+  // notices every way of replacing them. If it runs when only one of the two files is replaced, it returns an error;
+  // once the other file is replaced too, the next call returns true. REQUIRES: made by load().
   Result<bool> reload_if_changed();
 
   bool in_force() const;  // there is a pair
@@ -58,7 +58,7 @@ class Certificates {
   CertificateFiles files_;
   std::string last_summary_;  // digest of the files' content at the last check
   mutable std::mutex mutex_;
-  TlsContext current_{};  // under mutex_
+  TlsContext current_{};  // guarded by mutex_
 };
 
 }  // namespace sluice::http

@@ -73,6 +73,7 @@ Result<Owned<EVP_PKEY>> read_key(const PemFile& file) {
   return key;
 }
 
+// OpenSSL's ALPN callback. Fails the handshake if the client offers protocols, but not kProtocol.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
   const unsigned char* end = offered + offered_size;

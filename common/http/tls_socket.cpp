@@ -17,7 +17,7 @@ namespace sluice::http {
 
 namespace asio = boost::asio;
 
-// A BIO over the socket. OpenSSL's own socket BIO would raise SIGPIPE when the client is gone.
+// The BIO (OpenSSL's I/O object) over the socket. OpenSSL's own socket BIO would raise SIGPIPE when the client is gone.
 struct SocketBio {
   using Link = TlsSocket::Link;
 
@@ -77,8 +77,8 @@ struct SocketBio {
 
 namespace {
 
-// The most that one read may take from the socket. OpenSSL reads on until it has application data, so without this
-// limit a client could keep the loop busy with protocol messages alone.
+// The most bytes that one read may take from the socket. OpenSSL reads on until it has application data, so without
+// this limit a client could keep the loop busy with protocol messages alone.
 constexpr std::size_t kReadBudget = 256UL * 1024;
 
 std::string plain_http_refusal() {
@@ -128,8 +128,8 @@ bool TlsSocket::handshake_begun() {
   return link_.received || socket_.available(ec) > 0;
 }
 
-// Reads as many records as have arrived and as fit. If it got some bytes, it reports no error: the next call finds the
-// same end or error again.
+// Reads as many records as have arrived and fit into `space`. If it got some bytes, it reports no error: the next call
+// finds the same end or error again.
 std::size_t TlsSocket::read_some(asio::mutable_buffer space, Error& ec) {
   ec = {};
   if (failed_) ec = asio::error::connection_aborted;
@@ -167,7 +167,8 @@ std::size_t TlsSocket::write_some(asio::const_buffer bytes, Error& ec) {
   return total;
 }
 
-// Translates OpenSSL's error. Renegotiation is off, so a read can only wait for input and a write only for room.
+// Translates OpenSSL's error. `worth_waiting` is the one error after which waiting helps: renegotiation is off, so a
+// read can only wait for input and a write only for room.
 void TlsSocket::translate_error(int error, int worth_waiting, Error& ec) {
   if (error == SSL_ERROR_NONE) return;
   if (error == worth_waiting) {
@@ -197,7 +198,7 @@ void TlsSocket::close(Error& ec) {
   socket_.close(ec);
 }
 
-// Sends close_notify once, if that does not block, and does not wait for the client's.
+// Sends close_notify once, if that does not block, and does not wait for the client's close_notify.
 void TlsSocket::send_close_notify() {
   SSL* session = session_.get();
   const bool said = (SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN) != 0;

@@ -1,6 +1,6 @@
-// A TCP socket with TLS. It has those functions of an Asio socket that StreamConnection uses. Nothing blocks.
+// A TCP socket with TLS. It has the functions of an Asio socket that StreamConnection uses. No function blocks.
 //
-// Why not asio::ssl::stream: here OpenSSL reads and writes the socket itself. So a write can be tried without waiting,
+// Unlike with asio::ssl::stream, OpenSSL reads and writes the socket itself. So a write can be tried without waiting,
 // a wait can be cancelled without losing part of a record, and only OpenSSL keeps buffers. Thread safety: none.
 // Invariant: not movable, because OpenSSL holds the address of link_.
 #pragma once
@@ -26,7 +26,7 @@ class TlsSocket {
   using Error = boost::system::error_code;
   using Wait = boost::asio::socket_base;
 
-  // `session`: a server's, not null.
+  // `session`: from Certificates::new_session(), not null.
   TlsSocket(Socket socket, SessionPtr session);
   TlsSocket(const TlsSocket&) = delete;
 
@@ -45,22 +45,22 @@ class TlsSocket {
     }
   }
 
-  // As the functions of a non-blocking socket. The end of data is `eof`, with or without a close_notify from the
-  // client: HTTP's own framing shows whether a request is complete.
+  // These two work like the functions of a non-blocking socket. The end of data is `eof`, with or without a
+  // close_notify from the client: HTTP's own framing shows whether a request is complete.
   std::size_t read_some(boost::asio::mutable_buffer space, Error& ec);
   std::size_t write_some(boost::asio::const_buffer bytes, Error& ec);
 
   void non_blocking(bool mode, Error& ec) { socket_.non_blocking(mode, ec); }
   void cancel(Error& ec) { socket_.cancel(ec); }
-  // Above 0 if bytes wait, even if they are not yet a whole record. The result is not their number.
+  // Above 0 if bytes wait, even if they are not yet a whole record. The value is not the number of bytes.
   std::size_t available(Error& ec);
   void shutdown(Wait::shutdown_type what, Error& ec);  // sends close_notify first
-  void close(Error& ec);                               // likewise
+  void close(Error& ec);                               // sends close_notify first
 
  private:
   friend struct SocketBio;
 
-  // What OpenSSL reads and writes through.
+  // The socket, as SocketBio reads and writes it for OpenSSL.
   struct Link {
     int descriptor = -1;
     bool ended = false;      // the client closed its side

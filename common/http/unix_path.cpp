@@ -56,7 +56,7 @@ Result<> remove_stale(const std::string& path) {
 
 Result<UnixPath> UnixPath::listen(const std::string& path, mode_t mode) {
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path) || path.find('\0') != std::string::npos) {
-    return failure("address_malformed", fmt::format("\"{}\" is not a socket path: it must have 1 to {} bytes, none NUL",
+    return failure("address_malformed", fmt::format("\"{}\" is not a socket path: it must have 1 to {} bytes, no NUL",
                                                     path, sizeof(sockaddr_un::sun_path) - 1));
   }
   if (const Result<> cleared = remove_stale(path); !cleared) return std::unexpected(cleared.error());
@@ -67,7 +67,7 @@ Result<UnixPath> UnixPath::listen(const std::string& path, mode_t mode) {
 }
 
 Result<> UnixPath::bind_and_listen(mode_t mode) {
-  // Linux creates the file with the descriptor's mode minus the umask, so it is never wider than `mode`.
+  // Linux creates the file with the descriptor's mode minus the umask, so the file never has more than `mode`.
   ::fchmod(descriptor_, mode);
   const sockaddr_un address = address_of(path_);
   if (::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)

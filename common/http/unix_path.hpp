@@ -1,5 +1,5 @@
 // Creates and removes the file of a listening Unix socket. The file never has wider permissions than requested, not
-// even briefly. It is removed only if no other process has replaced it.
+// even briefly. The file is removed only if no other process has replaced it.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class UnixPath {
   UnixPath& operator=(UnixPath&&) = delete;
   ~UnixPath() { remove(); }
 
-  int take_descriptor();  // call it once; the caller then closes the descriptor
+  int take_descriptor();  // call it once; from then on the caller owns the descriptor and closes it
   void remove();          // removes the file, unless another process has replaced it
 
  private:

@@ -14,7 +14,7 @@ namespace sluice::http_client {
 
 namespace asio = boost::asio;
 
-// Callbacks may destroy the Client. So every function below that calls one first takes a shared_ptr to this object.
+// Callbacks may destroy the Client. So a shared_ptr to this object is held while one runs.
 class Client::Impl final : public Connection::Owner, public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, Options options) : context_(context), options_(std::move(options)), timer_(context) {}
@@ -118,8 +118,8 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
                         to_string(options_.server), error.text)};
   }
 
-  // Sets the deadline. The timer itself is restarted only if it would fire too late: a timer that fires early waits
-  // again, which is cheaper than moving it for each read.
+  // Sets the deadline. The timer itself is restarted only if it would fire too late. If it fires too early, on_timer()
+  // waits again; that is cheaper than restarting the timer for each read.
   void arm(std::chrono::milliseconds limit) {
     deadline_ = Clock::now() + limit;
     if (!waiting_ || deadline_ < timer_.expiry()) wait();
@@ -159,7 +159,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
   asio::steady_timer timer_;
   Clock::time_point deadline_;
   bool waiting_ = false;
-  unsigned attempt_ = 0;  // connections in a row without a complete response
+  unsigned attempt_ = 0;  // failed connections since the last complete response
   std::uint64_t connects_ = 0;
   std::shared_ptr<Connection> connection_;  // being opened, or open
   std::shared_ptr<Exchange> exchange_;

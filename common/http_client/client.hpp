@@ -2,8 +2,8 @@
 // For two requests at once, use two Clients (a watch has a Client of its own).
 //
 // Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
-// The client retries once, and only when the server had closed a kept connection and the method is idempotent. Back-off
-// is up to the caller. Parsing is strict: a response that two readers could understand differently fails.
+// The client retries once, and only if the server had closed a kept connection and the method is idempotent. The caller
+// does the back-off. Parsing is strict: a response that two readers could understand differently is an error.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct Options {
   Url server = {};
   net::TlsFiles tls = {};           // for https; read at each connect, so that renewed files are used
   Duration connect_timeout{5'000};  // name lookup, TCP and TLS together
-  // From sending the request to the end of the response's head. Each part of the request that is sent restarts it.
+  // From sending the request to the end of the response's head. Starts anew with each part of the request that is sent.
   Duration head_timeout{10'000};
   Duration idle_timeout{10'000};        // between two reads of a body
   std::size_t max_head_bytes = 16'384;  // at most 65,535
@@ -45,10 +45,10 @@ struct Request {
   std::string content_type = "application/json";                 // sent only with a body
   std::string body = {};
   std::size_t max_body = 1UL << 20;           // bytes of the decoded response body; with on_line, of one line
-  std::chrono::milliseconds idle_timeout{0};  // replaces Options::idle_timeout for this request; 0: does not
-  // If set, it is called for each line of a 200's body as it arrives, without the line end ("\n" or "\r\n"). The body
-  // is not stored, and the request does not ask for gzip. Bodies of other statuses are stored as usual. The function
-  // may cancel() or destroy the client.
+  std::chrono::milliseconds idle_timeout{0};  // for this request; 0: Options::idle_timeout
+  // If set, it is called for each line in the body of a 200 response as the line arrives, without the line end ("\n" or
+  // "\r\n"). That body is not stored, and the request does not ask for gzip. Bodies of other statuses are stored as
+  // usual. The function may cancel() or destroy the client.
   std::function<void(std::string_view line)> on_line = {};
 };
 
@@ -57,15 +57,15 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> fields;  // names in lower case
   std::string body;                                         // decoded
 
-  // The value of the first header with that name, which must be in lower case; "": there is none.
+  // The value of the first header with that name; "": there is none. REQUIRES: `name` is in lower case.
   std::string_view header(std::string_view name) const;
 };
 
-// Called once, from the loop, when the response is complete. May send() the next request, cancel(), or destroy the
-// client. The text of an error names the server and what the client was doing. Error codes:
+// Called once, from the io_context, when the response is complete or the request has failed. May send() the next
+// request, cancel(), or destroy the client. The text of an error names the request, the server and the cause. Codes:
 //   request                                 the request cannot be sent as it is
-//   resolve, refused, unreachable, tls      there was no connection
-//   timeout
+//   resolve, refused, unreachable, tls      no connection could be opened
+//   timeout                                 a time limit of Options or Request has passed
 //   disconnected                            the connection broke before the response was complete; whether the server
 //                                           acted on the request is not known
 //   framing                                 the response is not valid HTTP/1.1
@@ -76,15 +76,15 @@ using Done = std::function<void(Result<Response>)>;
 class Client {
  public:
   Client(boost::asio::io_context& context, Options options);
-  ~Client();  // as cancel()
+  ~Client();  // as cancel(); also closes a kept connection
   Client(const Client&) = delete;
 
   void send(Request request, Done done);  // REQUIRES: not busy()
   void cancel();                          // drops the request and its connection; Done is not called
   bool busy() const;                      // a request was sent, and Done has not been called yet
-  void close_idle();                      // closes the kept connection unless it is busy
+  void close_idle();                      // closes the kept connection; does nothing while busy()
 
-  // Connections opened so far, for tests and metrics.
+  // How often the client has begun to open a connection, for tests and metrics.
   std::uint64_t connects() const;
 
  private:

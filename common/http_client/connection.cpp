@@ -13,8 +13,8 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kFirstRead = 4096;       // bytes of the read buffer; most connections are idle or read little
-constexpr std::size_t kMaxRead = 64UL * 1024;  // bytes that full reads let the buffer grow to
+constexpr std::size_t kFirstRead = 4096;       // first size of the read buffer; most connections read little
+constexpr std::size_t kMaxRead = 64UL * 1024;  // largest size of the read buffer
 
 }  // namespace
 
@@ -86,8 +86,8 @@ void Connection::forget_sent() {
   sent_ = 0;
 }
 
-// A failed write does not end the connection: the server may have refused the request early, and its response may be
-// there to read. If not, the read fails too.
+// A failed write does not end the connection: the server may have refused the request early, and its response may still
+// be readable. Otherwise the pending read fails too and ends the connection.
 void Connection::write_rest() {
   const asio::const_buffer rest = asio::buffer(out_) + sent_;
   stream_.async_write_some(rest, [self = shared_from_this()](const error_code& error, std::size_t size) {

@@ -1,9 +1,9 @@
-// One connection to the server: a thin driver that moves bytes. It reads all the time, also without a request, so that
-// it notices when the server closes the connection.
+// One connection from a Client to its server: sends the bytes of requests and passes received bytes to its owner. It
+// reads all the time, also without a request, so that it notices when the server closes the connection.
 //
-// Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so the owner
-// may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never after
-// close().
+// Thread safety: none; a connection belongs to the io_context's thread. Pending operations keep the object alive, so
+// the owner may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never
+// after close().
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ~Owner() = default;
   };
 
-  // `owner` lives until close(). `attempt`: see Dialer::dial().
+  // `owner` must live until close(). `attempt`: see Dialer::dial().
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
-  void open();                   // the owner sets a time limit by calling close()
+  void open();                   // has no time limit of its own; the owner may call close()
   void write(std::string text);  // REQUIRES: open, !writing()
   bool writing() const { return sent_ < out_.size(); }
   void close();

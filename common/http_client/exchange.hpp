@@ -1,7 +1,8 @@
-// One request with the part of its response that has arrived. No I/O, no clock: it takes bytes, and gives lines and a
-// response.
+// One request with the part of its response that has arrived. No I/O, no clock: it takes the received bytes and returns
+// the response, or delivers its body line by line.
 //
-// Thread safety: none. The client holds it by shared_ptr while callbacks run, because they may cancel the request.
+// Thread safety: none. The client holds a shared_ptr to the exchange while callbacks run, because they may cancel the
+// request.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@
 
 namespace sluice::http_client {
 
-// Checks that a server reads the request as it is meant: no control characters, no spaces in the target, a valid
-// method. Error: `request`.
+// Checks that a server cannot misread the request: no control characters, no spaces in the target, a valid method.
+// Error: `request`.
 Result<> check_request(const Request& request);
 
 // The bytes of the request: head and body.
@@ -24,15 +25,16 @@ class Exchange {
  public:
   Exchange(Request request, Done done, std::size_t max_head_bytes);
 
-  // Takes bytes from the front of `bytes`. True: the response is complete, and `bytes` is what follows it. Errors as
-  // ResponseReader::feed. Calls `stop()` after each line; when that returns true, no more lines are delivered.
+  // Takes bytes from the front of `bytes`. True: the response is complete; remaining bytes do not belong to it. Calls
+  // `stop()` after each line; once that returns true, feed() delivers no more lines and returns false.
+  // Errors: framing, encoding, too_large.
   template <class Stop>
   Result<bool> feed(std::string_view& bytes, Stop stop);
 
   bool begun() const { return reader_.begun(); }  // some bytes of the response have arrived
   bool in_body() const { return in_body_; }
   bool keeps_alive() const { return keep_alive_; }
-  // The method is idempotent: sending the request twice has the effect of sending it once.
+  // Whether the method is idempotent: sending the request twice has the same effect as sending it once.
   bool repeatable() const {
     return request_.method == "GET" || request_.method == "PUT" || request_.method == "DELETE";
   }
@@ -57,7 +59,7 @@ class Exchange {
   bool keep_alive_ = false;
   bool delivers_lines_ = false;
   std::size_t delivered_ = 0;  // bytes of the reader's body that were delivered as lines
-  std::size_t scanned_ = 0;    // bytes of it that were searched for a line end
+  std::size_t scanned_ = 0;    // bytes of the reader's body that were searched for a line end
 };
 
 template <class Stop>

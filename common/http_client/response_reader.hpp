@@ -1,7 +1,7 @@
 // Parses one response from a connection's bytes. No I/O, no clock.
 //
-// Boost.Beast parses the lines and fields of the head. The rules of RFC 9112 that Beast 1.81 does not enforce, and all
-// of the body, are handled here with parts of the HTTP server (http::HeadScan, http::ChunkDecoder).
+// Boost.Beast parses the lines and fields of the head. This class adds the rules of RFC 9112 that Beast 1.81 does not
+// enforce, and parses the body. It uses parts of the HTTP server for that (http::HeadScan, http::ChunkDecoder).
 // Thread safety: none; one object for one response. Invariant: the result does not depend on how the bytes were split.
 #pragma once
 

@@ -13,9 +13,9 @@ namespace sluice::http_client {
 
 struct Url : net::Address {};
 
-// Reads a URL. The port is 80 or 443 where the URL names none. The URL must not have a path, except for a single slash
-// at its end. Error `url_malformed`: the text quotes the URL unless it contains an '@', because it may then contain a
-// password.
+// Reads a URL. If it names no port, the port is 80 (http) or 443 (https). It must not have a path, except for a single
+// slash at its end. Error `url_malformed`: the text of the error quotes the URL, but not a URL with an '@', which may
+// contain a password.
 Result<Url> parse_url(std::string_view url);
 
 // The URL with its port written out.

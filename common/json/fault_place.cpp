@@ -16,8 +16,8 @@
 namespace sluice::json {
 namespace {
 
-// A value whose position a fault needs, or that contains such a value. The nodes form a tree like the document's, with
-// one branch for each step of the pointers.
+// A value whose position a fault needs, or an object or list around such a value. The nodes form a tree: each step of a
+// fault's pointer leads from a node to one of its members.
 struct Wanted {
   Wanted* parent = nullptr;
   std::map<std::string, Wanted*, std::less<>> members;  // by member name or, in a list, by index
@@ -44,7 +44,7 @@ class WantedTree {
 
   // Values that were not found get the position of their parent.
   void fill_in_parents() {
-    for (Wanted& node : nodes_) {  // parents first
+    for (Wanted& node : nodes_) {  // parents stand before their members
       if (node.position.line == 0 && node.parent != nullptr) node.position = node.parent->position;
     }
   }
@@ -83,7 +83,7 @@ class PointerSearch {
     // The rest is for lists only.
     std::vector<std::pair<std::size_t, Wanted*>> items;  // the wanted items with their indexes, ascending
     std::size_t next_item = 0;                           // the first of `items` that was not found yet
-    std::size_t index = 0;                               // of the next item in the text
+    std::size_t index = 0;                               // the index of the next item in the text
   };
 
   void step() {
@@ -105,7 +105,7 @@ class PointerSearch {
     }
   }
 
-  // The value of `wanted` begins here: notes its position and enters it if it contains wanted values.
+  // Notes that the value of `wanted` begins here, and enters that value if it contains wanted values.
   void enter(Wanted& wanted) {
     wanted.position = counter_.at(at_);
     --missing_;
@@ -158,6 +158,7 @@ class PointerSearch {
 
   bool at_end() const { return at_ >= text_.size(); }
 
+  // Ends the search, because the text is not JSON.
   Wanted* stop() {
     at_ = text_.size();
     return nullptr;
@@ -166,7 +167,7 @@ class PointerSearch {
   std::string_view text_;
   std::size_t at_ = 0;
   PositionCounter counter_;
-  std::size_t missing_;
+  std::size_t missing_;  // wanted values that were not found yet
   std::vector<Open> open_;
   std::string unescaped_;
 };

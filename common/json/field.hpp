@@ -1,5 +1,8 @@
-// Tables of the fields of JSON objects. A reader takes a field's type and range from its row, and the OpenAPI document
-// is made of the same row, so that the two cannot differ.
+// Tables of the fields of JSON objects, one row a field. The code that reads an object takes a field's name and range
+// from its row, and the OpenAPI document is generated from the same row, so the two cannot differ.
+//
+// Documents have two forms. The canonical form is the one that the programs write. A request body may also use other
+// forms of a value, such as aliases, and may leave fields out.
 //
 // Thread safety: constants.
 #pragma once
@@ -15,18 +18,18 @@ struct Field {
 
   std::string_view name;
   Type type = Type::other;
-  // Inclusive bounds: for the bytes of a text, the value of an integer or number, or the microseconds of a duration.
+  // Inclusive bounds of the length of a text in bytes, of an integer or number, or of a duration in microseconds.
   std::int64_t min = 0;
   std::int64_t max = 0;
   int places = -1;                // the most decimals that a number may have; -1: no limit
   std::string_view choices = {};  // the values of a text, aliases in parentheses: "enforce (on), off"
-  // The component of the OpenAPI document that describes the value. "": the members above describe it.
+  // The schema in the OpenAPI document (components/schemas) of the value. "": the members above describe the value.
   std::string_view schema = {};
-  std::string_view body_schema = {};  // the component for request bodies, if they accept more than the canonical form
-  std::string_view fallback = {};     // the value of a field that is left out, as JSON
-  bool always = false;                // every canonical document has it
-  bool body_only = false;             // no canonical document has it
-  std::string_view help = {};         // whole sentences
+  std::string_view body_schema = {};  // the schema in request bodies; "": the same as `schema`
+  std::string_view fallback = {};     // the default, as the documentation shows it; left out in the canonical form
+  bool always = false;                // every document in canonical form has the field
+  bool body_only = false;             // only request bodies have the field
+  std::string_view help = {};         // whole sentences, for the OpenAPI document
 };
 
 // The fields of one object. `name`: how the schemas of an OpenAPI document refer to the table, such as "plan".

@@ -22,8 +22,8 @@
 
 namespace sluice::json {
 
-// A place in the document: a step and its parent place, linked on the stack. Only a fault builds the pointer's text.
-// REQUIRES: the parent and the name outlive the place.
+// A place in the document: the last step of its JSON pointer, and a link to the parent place. So reading builds no
+// pointers as text; only a fault does. REQUIRES: the parent and the name outlive the place.
 class Place {
  public:
   Place() = default;  // the whole document
@@ -75,7 +75,7 @@ class Fields {
   const Place& at() const { return at_; }
   FaultList& faults() { return faults_; }
 
-  // The value of a field; nullptr where the field is absent or null. The field now counts as known.
+  // The value of a field; nullptr if the field is absent or null. From now on, reject_unknown() accepts the name.
   const Value* take(std::string_view name);
   bool present(std::string_view name) { return take(name) != nullptr; }
 
@@ -87,7 +87,7 @@ class Fields {
   std::optional<double> number(std::string_view name, double min, double max, int max_places = -1);
   std::optional<Micros> duration(std::string_view name, Micros min, Micros max);
   std::optional<WallTime> timestamp(std::string_view name);
-  // One word of `names`, which `from_text` turns into an enum.
+  // Reads a string and turns it into an enum with `from_text`. `names`: the valid strings, for the text of a fault.
   template <class Enum>
   std::optional<Enum> choice(std::string_view name, std::optional<Enum> (*from_text)(std::string_view),
                              std::string_view names) {
@@ -97,7 +97,7 @@ class Fields {
     if (!found) not_a_choice(name, *value, names);
     return found;
   }
-  // The same, with the name and the range of a row in a table of fields.
+  // The same getters; the name and the range come from a row in a table of fields.
   std::optional<std::string_view> text(const Field& field) {
     return text(field.name, static_cast<std::size_t>(field.max));
   }
@@ -138,7 +138,7 @@ class Fields {
   // All members, for objects whose members may have any name. The caller sets Member::taken on those it reads.
   std::span<Member> members() const { return members_; }
 
-  // Adds a fault for each member that is not taken. Call it once, after all fields were read.
+  // Adds a fault for each member whose Member::taken is false. Call it once, after all fields were read.
   void reject_unknown();
 
  private:

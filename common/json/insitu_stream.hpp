@@ -1,5 +1,6 @@
-// An input stream for RapidJSON that parses a text in place and knows its length. RapidJSON's own InsituStringStream
-// needs a NUL at the end, which a request body lacks, and ignores everything after a NUL inside the text.
+// An input stream for RapidJSON's in-place parsing: the parser unescapes strings inside the text that it reads. This
+// stream knows the length of the text. RapidJSON's own InsituStringStream needs a NUL at the end, which a request body
+// lacks, and ignores everything after a NUL inside the text.
 //
 // After the end the stream returns NUL, as RapidJSON expects. To tell that NUL from one in the document, a caller
 // compares Tell() with the size.
@@ -28,8 +29,8 @@ class InsituStream {
   char Take() { return src_ != end_ ? *src_++ : '\0'; }
   std::size_t Tell() const { return static_cast<std::size_t>(src_ - begin_); }
 
-  // Unescaping never lengthens a text, so writing never overtakes reading. One exception: where the end of the text
-  // cuts off a UTF-8 sequence, RapidJSON reads, and so would write, beyond the end.
+  // Unescaping never lengthens a text, so writing never overtakes reading. One exception: if the end of the text cuts
+  // off a UTF-8 sequence, RapidJSON reads beyond the end. It would also write there, so Put() stops at the end.
   char* PutBegin() { return dst_ = src_; }
   void Put(char c) {
     if (dst_ != end_) *dst_++ = c;
@@ -65,7 +66,7 @@ class InsituStream {
   char* end_;
 };
 
-// UTF-8 for parsers of this stream; copies runs of plain characters in one go.
+// RapidJSON's UTF-8 encoding, for parsers of an InsituStream. Copies runs of plain characters in one go.
 struct PlainRunsUtf8 : rapidjson::UTF8<> {
   template <class In, class Out>
   static bool Validate(In& in, Out& out) {
@@ -76,7 +77,7 @@ struct PlainRunsUtf8 : rapidjson::UTF8<> {
   }
 };
 
-// The same, and refuses unpaired surrogates.
+// As PlainRunsUtf8, but refuses unpaired surrogates.
 struct InsituUtf8 : PlainRunsUtf8 {
   // RapidJSON combines pairs of surrogates, but accepts a low surrogate without a high one ("\udc00"). After stop(),
   // RapidJSON fails there and reports a missing quotation mark.

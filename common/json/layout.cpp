@@ -8,8 +8,8 @@
 namespace sluice::json {
 namespace {
 
-// Writes the children of a list or object, each after `before`. `before` begins with a comma, which the first child
-// leaves out.
+// Writes the children of a list or object, with the text `before` in front of each. `before` begins with a comma; the
+// first child gets it without the comma.
 template <class WriteChild>
 void lay_out_children(std::string& out, const Value& value, std::string_view before, WriteChild write_child) {
   const auto begin = [&](bool first) { out += before.substr(first ? 1 : 0); };
@@ -29,6 +29,7 @@ void lay_out_children(std::string& out, const Value& value, std::string_view bef
   }
 }
 
+// Appends the value on one line.
 void append_line(std::string& out, const Value& value) {
   if (value.type() != Type::array && value.type() != Type::object) return append(out, value);
   const bool is_list = value.type() == Type::array;
@@ -42,12 +43,13 @@ void append_line(std::string& out, const Value& value) {
   out += is_list ? ']' : '}';
 }
 
+// Appends the value on one line if it fits, else on several.
 void append_lines(std::string& out, const Value& value, std::size_t depth, std::size_t width) {
   const std::size_t begin = out.size();
   append_line(out, value);
-  const bool whole = (value.type() != Type::array && value.type() != Type::object) || out.size() - begin == 2;
+  const bool childless = (value.type() != Type::array && value.type() != Type::object) || out.size() - begin == 2;
   const std::size_t column = begin - (out.rfind('\n', begin) + 1);
-  if (whole || column + out.size() - begin < width) return;  // leaves room for a comma
+  if (childless || column + out.size() - begin < width) return;  // leaves room for a comma
   out.resize(begin);
   const bool is_list = value.type() == Type::array;
   out += is_list ? '[' : '{';

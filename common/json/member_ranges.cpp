@@ -108,8 +108,8 @@ class Finder {
   std::size_t item_ = 0;    // index of the current item in the named list
   std::size_t begin_ = 0;   // where the current member's value begins
   bool in_named_ = false;   // the last key of the top object was the list's name
-  bool in_list_ = false;    // inside that member, which is a list
-  bool in_item_ = false;    // inside an item of that list, which is an object
+  bool in_list_ = false;    // inside the named list
+  bool in_item_ = false;    // inside an item of the named list, and the item is an object
   bool in_member_ = false;  // after the key of the named member, or inside its value
 };
 

@@ -21,7 +21,7 @@ Value merged_with(Tree& tree, const Value* target, const Value& patch) {
     }
   }
   for (const Member& member : patch.members()) {
-    // If the patch gives two values other than null for one name, the result has both: its reader can refuse them.
+    // A name that the patch has twice, with values other than null, is also twice in the result: the caller refuses it.
     const bool done_above = base.find(member.name) != nullptr && !member.duplicate;
     if (done_above || member.value.type() == Type::null) continue;
     members.push_back({member.name, merged_with(tree, nullptr, member.value)});
@@ -45,9 +45,9 @@ std::string merge_patch(const Value& before, const Value& after) {
     const Value* const old = before.find(now.name);
     std::string text = text_of(now.value);
     if (old != nullptr && text_of(*old) == text) continue;
-    const bool both = old != nullptr && old->type() == Type::object && now.value.type() == Type::object;
+    const bool both_objects = old != nullptr && old->type() == Type::object && now.value.type() == Type::object;
     append_member(out, now.name, first);
-    out += both ? merge_patch(*old, now.value) : text;
+    out += both_objects ? merge_patch(*old, now.value) : text;
   }
   for (const Member& old : before.members()) {
     if (after.find(old.name) != nullptr) continue;

@@ -10,11 +10,12 @@
 
 namespace sluice::json {
 
-// `target` changed by `patch`. Numbers keep their digits, and members their order; new members come last.
-// REQUIRES: `tree` owns both.
+// Returns `target` with `patch` applied. Numbers keep their digits, and members their order; new members come last.
+// REQUIRES: `tree` owns `target` and `patch`.
 Value merged(Tree& tree, const Value& target, const Value& patch);
 
-// The patch that turns `before` into `after`. REQUIRES: both are objects, and `after` contains no null.
+// Returns the patch that turns `before` into `after`. REQUIRES: both are objects, and `after` contains no null, because
+// a null in a patch removes the member.
 std::string merge_patch(const Value& before, const Value& after);
 
 }  // namespace sluice::json

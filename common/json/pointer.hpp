@@ -17,7 +17,7 @@ void append_pointer(std::string& pointer, std::size_t index);
 std::string pointer_to(std::string_view parent, std::string_view name);
 std::string pointer_to(std::string_view parent, std::size_t index);
 
-// The name of the member that `step` names. `step` is one step of a pointer without its slash.
+// Turns one step of a pointer (without its slash) into a member's name: "a~1b" into "a/b".
 std::string unescaped_step(std::string_view step);
 
 }  // namespace sluice::json

@@ -3,12 +3,13 @@
 namespace sluice::json {
 namespace {
 
-// The end of a number, true, false or null. A number ends before the first byte that cannot be part of a number.
+// The end of the number or word (true, false, null) at `at`. A number ends before the first byte that cannot be part of
+// a number.
 std::size_t end_of_scalar(std::string_view text, std::size_t at) {
   constexpr std::string_view kNumber = "+-.0123456789eE";
-  constexpr std::string_view kBehind = ",}] \n\r\t";
+  constexpr std::string_view kEndsWord = ",}] \n\r\t";
   const bool is_number = kNumber.substr(0, kNumber.size() - 2).find(text[at]) != std::string_view::npos;
-  return std::min(is_number ? text.find_first_not_of(kNumber, at) : text.find_first_of(kBehind, at), text.size());
+  return std::min(is_number ? text.find_first_not_of(kNumber, at) : text.find_first_of(kEndsWord, at), text.size());
 }
 
 }  // namespace

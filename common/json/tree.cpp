@@ -54,8 +54,8 @@ void mark_duplicates(std::span<Member> members) {
   for (Member& member : members) member.duplicate = !seen.insert(member.name).second;
 }
 
-// Receives the parser's events and builds the tree. The children of an open object or list wait on a stack until it
-// ends. Texts are not copied; they stay in the parsed copy of the document.
+// Receives the parser's events and builds the tree. The children of an object or list wait on a stack until the
+// object or list ends. Texts are not copied; they stay in the parsed copy of the document.
 class TreeBuilder {
  public:
   explicit TreeBuilder(std::pmr::monotonic_buffer_resource& arena) : arena_(arena) {}
@@ -125,7 +125,7 @@ class TreeBuilder {
   }
 
   // The parser validates the UTF-8 of the document, but it turns the escape "\udc00" into the three bytes of a
-  // surrogate, which are not valid UTF-8. They begin with 0xED and a byte from 0xA0 on.
+  // surrogate, which are not valid UTF-8. The first byte is 0xED, and the second at least 0xA0.
   static bool has_surrogate(std::string_view text) {
     for (std::size_t at = text.find('\xED'); at != std::string_view::npos; at = text.find('\xED', at + 1)) {
       if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
@@ -159,8 +159,8 @@ std::string_view describe(Type type) {
   return "";
 }
 
-// The memory of a tree, and the parser with its buffers. For small texts, setting these up takes most of the time, so
-// one Tree can parse many texts.
+// The memory of a tree, and the parser with its buffers. For a small text, setting these up takes longer than parsing,
+// so one Tree can parse many texts.
 class Tree::Parser {
  public:
   std::expected<Value, Fault> parse(std::string_view text);

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
 
 enum class Type : std::uint8_t { null, boolean, number, string, array, object };
 
-// "an object", "a string", …: for error texts.
+// The type with its article, for error texts: "an object", "a string", …
 std::string_view describe(Type type);
 
 struct Member;
@@ -38,17 +38,17 @@ class Value {
       : type_(Type::object), size_(static_cast<std::uint32_t>(count)), members_(members) {}
 
   Type type() const { return type_; }
-  // REQUIRES of each of the next four functions: the value has that type.
+  // The content of the value. REQUIRES: the value has the matching type; for text(), it is a string or a number.
   bool boolean() const { return boolean_; }
-  std::string_view text() const { return {text_, size_}; }  // of a string, or the digits of a number as written
+  std::string_view text() const { return {text_, size_}; }  // a number's text is its digits as written
   std::span<Value> items() const { return {items_, size_}; }
   std::span<Member> members() const;
   // The value of a member; nullptr if there is no such member, or if this is not an object.
   const Value* find(std::string_view name) const;
-  // The same, but a value of type null where find() returns nullptr. So calls can be chained: get("a").get("b").
+  // As find(), but returns a value of type null instead of nullptr. So calls can be chained: get("a").get("b").
   Value get(std::string_view name) const;
-  // The value of a member that is a string, a list or a boolean. If there is no such member, or if it has another type:
-  // "", an empty list or false.
+  // The content of a member that is a string or a list, and whether a member is true. If the member does not exist or
+  // has another type, the result is "", an empty list or false.
   std::string_view text_of(std::string_view name) const;
   std::span<Value> items_of(std::string_view name) const;
   bool is_true(std::string_view name) const;
@@ -68,7 +68,7 @@ struct Member {
   std::string_view name;
   Value value;
   bool duplicate = false;  // an earlier member of the object has this name
-  bool taken = false;      // a reader asked for it (fields.hpp)
+  bool taken = false;      // Fields (fields.hpp) or its caller has read the member
 };
 
 inline std::span<Member> Value::members() const { return {members_, size_}; }

@@ -1,5 +1,5 @@
-// Writes canonical JSON into a string. Two layouts: `lines` puts each member on a line of its own, indented by two
-// spaces per level, and lists of strings on one line; `compact` writes no white space.
+// Writes JSON into a string, value by value. There are two layouts: `lines` puts each member on a line of its own,
+// indented by two spaces per level, and lists of strings on one line; `compact` writes no white space.
 //
 // Thread safety: none; a writer belongs to its caller.
 // REQUIRES: calls of begin_… and end_… match, and key() precedes every value in an object.
@@ -33,7 +33,7 @@ class Writer {
   void field(std::string_view name, const char* value) { field(name, std::string_view(value)); }
   void field(std::string_view name, std::int64_t value);
   void field(std::string_view name, bool value);
-  // Writes the shortest decimal that reads back as the same double. REQUIRES: finite.
+  // Writes the shortest decimal that reads back as the same double. REQUIRES: `value` is finite.
   void field(std::string_view name, double value);
   void null_field(std::string_view name);
   // Writes nothing if `value` is empty.

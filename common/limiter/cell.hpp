@@ -1,5 +1,5 @@
-// The counters of one counter key in memory: what Redis has in the state of that key, and beside it the logs and leases
-// of the key's limits. CellTable keeps the cells.
+// A cell: the counters of one counter key, in memory. It has what Redis stores under that key, and also the logs and
+// leases of its limits, which have keys of their own in Redis. CellTable stores the cells.
 #pragma once
 
 #include <algorithm>
@@ -46,21 +46,21 @@ struct CellExtras {
         kept, [&](const KeptEntries& each) { return each.kind == kind && each.limit_name == limit_name; });
     return found == kept.end() ? nullptr : found->entries.get();
   }
-  // Makes empty entries if the limit has none. REQUIRES: a kind that keeps entries.
+  // Makes an empty log or lease set if the limit has none. REQUIRES: a kind that keeps entries.
   Entries& entries(Kind kind, std::string_view limit_name) {
     if (Entries* const found = find(kind, limit_name)) return *found;
     return *kept.emplace_back(kind, std::string(limit_name), traits_of(kind).make_entries()).entries;
   }
 };
 
-// Among a million cells, almost none is in the CPU's cache. So the cell itself holds the counters of the usual key, and
-// reading them touches one cache line.
+// Among a million cells, almost none is in the CPU's cache. So the cell itself has room for two counters with two
+// values in all, which is enough for most keys. Reading them touches one cache line.
 class Cell {
  public:
   double time = 0;                                              // of the last charge, µs
   double expires_ms = std::numeric_limits<double>::infinity();  // wall clock; infinity: never
 
-  // The ids of the counters, and their values: one or two per counter, as the low two bits of its id say.
+  // The ids of the counters, and their values. The low two bits of a counter's id are the number of its values.
   std::span<const std::uint32_t> ids() const {
     if (inside()) return {ids_.data(), id_count_};
     return extras_->ids;
@@ -92,7 +92,7 @@ class Cell {
     return extras_->overrides;
   }
 
-  // What the cell takes beside its own 64 bytes, roughly.
+  // Roughly the memory that the cell uses beyond its own size.
   std::size_t extra_bytes() const { return extras_ ? extras_->bytes() : 0; }
 
   // Forgets all counters, logs and leases. Overrides stay.
@@ -108,8 +108,8 @@ class Cell {
     id_count_ = value_count_ = 0;
   }
 
-  // Forgets what has expired. Redis deletes a key in the millisecond after its expiry; memory does that when the key is
-  // next used or swept.
+  // Forgets what has expired. Redis deletes a key in the millisecond after its expiry. In memory that happens when the
+  // cell is next used, or when a sweep of CellTable checks it.
   void forget_expired(double now_us) {
     const double now_ms = now_us / 1000;  // a fraction makes no difference, because expiries are whole milliseconds
     if (now_ms >= expires_ms + 1) forget_counters();
@@ -145,13 +145,14 @@ class Cell {
   std::array<std::uint32_t, 2> ids_;
 
  public:
-  std::uint32_t layout = 0;  // the Group::layout of the counters; 0: no counters, or another layout than any group's
+  // The Group::layout of the counters. 0: there are no counters, or an override has replaced a counter id.
+  std::uint32_t layout = 0;
 
  private:
   static constexpr std::uint8_t kElsewhere = 255;
   bool inside() const { return id_count_ != kElsewhere; }
 
-  std::uint8_t id_count_ = 0;  // counters in ids_; kElsewhere: all counters are in extras_
+  std::uint8_t id_count_ = 0;  // number of counters in ids_; kElsewhere: all counters are in extras_
   std::uint8_t value_count_ = 0;
 };
 

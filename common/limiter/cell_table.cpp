@@ -34,8 +34,8 @@ struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding 
     ::operator delete(entry);
   }
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
-  // Without the extras: the block, what the allocator adds, and a place in the two indexes, which are half empty at
-  // worst.
+  // Roughly the memory of an entry without the extras: the block, 16 bytes that the allocator adds, and 56 bytes in
+  // index_ and entries_, which are half empty at worst.
   std::ptrdiff_t own_bytes() const { return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 56); }
 };
 

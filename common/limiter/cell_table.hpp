@@ -1,11 +1,11 @@
-// The cells of one shard of MemoryCounters, by counter key.
+// A hash table from counter keys to cells. Each shard of MemoryCounters (memory_store.hpp) has one.
 //
-// Thread safety: none; the shard's lock guards it. Pointers to cells stay valid until a sweep removes an empty cell.
+// Thread safety: none; the shard's lock guards it. A pointer to a cell stays valid until a sweep removes the cell.
 //
-// With a million keys almost nothing is in the CPU's cache, so a look-up costs as much as the cache lines that it
-// reads. It reads one or two lines of the index, which has 16 bytes per key and only hashes, and the two lines of an
-// entry: a block with the cell and the text of its key. The index grows without reading entries, so no decision waits
-// long.
+// With a million keys almost nothing is in the CPU's cache, so the time of a look-up depends on how many cache lines it
+// reads: one or two of the index and two of an entry. The index has 16 bytes for each key, a hash and a pointer. An
+// entry is one block of memory with the cell and the text of its key. The index can grow without reading entries,
+// because it has their hashes. So no decision waits long for it.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 namespace sluice::limiter {
 
 // A counter key with its hashes, computed once. `tag_hash` covers the text before the first '}', the hash tag of Redis
-// Cluster. It chooses the shard, so that all keys of one decision are in one shard. `hash` covers the whole key and
-// finds the cell. REQUIRES: below 64 KiB; real keys are below 1 KiB.
+// Cluster. It selects the shard, so all keys of one call are in one shard. `hash` covers the whole key and selects the
+// cell. REQUIRES: the key is shorter than 64 KiB. Real keys are shorter than 1 KiB.
 struct HashedKey {
   explicit HashedKey(std::string_view counter_key);
 
@@ -35,34 +35,35 @@ class CellTable {
   struct Entry;
 
  public:
-  // What the cells take counts in `budget`, which outlives the table.
+  // The table counts the memory of its cells in `budget`, which must outlive it.
   explicit CellTable(MemoryBudget& budget) : budget_(budget) {}
   ~CellTable();
   CellTable(const CellTable&) = delete;
   CellTable& operator=(const CellTable&) = delete;
 
-  // What the index knows of a key. Valid until the next cell() or sweep(). place_of() starts to load the cell from
-  // memory, so that the caller can do something else until find() or cell().
+  // The first half of a look-up: the entries that have the key's hash. Valid until the next cell() or sweep().
+  // place_of() prefetches the cell, so the caller can do other work before find() or cell() reads it.
   class Place {
     friend class CellTable;
     Entry* first = nullptr;
   };
   Place place_of(const HashedKey& key) const;
 
+  // Returns nullptr if the key has no cell.
   Cell* find(Place place, const HashedKey& key) const;
-  // Makes an empty cell if there is none.
+  // Makes an empty cell if the key has none.
   Cell& cell(Place place, const HashedKey& key);
-  // Counts in the budget that the cell's extras have grown or shrunk since it had `before` extra bytes.
+  // To be called after a change of the cell: adds to the budget how much its extra bytes differ from `before`.
   void grown(std::string_view key, const Cell& cell, std::size_t before) {
     const std::size_t now = cell.extra_bytes();
     if (now != before) budget_.add(key, static_cast<std::ptrdiff_t>(now) - static_cast<std::ptrdiff_t>(before));
   }
 
-  // Checks two cells for each key that was added since the last sweep, and removes those that have expired. So at most
-  // half of the cells are expired, and no decision waits until all cells are checked.
+  // Checks two cells for each key that was added since the last sweep, and removes those that have expired. So the
+  // table shrinks if more than half of its cells are expired, and no decision waits until all cells are checked.
   void sweep(double now_us);
   void sweep_all(double now_us);
-  // Checks a few cells although no key was added, because memory is short.
+  // Checks 32 more cells, because memory is short.
   void sweep_harder(double now_us) {
     looks_due_ += kLooksWhenShort;
     sweep(now_us);
@@ -73,7 +74,7 @@ class CellTable {
  private:
   static constexpr std::size_t kLooksWhenShort = 32;
 
-  struct Hashed {  // the keys of the index are hashes already
+  struct Hashed {  // the hash function of index_: its keys are hashes already
     using is_avalanching = void;
     std::size_t operator()(std::uint64_t hash) const { return hash; }
   };
@@ -83,9 +84,9 @@ class CellTable {
 
   MemoryBudget& budget_;
   boost::unordered_flat_map<std::uint64_t, Entry*, Hashed> index_;  // hash → the first entry with this hash
-  std::vector<Entry*> entries_;                                     // all, in no order
+  std::vector<Entry*> entries_;                                     // all entries, in no particular order
   std::size_t next_ = 0;                                            // index in entries_ that the sweep checks next
-  std::size_t looks_due_ = 0;                                       // cells that the sweep has to check
+  std::size_t looks_due_ = 0;                                       // how many cells the next sweep checks
 };
 
 }  // namespace sluice::limiter

@@ -20,17 +20,17 @@ using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits from the ag
 // The tenant and the API key that a call is for. If calls must wait, tenants take turns, and so do a tenant's API keys.
 struct Origin {
   std::uint64_t tenant = 0;   // a hash of its id
-  std::uint64_t api_key = 0;  // a hash of its id; 0: none
-  bool batch = false;         // one of the checks of a batch, which may wait longer
+  std::uint64_t api_key = 0;  // a hash of its id; 0: no API key
+  bool batch = false;         // the call is for one check of a batch, and may wait longer
 };
 
 // One rulebook to judge for one check. The caller owns the Call and keeps it until the outcome has arrived. Reuse it
 // for later checks, to avoid allocations.
 struct Call {
   const Program* program = nullptr;
-  std::vector<std::string> keys;                         // one counter key for each group; further elements are ignored
-  std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule
-  bool explain = false;
+  std::vector<std::string> keys;                         // keys[g] is for program->groups[g]; others are ignored
+  std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule: costs[i] is for program->rules[i]
+  bool explain = false;                                  // fill Outcome::limits
   LeaseDraw draw{};  // REQUIRES: random, if a limit that takes leases has a cost above 0
   Origin origin;
 };
@@ -40,8 +40,8 @@ struct Outcome {
   bool allowed = true;
   std::int64_t now_us = 0;
   std::uint8_t binding = 0;         // the binding limit, an index into Program::rules
-  LimitReport report;               // of the binding limit, but with the longest retry_after_us and delay_us of all
-  std::vector<LimitReport> limits;  // by rule; only with Call::explain
+  LimitReport report;               // of the binding limit; retry_after_us and delay_us: the longest of all limits
+  std::vector<LimitReport> limits;  // by rule; empty without Call::explain
   std::array<std::int64_t, kMaxLimitsPerPlan> lease_ttl_us{};  // by rule: ttl of the lease that this call took, or 0
 };
 
@@ -51,8 +51,8 @@ enum class StoreFault : std::uint8_t {
   disconnected,
   unavailable,
   breaker_open,
-  overload,       // the call was not sent in time: its tenant had a turn meanwhile and asked for more
-  queue_timeout,  // the call was not sent in time: its tenant had no turn meanwhile, or Redis is too slow
+  overload,       // not sent in time, although the tenant had a turn meanwhile: it asks for more than its share
+  queue_timeout,  // not sent in time: the tenant had no turn meanwhile, or Redis is too slow
   read_only,
   loading,
   busy,
@@ -77,11 +77,11 @@ struct StoreError {
 template <class T>
 using StoreResult = std::expected<T, StoreError>;
 
-// One lease: the counter key and the limit that it counts under, and its member in the collection of leases.
+// Identifies one lease: the limit that it counts under, and its name among the leases of that limit.
 struct LeaseRef {
-  std::string counter_key;  // the group's counter key
+  std::string counter_key;  // of the limit's group
   std::string limit_name;
-  std::string member;  // draw ‖ weight ‖ ttl, as the script stores it
+  std::string member;  // the lease's name: lease_member() in algorithms/lease_set.hpp
 };
 
 struct LeaseOutcome {
@@ -89,10 +89,10 @@ struct LeaseOutcome {
   std::int64_t expires_at_us = 0;  // after a renewal: the earliest new expiry
 };
 
-// The override of one limit under one counter key. -1: this number is not overridden.
+// The override of one limit under one counter key. -1 in limit, p or q: the override does not replace this number.
 struct OverrideEntry {
   std::uint32_t name_id = 0;     // the limit, as Rule::name_id
-  std::uint32_t counter_id = 0;  // the counter of the overridden window; 0: the window is not overridden
+  std::uint32_t counter_id = 0;  // if the override replaces the window: the counter of the new window; else 0
   double expires_us = 0;         // wall clock of the store; infinity: never
   double limit = -1;
   double p = -1;
@@ -132,8 +132,8 @@ class OverrideListener {
   ~OverrideListener() = default;
 };
 
-// Thread: each worker has its own store object; memory stores share their counters. Listeners are called exactly once,
-// on the worker's thread, possibly before the call returns.
+// Thread: each worker thread has its own store object; memory stores share their counters. Each listener is called
+// exactly once, on the worker's thread, possibly before the function returns.
 class CounterStore {
  public:
   virtual ~CounterStore() = default;
@@ -143,11 +143,11 @@ class CounterStore {
   // its failure does not affect the other rulebooks.
   // Each Call and each listener must live until all listeners were called. The array behind `calls` may be freed when
   // this function returns.
-  // REQUIRES: the enforced ones come first, their keys share a hash tag, and all these keys differ.
+  // REQUIRES: the enforced rulebooks come first. All their keys share one hash tag, and no two of the keys are equal.
   virtual void judge_all(std::span<const RulebookCall> calls) = 0;
   virtual void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
-  // Replaces all overrides of one key. Limits without an entry lose theirs.
+  // Replaces all overrides of one counter key. A limit without an entry loses its override.
   virtual void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                              OverrideListener& listener) = 0;
   // The state of the circuit breaker: "closed", "half_open" or "open". "": the store has none.

@@ -17,7 +17,7 @@ StoreResult<CheckReply> read_part(const redis::Reply& reply, const Call& call, b
 }  // namespace
 
 void RedisStore::JointJudgement::begin() {
-  turned_ = false;
+  has_new_periods_ = false;
   find_periods(store_.redis_now_us());
   start(Script::check_many, calls_[0].call->origin);
 }
@@ -36,8 +36,8 @@ void RedisStore::JointJudgement::write(redis::CommandWriter& out, CallBy by) {
   write_check_many(out, parts_, enforced_count(calls_), by);
 }
 
-// Passes each rulebook's outcome to its listener. Rulebooks that got `wrong_period` are judged once more. If one
-// enforced rulebook got `wrong_period`, all enforced ones did.
+// Passes each rulebook's outcome to its listener. Rulebooks that got `wrong_period` are judged once more. The script
+// answers `wrong_period` to all enforced rulebooks or to none, so they stay together.
 void RedisStore::JointJudgement::answered(const redis::Reply& reply) {
   if (reply.elements.size() != calls_.size()) return fail({StoreFault::protocol, true});
   const std::size_t enforced = enforced_count(calls_);
@@ -45,29 +45,30 @@ void RedisStore::JointJudgement::answered(const redis::Reply& reply) {
   std::int64_t now_us = 0;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     StoreResult<CheckReply> read = read_part(reply.elements[i], *calls_[i].call, i < enforced && enforced > 1);
-    if (read && !read->outcome && !turned_) {
+    if (read && !read->outcome && !has_new_periods_) {
       now_us = read->wrong_period.now_us;
       calls_[again++] = calls_[i];
     } else if (read && read->outcome) {
       calls_[i].listener->judged(*std::move(read->outcome));
     } else {
-      tell_failure(calls_[i], read ? StoreError{StoreFault::clock, false} : read.error());
+      report_failure(calls_[i], read ? StoreError{StoreFault::clock, false} : read.error());
     }
   }
   calls_.resize(again);
-  if (again == 0) return rest();
-  turned_ = true;
+  if (again == 0) return become_idle();
+  has_new_periods_ = true;
   store_.learn_redis_now(now_us);
   find_periods(now_us);
   resend();
 }
 
-void RedisStore::JointJudgement::tell_failure(const RulebookCall& call, const StoreError& error) {
+void RedisStore::JointJudgement::report_failure(const RulebookCall& call, const StoreError& error) {
   if (store_.observer_.failed) store_.observer_.failed(error.fault);
   call.listener->judged(std::unexpected(error));
 }
 
-// The enforced rulebooks stay together. Each shadow gets a call of its own.
+// The enforced rulebooks keep this call; if there are none, the first shadow does. Each other shadow gets a call of its
+// own.
 bool RedisStore::JointJudgement::split() {
   const std::size_t kept = std::max<std::size_t>(1, enforced_count(calls_));
   if (kept == calls_.size()) return false;
@@ -81,10 +82,10 @@ bool RedisStore::JointJudgement::split() {
 
 void RedisStore::JointJudgement::failed(const StoreError& error) {
   for (const RulebookCall& each : calls_) each.listener->judged(std::unexpected(error));
-  rest();
+  become_idle();
 }
 
-void RedisStore::JointJudgement::rest() {
+void RedisStore::JointJudgement::become_idle() {
   calls_.clear();
   store_.idle_joint_judgements_.emplace_back(this);
 }

@@ -1,6 +1,6 @@
-// Several rulebooks that one script call judges.
+// One call of check_many.lua in flight: it judges several rulebooks of one decision.
 //
-// Thread: the store's. For the files of RedisStore only.
+// Thread: that of the store. Only the files of RedisStore include this.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class RedisStore::JointJudgement final : public Pending {
  public:
   using Pending::Pending;
 
-  // REQUIRES: as judge_all(), and all calls share a hash tag.
+  // REQUIRES: the calls come in the order that judge_all() requires, and the keys of all of them share a hash tag.
   void add(const RulebookCall& call) { calls_.push_back(call); }
   void begin();
 
@@ -24,15 +24,15 @@ class RedisStore::JointJudgement final : public Pending {
   std::string_view key() const override { return calls_[0].call->keys[0]; }
   void write(redis::CommandWriter& out, CallBy by) override;
   void answered(const redis::Reply& reply) override;
-  void tell_failure(const RulebookCall& call, const StoreError& error);
+  void report_failure(const RulebookCall& call, const StoreError& error);
   bool split() override;
   void failed(const StoreError& error) override;
-  void rest();
+  void become_idle();
 
   std::vector<RulebookCall> calls_;
-  std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // by call
+  std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // periods_[i] is for calls_[i]
   std::vector<CheckPart> parts_;                                      // a member to reuse memory
-  bool turned_ = false;                                               // sent again with other periods
+  bool has_new_periods_ = false;                                      // the call was sent again with other periods
 };
 
 }  // namespace sluice::limiter

@@ -47,7 +47,7 @@ class Input {
   bool failed_ = false;
 };
 
-// Whether the text has only letters, digits and these marks.
+// Whether the text has only ASCII letters, digits and the characters in `marks`.
 bool only(std::string_view text, std::string_view marks) {
   return std::ranges::all_of(text, [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || marks.contains(c);

@@ -1,10 +1,10 @@
 // The lease id in a decision. It contains all that a release or renewal needs, so any agent can release or renew the
 // leases.
 //
-// Format: base64url of version, tenant, and for each lease the rest of its counter key, the limit's name and the
-// member. A member contains 128 random bits, so nobody can guess an id. The counter keys begin with the tenant in the
-// id. So the caller of decode_lease_id() must refuse an id with another tenant than that of the API key
-// (Decider::find_leases).
+// Format: base64url of version, tenant, and for each lease its counter key without the head "sl:{<tenant>|", the
+// limit's name and LeaseRef::member. A member contains 128 random bits, so nobody can guess an id. The decoded counter
+// keys belong to the tenant in the id. So the code that calls decode_lease_id() must refuse the id if the API key of
+// the request belongs to another tenant (Decider::find_leases).
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct LeaseId {
 // REQUIRES: 1 to 32 leases, all of this tenant.
 std::string encode_lease_id(std::string_view tenant, std::span<const LeaseRef> leases);
 
-// Returns nullopt unless encode_lease_id() can have written the text.
+// Returns nullopt if encode_lease_id() cannot have written the text.
 std::optional<LeaseId> decode_lease_id(std::string_view text);
 
 inline constexpr std::size_t kMaxLeaseId = 16'000;  // characters

@@ -1,10 +1,11 @@
-// How much memory the counters of a process may take, and which tenants may begin new ones.
+// How much memory the counters of a process may take, and which tenants may begin new counters.
 //
-// The first half of the limit is for whoever comes first. After that, a tenant may begin new counters while it has less
-// than half of what is still free. So each tenant that comes later finds room, whatever the earlier ones have taken.
+// Every tenant may begin new counters until half of the memory limit is used. After that, a tenant may begin them only
+// while its counters take less than half of the memory that is still free. So there is room for tenants that come
+// later, however much the earlier ones have taken.
 //
-// A counter that exists is never dropped before it expires. Its log or its leases may grow, also beyond the limit: that
-// counts, and new counters find less room.
+// A counter that exists is never dropped before it expires. Its log or its leases may grow, even beyond the memory
+// limit. The budget counts that growth, which leaves less room for new counters.
 //
 // Thread safety: any thread.
 #pragma once
@@ -27,9 +28,9 @@ class MemoryBudget {
 
   explicit MemoryBudget(std::size_t limit_bytes) : limit_(limit_bytes) {}
 
-  // Whether the tenant that the counter key belongs to may begin a new counter.
+  // Whether the tenant in the counter key may begin a new counter.
   bool admits(std::string_view counter_key) const;
-  // A counter of the tenant has grown by so many bytes (negative: shrunk).
+  // Counts that the counters of this key have grown by `bytes` (below 0: they have shrunk).
   void add(std::string_view counter_key, std::ptrdiff_t bytes);
 
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -41,12 +42,13 @@ class MemoryBudget {
 
   const std::size_t limit_;
   std::atomic<std::size_t> used_{0};
-  mutable std::mutex mutex_;  // guards by_tenant_
-  boost::unordered_flat_map<Tenant, std::size_t> by_tenant_;
+  mutable std::mutex mutex_;                                  // guards by_tenant_
+  boost::unordered_flat_map<Tenant, std::size_t> by_tenant_;  // bytes
 };
 
-// The key of the counter that all identities of a tenant share which may not begin one of their own. There is one for
-// each limit: "sl:{t|subject=ann}:p=x:k=burst|route=a" becomes "sl:{t|*}:p=x:k=burst". No identity is written "*".
+// Returns the key of the overflow counter, which is used if the tenant may not begin a counter with `counter_key`. All
+// such identities of the tenant share it. "sl:{t|subject=ann}:p=x:k=burst|route=a" becomes "sl:{t|*}:p=x:k=burst".
+// No identity is written as "*".
 std::string overflow_key(std::string_view counter_key);
 
 }  // namespace sluice::limiter

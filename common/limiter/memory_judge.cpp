@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxValues = 2 * kMaxLimitsPerPlan;
 
-// Judges one call. It copies values and numbers out of the cells, and judges and charges the copies. It writes them
-// back only if the call charges, or if the clock has stepped back.
+// Judges one call. It copies values and numbers out of the cells, and judges and charges the copies. It writes the
+// copies back only if the call charges, or if the clock has stepped back.
 class Judging {
  public:
   Judging(const Call& call, std::span<Cell* const> cells, double now)
@@ -23,7 +23,7 @@ class Judging {
   // Returns false if the time is outside the period of a quota.
   bool read_and_judge(std::span<const PeriodBounds> periods);
   bool admits() const { return allowed_; }
-  // `charges`: whether to charge. REQUIRES: admits(), if `charges` is true.
+  // Charges the call if `charges` is true, which REQUIRES admits(). Fills `outcome` in either case.
   void charge_and_report(bool charges, Outcome& outcome);
 
  private:
@@ -59,8 +59,8 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   if (const auto derived_q = traits_of(terms.kind).derived_q) terms.q = derived_q(terms.limit, terms.p, ids_[rule]);
 }
 
-// Copies the values out of a group's cell and applies its overrides. From a cell with another layout, values are
-// carried over by their counter ids.
+// Copies the values out of a group's cell and applies the overrides of the cell. If the cell has another layout, values
+// are copied only to the rules with the same counter ids.
 void Judging::load(std::size_t g) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];

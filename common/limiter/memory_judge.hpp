@@ -1,4 +1,4 @@
-// Judges in memory: does with cells what lua/check/ does with keys in Redis.
+// Judges calls in memory: does with cells (cell.hpp) what lua/check/ does with keys in Redis.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 namespace sluice::limiter {
 
 // Judges all limits of the call's program and, if all admit, charges all of them. A denial writes nothing, unless the
-// clock has stepped back.
-// `cells` are those of call.keys; `periods`, by rule, are the quotas' bounds.
+// clock has stepped back: then it corrects the stored times.
+// `cells[i]` is the cell of call.keys[i]. `periods` are those of quota_periods().
 // Returns nullopt if `now_us` is outside the period of a quota.
 // REQUIRES: no other thread uses the cells.
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
                                        std::span<const PeriodBounds> periods, std::int64_t now_us);
 
-// One of several rulebooks that are judged together: its call, its cells and its quotas' bounds, as above.
+// One of several rulebooks that are judged together. The members are parameters of judge_in_memory().
 struct MemoryPart {
   const Call* call = nullptr;
   std::span<Cell* const> cells;
@@ -25,14 +25,16 @@ struct MemoryPart {
 };
 // Judges all parts and, if all admit, charges all of them. out[i].allowed says whether part i admits.
 // Returns false, and charges nothing, if `now_us` is outside the period of a quota.
-// REQUIRES: all cells differ.
+// REQUIRES: no two parts have a cell in common.
 bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out);
 
-// Returns the binding limit, as an index into `reports`, which are by rule. If limits deny, it is the denying limit
-// with the longest wait, else the limit with the smallest remaining share. On a tie it is the first one in the plan.
+// Returns the index of the binding limit in `reports`, where reports[i] is that of program.rules[i]. If a limit denies,
+// the binding limit is the denying one with the longest wait, else the limit with the smallest remaining share. On a
+// tie it is the first one in the plan.
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports);
 
-// Writes the bounds of each quota's period at `now_us` into `out`, by rule. Elements of other limits do not change.
+// For each rule i that is a quota, writes the bounds of its period at `now_us` into out[i]. Other elements do not
+// change.
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out);
 
 }  // namespace sluice::limiter

@@ -1,28 +1,28 @@
-// Finds the counters of a call, and makes those that are missing if memory allows it. If not, an overflow counter
-// judges the call.
+// MemoryCounters::judge(): finds the cells of a call, and makes those that are missing if memory allows it. If not, the
+// call is judged by overflow counters (overflow_key).
 #include <utility>
 
 #include "common/limiter/memory_store.hpp"
 
 namespace sluice::limiter {
 
-// The place of a call's counters, with the lock of their shard. nullopt: one of them is new, and its tenant may not
-// begin it.
-std::optional<MemoryCounters::Place> MemoryCounters::find(const Call& call, bool may_begin) {
+// Finds or makes the cells of a call, and locks their shard. Returns nullopt if a cell is missing and the budget does
+// not let the tenant begin it. `ignore_budget`: make missing cells in any case.
+std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call, bool ignore_budget) {
   const HashedKey first(call.keys[0]);
   Shard& shard = shard_of(first);
-  Place place{.shard = &shard, .lock = std::unique_lock(shard.mutex), .now_us = 0, .cells = {}};
-  const CellTable::Place at = shard.cells.place_of(first);  // loads it from memory while the clock is read
-  place.now_us = clock_.now_us();
+  LockedCells found{.shard = &shard, .lock = std::unique_lock(shard.mutex), .now_us = 0, .cells = {}};
+  const CellTable::Place at = shard.cells.place_of(first);  // prefetches the cell while the clock is read
+  found.now_us = clock_.now_us();
   for (std::size_t g = 0; g < call.program->groups.size(); ++g) {
     const HashedKey key = g == 0 ? first : HashedKey(call.keys[g]);
     const CellTable::Place key_at = g == 0 ? at : shard.cells.place_of(key);
-    place.cells[g] = shard.cells.find(key_at, key);
-    if (place.cells[g] != nullptr) continue;
-    if (!may_begin && !budget_.admits(key.text)) return std::nullopt;
-    place.cells[g] = &shard.cells.cell(key_at, key);
+    found.cells[g] = shard.cells.find(key_at, key);
+    if (found.cells[g] != nullptr) continue;
+    if (!ignore_budget && !budget_.admits(key.text)) return std::nullopt;
+    found.cells[g] = &shard.cells.cell(key_at, key);
   }
-  return place;
+  return found;
 }
 
 // Removes some of the expired counters in the shard of the call.
@@ -33,9 +33,9 @@ void MemoryCounters::make_room(const Call& call) {
 }
 
 Outcome MemoryCounters::judge(const Call& call) {
-  if (std::optional<Place> place = find(call, !budget_.is_limited())) return judge_in(*std::move(place), call);
+  if (std::optional<LockedCells> cells = find(call, !budget_.is_limited())) return judge_in(*std::move(cells), call);
   make_room(call);
-  if (std::optional<Place> place = find(call, false)) return judge_in(*std::move(place), call);
+  if (std::optional<LockedCells> cells = find(call, false)) return judge_in(*std::move(cells), call);
   overflowed_.fetch_add(1, std::memory_order_relaxed);
   Call overflow = call;
   for (std::string& key : overflow.keys) key = overflow_key(key);

@@ -9,7 +9,7 @@
 namespace sluice::limiter {
 namespace {
 
-// How long counters stay after the removal of an override without expiry: 366 days, as in lua/overrides.lua.
+// How long counters stay after an override without expiry is removed: 366 days, as in lua/overrides.lua.
 constexpr double kGarbageMs = 366 * 86400000.0;
 
 // Expiry of the longest-lived override in µs; 0 without overrides.
@@ -30,16 +30,17 @@ MemoryCounters::Shard& MemoryCounters::shard_of(const HashedKey& key) {
   return shards_[(key.tag_hash >> 20) & (shards_.size() - 1)];
 }
 
-Outcome MemoryCounters::judge_in(Place place, const Call& call) {
+Outcome MemoryCounters::judge_in(LockedCells locked, const Call& call) {
   const Program& program = *call.program;
   const std::size_t groups = program.groups.size();
+  const std::span cells(locked.cells.data(), groups);
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
-  if (program.has_quotas) quota_periods(program, place.now_us, periods);
+  if (program.has_quotas) quota_periods(program, locked.now_us, periods);
   std::array<std::size_t, kMaxLimitsPerPlan> before;
-  for (std::size_t g = 0; g < groups; ++g) before[g] = place.cells[g]->extra_bytes();
-  std::optional<Outcome> outcome = judge_in_memory(call, std::span(place.cells.data(), groups), periods, place.now_us);
-  for (std::size_t g = 0; g < groups; ++g) place.shard->cells.grown(call.keys[g], *place.cells[g], before[g]);
-  place.shard->cells.sweep(static_cast<double>(place.now_us));
+  for (std::size_t g = 0; g < groups; ++g) before[g] = cells[g]->extra_bytes();
+  std::optional<Outcome> outcome = judge_in_memory(call, cells, periods, locked.now_us);
+  for (std::size_t g = 0; g < groups; ++g) locked.shard->cells.grown(call.keys[g], *cells[g], before[g]);
+  locked.shard->cells.sweep(static_cast<double>(locked.now_us));
   return *std::move(outcome);
 }
 
@@ -66,7 +67,7 @@ std::vector<Outcome> MemoryCounters::judge_together(std::span<const Call* const>
     parts.push_back({&call, std::span(found[i].cells.data(), groups), found[i].periods});
   }
   std::vector<Outcome> outcomes(calls.size());
-  judge_together_in_memory(parts, now, outcomes);  // the periods hold: they are those of now
+  judge_together_in_memory(parts, now, outcomes);  // returns true, because the periods are those at `now`
   for (std::size_t i = 0; i < calls.size(); ++i) {
     for (std::size_t g = 0; g < calls[i]->program->groups.size(); ++g) {
       shard.cells.grown(calls[i]->keys[g], *found[i].cells[g], found[i].before[g]);
@@ -108,7 +109,7 @@ template <class Each>
 void MemoryCounters::for_each_lease(std::span<const LeaseRef> leases, Each each) {
   for (const LeaseRef& lease : leases) {
     for_each_lease_at(lease.counter_key, lease, each);
-    for_each_lease_at(overflow_key(lease.counter_key), lease, each);  // it may have taken the lease
+    for_each_lease_at(overflow_key(lease.counter_key), lease, each);  // an overflow counter may have it
   }
 }
 

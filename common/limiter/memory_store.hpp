@@ -1,13 +1,14 @@
-// Counters in the memory of this process: for embedded agents, and for failure mode fail_degrade.
+// Counters in the memory of this process: for agents without Redis (--counters memory), and for failure mode
+// fail_degrade.
 //
-// Their memory is limited. When it is short, expired counters are removed first. Then a tenant that has more than its
-// share begins no new counters: its new identities share one overflow counter for each limit (overflow_key). So they
-// get less than their limit. No live counter is forgotten. An identity that is judged by the overflow counter at one
-// time and by its own at another can get both limits.
+// Their memory may be limited. When it is short, expired counters are removed first. Then a tenant that has more than
+// its share begins no new counters: its new identities share overflow counters (overflow_key), so each of them may get
+// less than its limit. No live counter is forgotten. An identity that is judged by an overflow counter first and by a
+// counter of its own later can use the whole limit of each.
 //
-// MemoryCounters holds the counters. A process has one such object: with two, every limit would be admitted twice.
-// Any thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is a worker's
-// CounterStore on these counters; it calls listeners before it returns.
+// MemoryCounters has the counters. A process has one such object: with two, every limit would be admitted twice. Any
+// thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is the CounterStore
+// of one worker thread, and uses these counters. It calls listeners before its functions return.
 #pragma once
 
 #include <array>
@@ -28,23 +29,25 @@ namespace sluice::limiter {
 
 class MemoryCounters {
  public:
-  // `shards`: a power of two. The more shards, the less threads wait for each other.
+  // `shards`: a power of two. The more shards there are, the less threads wait for each other.
   explicit MemoryCounters(const Clock& clock, std::size_t shards = 64,
                           std::size_t limit_bytes = MemoryBudget::kUnlimited);
 
   Outcome judge(const Call& call);
-  // As CounterStore::judge_all() does with the rulebooks that are enforced together.
-  // REQUIRES: at least one call; their keys share a hash tag, and all keys differ.
+  // Judges rulebooks that are enforced together: if all of them admit, all are charged; otherwise none is. Begins new
+  // counters even if memory is short.
+  // REQUIRES: at least one call; all keys share one hash tag, and no two of them are equal.
   std::vector<Outcome> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
   void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries);
-  void reset(std::string_view counter_key);  // as lua/reset.lua
+  void reset(std::string_view counter_key);  // forgets what was charged, as lua/reset.lua; overrides stay
 
-  void forget_expired();                                // in all cells; each decision checks a few cells anyway
-  std::size_t size() const;                             // stored keys, including expired ones that were not swept yet
-  std::size_t bytes() const { return budget_.used(); }  // what they take, roughly
-  // Calls that an overflow counter has judged.
+  // Removes all expired counters. judge() removes only a few at a time.
+  void forget_expired();
+  std::size_t size() const;                             // stored keys, including expired ones not removed yet
+  std::size_t bytes() const { return budget_.used(); }  // roughly the memory that these keys take
+  // How many calls were judged by overflow counters.
   std::uint64_t overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
 
  private:
@@ -54,7 +57,7 @@ class MemoryCounters {
     CellTable cells;
   };
   using Cells = std::array<Cell*, kMaxLimitsPerPlan>;  // by group
-  struct Place {                                       // where a call is judged
+  struct LockedCells {                                 // the cells of one call, and the lock of their shard
     Shard* shard = nullptr;
     std::unique_lock<std::mutex> lock;
     std::int64_t now_us = 0;
@@ -62,9 +65,9 @@ class MemoryCounters {
   };
 
   Shard& shard_of(const HashedKey& key);
-  std::optional<Place> find(const Call& call, bool may_begin);
+  std::optional<LockedCells> find(const Call& call, bool ignore_budget);
   void make_room(const Call& call);
-  Outcome judge_in(Place place, const Call& call);
+  Outcome judge_in(LockedCells locked, const Call& call);
   template <class Each>
   void for_each_lease_at(const std::string& counter_key, const LeaseRef& lease, Each each);
   template <class Each>

@@ -1,6 +1,6 @@
-// One script call of a RedisStore in flight.
+// The base class of RedisStore's script calls in flight.
 //
-// Thread: the store's. For the files of RedisStore only.
+// Thread: that of the store. Only the files of RedisStore include this.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@ class RedisStore::Pending : public redis::Command {
   explicit Pending(RedisStore& store) : store_(store) {}
   virtual ~Pending() = default;
 
-  // Without `answer_by` the call waits for its turn, and has the client's deadline from then on.
+  // Without `answer_by` the call waits in the client's queue, and the client's deadline runs from when it is sent. With
+  // `answer_by` the call does not wait, and must be answered by then.
   void start(Script script, const Origin& origin, std::optional<TimePoint> answer_by = {}) {
     started_ = std::chrono::steady_clock::now();
     store_.client_.submit(*this, key(),
@@ -31,8 +32,8 @@ class RedisStore::Pending : public redis::Command {
  protected:
   virtual void answered(const redis::Reply& reply) = 0;
   virtual void failed(const StoreError& error) = 0;
-  // Redis Cluster refuses a call of several keys while it moves their slot, if the keys are on different nodes. Sends
-  // calls of fewer keys and returns true, or returns false if the call cannot be split.
+  // Called after TRYAGAIN: Redis Cluster moves the slot of the call's keys, and they are on different nodes now. Sends
+  // several calls with fewer keys instead and returns true, or returns false if the call cannot be split.
   virtual bool split() { return false; }
   virtual std::string_view key() const = 0;  // one of the call's keys
 

@@ -51,7 +51,8 @@ Rule rule_of(const Limit& limit, bool with_debt) {
   return rule;
 }
 
-// Rules ordered by group: first those of the policy's own identity, then each limit that adds dimensions.
+// Fills `program` with rules ordered by group: first the limits that use only the policy's key_by, then each limit that
+// adds dimensions.
 void order_rules(const std::vector<Limit>& limits, bool with_debt, Program& program) {
   auto add = [&](std::size_t position, std::size_t group) {
     Rule rule = rule_of(limits[position], with_debt);

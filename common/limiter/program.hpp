@@ -1,5 +1,5 @@
 // A plan compiled for judging. Both implementations of the algorithms read it: lua/check/ in Redis, and algorithms/ in
-// memory. Immutable; all workers share it.
+// memory. Immutable; all threads share it.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,28 @@ struct Rule {
   double limit = 0;  // capacity or limit, in units
   // The meaning of p and q depends on the kind; times are in µs:
   //   buckets         p units per q
-  //   windows         p: the window; for sliding_window q: the tick; for log q: the counter id
+  //   windows         p: the window; q: for sliding_window the tick (sliding_window.hpp), for log the counter id
   //   lease           p: lease_ttl
   //   quota           0; each call brings the period [p, q)
   double p = 0;
   double q = 0;
-  // Identifies the counter by name, algorithm and window. The low two bits: how many values it has in the state.
-  std::uint32_t counter_id = 0;
-  std::uint32_t name_id = 0;   // identifies the limit for overrides by name and algorithm
-  std::uint8_t group = 0;      // index into Program::groups
-  bool keeps_entries = false;  // these three are copies of the kind's traits
+  std::uint32_t counter_id = 0;  // see the function counter_id()
+  std::uint32_t name_id = 0;     // see the function name_id()
+  std::uint8_t group = 0;        // index into Program::groups
+  bool keeps_entries = false;    // this one and the next two are copies from the kind's KindTraits
   bool takes_leases = false;
   bool periodic = false;
 };
 
-// The limits that share one identity and so one counter key. The limits that use the policy's own identity, if there
-// are any, are group 0. Each limit that adds `key_by` dimensions is a group of its own.
+// The limits that share one identity, and so one counter key. The limits that use only the policy's key_by, if there
+// are any, are group 0. Each limit that adds `key_by` dimensions is a group of its own. A state is what the counter key
+// of a group holds in Redis (lua/check/frame.lua).
 struct Group {
   std::uint8_t first = 0;  // its rules are [first, first + count): rules are ordered by group
   std::uint8_t count = 0;
   std::vector<DimensionRef> added;  // dimensions beyond the policy's key_by
   std::uint32_t layout = 0;         // hash of the counter ids in their order; never 0
-  std::string state_format;         // struct format of <layout, header, time, values…>
+  std::string state_format;         // format for Lua's struct.unpack: layout, header, time, values
   std::string untouched;            // a packed state without charges
   std::string ids;                  // packed counter ids, the end of a state
 };
@@ -48,25 +48,25 @@ struct Group {
 struct Program {
   std::vector<Rule> rules;
   std::vector<Limit> limits;                // limits[i] is what rules[i] was compiled from
-  std::vector<std::uint8_t> plan_position;  // plan_position[i]: where rules[i] stands in the plan
-  std::vector<Group> groups;                // none is empty
-  double max_delay_us = 0;                  // of action `delay`, else 0
+  std::vector<std::uint8_t> plan_position;  // plan_position[i]: index of rules[i] in the plan
+  std::vector<Group> groups;                // each has at least one rule
+  double max_delay_us = 0;                  // max_delay of action `delay`; 0 for other actions
   std::uint8_t leases = 0;                  // how many rules take leases
   std::uint8_t collections = 0;             // how many rules keep entries: logs and leases
   bool has_quotas = false;
 
-  // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`, and their struct
-  // format. cost_offsets[i]: the position of rule i's cost, 4 bytes. The bounds of a quota's period, 8 bytes each,
-  // begin kPeriodBehindCost bytes after that position.
+  // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`. cost_offsets[i]: where
+  // in `packed` the cost of rule i begins, 4 bytes. The bounds of a quota's period, 8 bytes each, begin
+  // kPeriodBehindCost bytes after the beginning of its cost.
   std::string packed;
-  std::string packed_format;
+  std::string packed_format;  // format of `packed` for Lua's struct.unpack
   std::vector<std::uint32_t> cost_offsets;
-  std::string script_tail;  // the script's further arguments that are the same in every call, as RESP
+  std::string script_tail;  // the further arguments that are the same in every call, in Redis' protocol (RESP)
 };
-inline constexpr std::size_t kExplainOffset = 1;
+inline constexpr std::size_t kExplainOffset = 1;  // where `explain` is in Program::packed
 inline constexpr std::size_t kPeriodBehindCost = 12;
 
-// `max_delay`: of action `delay`, under which buckets may go into debt; nullopt for every other action.
+// `max_delay`: that of action `delay`, which lets buckets go into debt; nullopt for every other action.
 // REQUIRES: limits validated by the domain (1 to 16, ranges, unique names).
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay);
 
@@ -74,8 +74,8 @@ Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_dela
 // anchor has another counter. The low two bits are the number of values in the state.
 std::uint32_t counter_id(const Limit& limit);
 
-// Identifies a limit for overrides by name, algorithm and alignment, so that an override never applies to another
-// limit.
+// Identifies the limit that an override is for. It depends on name, algorithm and alignment, so that an override never
+// applies to another limit.
 std::uint32_t name_id(const Limit& limit);
 
 }  // namespace sluice::limiter

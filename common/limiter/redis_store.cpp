@@ -58,7 +58,7 @@ class RedisStore::Judgement final : public Pending {
   void begin(const Call& call, JudgeListener& listener, std::optional<TimePoint> answer_by = {}) {
     call_ = &call;
     listener_ = &listener;
-    turned_ = false;
+    has_new_periods_ = false;
     if (call.program->has_quotas) quota_periods(*call.program, store_.redis_now_us(), periods_);
     start(Script::check, call.origin, answer_by);
   }
@@ -71,8 +71,8 @@ class RedisStore::Judgement final : public Pending {
     auto read = read_check(reply, *call_);
     if (!read) return fail(read.error());
     if (read->outcome) return settle(std::move(*read->outcome));
-    if (turned_) return fail({StoreFault::clock, false});
-    turned_ = true;
+    if (has_new_periods_) return fail({StoreFault::clock, false});
+    has_new_periods_ = true;
     store_.learn_redis_now(read->wrong_period.now_us);
     quota_periods(*call_->program, read->wrong_period.now_us, periods_);
     resend();
@@ -87,19 +87,19 @@ class RedisStore::Judgement final : public Pending {
 
   const Call* call_ = nullptr;
   JudgeListener* listener_ = nullptr;
-  bool turned_ = false;  // the call was sent again with another period
+  bool has_new_periods_ = false;  // the call was sent again with other periods
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
 };
 
-// A release or renewal of leases. Leases of several counters (a policy's and its shadow's) may be in several slots of a
-// Redis Cluster: each slot gets one call.
+// One script call of a release or renewal of leases. The leases of a deciding policy and of a shadow policy may have
+// different hash tags, and so different slots of a Redis Cluster. So each hash tag gets a call of its own.
 class RedisStore::LeaseChange final : public Pending {
  public:
   using Pending::Pending;
 
   struct Whole {  // shared by the calls of one release or renewal
     LeaseListener* listener = nullptr;
-    std::size_t open = 0;
+    std::size_t open = 0;  // calls without an answer
     LeaseOutcome outcome;
     std::optional<StoreError> error;
   };
@@ -142,7 +142,7 @@ class RedisStore::LeaseChange final : public Pending {
   std::shared_ptr<Whole> whole_;
 };
 
-// A write whose caller only wants to know that it is stored.
+// A write of overrides or a reset. The listener only learns whether Redis has stored it.
 class RedisStore::StateWrite final : public Pending {
  public:
   using Pending::Pending;
@@ -176,11 +176,12 @@ RedisStore::RedisStore(redis::Client& client, const Clock& clock, RedisStoreObse
 
 RedisStore::~RedisStore() = default;
 
-// Returns an idle object, or a new one. An object owns itself while its call is in flight.
-template <class Kind>
-Kind& RedisStore::take(std::vector<std::unique_ptr<Kind>>& idle) {
-  if (idle.empty()) return *new Kind(*this);
-  Kind* taken = idle.back().release();
+// Returns an idle object, or a new one. While its call is in flight, nothing owns the object. When the call has ended,
+// the object puts itself back into the list of idle ones.
+template <class PendingCall>
+PendingCall& RedisStore::take(std::vector<std::unique_ptr<PendingCall>>& idle) {
+  if (idle.empty()) return *new PendingCall(*this);
+  PendingCall* taken = idle.back().release();
   idle.pop_back();
   return *taken;
 }
@@ -236,19 +237,19 @@ void RedisStore::renew(std::span<const LeaseRef> leases, const Origin& origin, L
 
 void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, const Origin& origin,
                                LeaseListener& listener) {
-  std::vector<std::vector<LeaseRef>> by_slot;
+  std::vector<std::vector<LeaseRef>> by_tag;
   for (const LeaseRef& lease : leases) {
     auto same = std::ranges::find_if(
-        by_slot, [&](const auto& group) { return tag_of(group[0].counter_key) == tag_of(lease.counter_key); });
-    if (same == by_slot.end())
-      by_slot.push_back({lease});
+        by_tag, [&](const auto& group) { return tag_of(group[0].counter_key) == tag_of(lease.counter_key); });
+    if (same == by_tag.end())
+      by_tag.push_back({lease});
     else
       same->push_back(lease);
   }
   auto whole = std::make_shared<LeaseChange::Whole>();
   whole->listener = &listener;
-  whole->open = by_slot.size();
-  for (auto& group : by_slot) take(idle_lease_changes_).begin(script, std::move(group), origin, whole);
+  whole->open = by_tag.size();
+  for (auto& group : by_tag) take(idle_lease_changes_).begin(script, std::move(group), origin, whole);
 }
 
 }  // namespace sluice::limiter

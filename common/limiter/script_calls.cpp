@@ -219,7 +219,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   }
   if (!explained) return out;
   // The rules of several groups are not in plan order, so the script does not know the binding limit. With several
-  // enforced rulebooks the script's `allowed` is the result of all of them; this rulebook's own is computed here.
+  // enforced rulebooks the script's `allowed` is for all of them together, so that of this rulebook is computed here.
   std::array<LimitReport, kMaxLimitsPerPlan> reports;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));

@@ -22,7 +22,7 @@ std::string_view script_sha(Script script);        // SHA-1 in hex, as EVALSHA w
 
 using redis::CallBy;
 
-// `periods`, by rule, are the bounds of the program's quotas (quota_periods()).
+// `periods`: the bounds of the quotas' periods, as quota_periods() writes them.
 void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
                  CallBy by = CallBy::hash);
 
@@ -31,9 +31,9 @@ struct CheckPart {
   const Call* call = nullptr;
   std::span<const PeriodBounds> periods;  // as write_check() takes them
 };
-// Either all of the first `enforced` parts are charged, or none. Each of the others is charged by itself. The reply has
-// one element for each part, in their order: one that read_check() reads, or an error.
-// REQUIRES: all keys share a hash tag, and the counter keys of the enforced parts all differ.
+// The first `enforced` parts are either all charged, or none of them is. Each further part is a shadow, charged by
+// itself. The reply has one element for each part, in the order of `parts`: an error, or a reply for read_check().
+// REQUIRES: all keys share one hash tag, and no two counter keys of enforced parts are equal.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);
@@ -54,9 +54,9 @@ struct CheckReply {
   std::optional<Outcome> outcome;  // nullopt: see wrong_period
   WrongPeriod wrong_period;
 };
-// `together`: the call was one of several enforced parts of a check_many; then Outcome::allowed says whether its own
-// limits admit.
-// Error `protocol`: the reply is not a reply of this script.
+// `together`: the call was one of several enforced parts of a check_many. Then Outcome::allowed says whether the limits
+// of this part admit, whatever the other parts do.
+// Error `protocol`: the script cannot have sent this reply.
 StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, bool together = false);
 StoreResult<LeaseOutcome> read_leases(const redis::Reply& reply, Script script);
 

@@ -9,7 +9,7 @@
 namespace sluice::limiter {
 namespace {
 
-// 1/3 of 9 is 3, whatever the doubles say.
+// A tolerance for the rounding errors of doubles, so that a product just below 3 is not rounded down to 2.
 constexpr double kRounding = 1e-9;
 
 }  // namespace

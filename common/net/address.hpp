@@ -12,7 +12,7 @@ struct Address {
   Transport transport = Transport::tcp;
   std::string host = {};   // a name, or an IP address without brackets; "" with a Unix socket
   std::uint16_t port = 0;  // 0 with a Unix socket
-  std::string path = {};   // of the Unix socket
+  std::string path = {};   // the file of the Unix socket; "" with TCP and TLS
 };
 
 }  // namespace sluice::net

@@ -109,7 +109,7 @@ void Dialer::shake_hands() {
   auto& tls = *stream_.tls();
   if (Result<> expected = expect_host(tls, address_.host); !expected) return fail(std::move(expected.error()));
   if (!protocol_.empty()) {
-    const std::string list = static_cast<char>(protocol_.size()) + protocol_;  // each name follows its length
+    const std::string list = static_cast<char>(protocol_.size()) + protocol_;  // ALPN: a length, then the name
     SSL_set_alpn_protos(tls.native_handle(), reinterpret_cast<const unsigned char*>(list.data()),
                         static_cast<unsigned>(list.size()));
   }

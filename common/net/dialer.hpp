@@ -1,7 +1,7 @@
 // Opens a stream to one server: looks up the host name, connects, and does the TLS handshake.
 //
-// Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so its owner
-// may drop the pointer at any time after cancel().
+// Thread safety: none; a dialer belongs to the io_context's thread. Pending operations keep the object alive, so its
+// owner may drop the pointer at any time after cancel().
 #pragma once
 
 #include <functional>
@@ -24,15 +24,15 @@ namespace sluice::net {
 
 class Dialer : public std::enable_shared_from_this<Dialer> {
  public:
-  // Error codes: resolve, refused, unreachable, tls. The text does not name the server.
+  // Error codes: resolve, refused, unreachable, tls. The text of an error does not name the server.
   using Done = std::function<void(Result<Stream>)>;
 
-  // `protocol` is the name that ALPN offers, such as "http/1.1"; "": no ALPN.
+  // `protocol` is offered to the server by ALPN in the TLS handshake, such as "http/1.1"; "": no ALPN.
   Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {});
 
-  // To be called once. Calls `done` once, from the loop and never inside dial() or cancel(). `attempt` counts the
-  // attempts in a row: if the name has several addresses, each attempt tries another address first. The owner sets a
-  // time limit by calling cancel().
+  // REQUIRES: called once. Calls `done` once, from the io_context and never inside dial() or cancel(). `attempt` counts
+  // the owner's attempts in a row: if the name has several addresses, each attempt tries another address first. The
+  // dialer has no time limit of its own; the owner sets one by calling cancel().
   void dial(unsigned attempt, Done done);
   void cancel();  // `done` is not called any more
 

@@ -25,7 +25,7 @@ class Stream {
   using TlsStream = boost::asio::ssl::stream<TcpSocket>;
   using UnixSocket = boost::asio::basic_stream_socket<boost::asio::local::stream_protocol, Executor>;
 
-  // Creates the socket, not connected yet. Call exactly one of these, before anything else.
+  // Creates the socket, not connected yet. Call exactly one of these three functions, before any other.
   TcpSocket& open_tcp(boost::asio::io_context& context) { return stream_.emplace<TcpSocket>(context); }
   UnixSocket& open_unix(boost::asio::io_context& context) { return stream_.emplace<UnixSocket>(context); }
   TlsStream& open_tls(boost::asio::io_context& context, boost::asio::ssl::context& tls) {

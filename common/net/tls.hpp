@@ -20,11 +20,11 @@ struct TlsFiles {          // paths of PEM files
 };
 
 // Fills `context` for TLS 1.2 or later with verification of the server's certificate. Reads the files at each call, so
-// renewed ones are used from the next connect on. Error `tls`: a file cannot be used.
+// the next connect uses renewed files. Error `tls`: a file cannot be used.
 Result<> make_tls(const TlsFiles& files, std::optional<boost::asio::ssl::context>& context);
 
-// Sets the name that the server's certificate must carry, and SNI where `host` is a name and not an address.
-// Error: `tls`. REQUIRES: before the handshake.
+// Makes the handshake fail unless the server's certificate is for `host`, a name or an IP address. A name is also sent
+// to the server (SNI). Error: `tls`. REQUIRES: called before the handshake.
 Result<> expect_host(Stream::TlsStream& stream, const std::string& host);
 
 // Why the handshake on `stream` failed with `error`, as text for a log line.

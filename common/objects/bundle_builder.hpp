@@ -2,8 +2,8 @@
 // It reads bundle files, the bodies of the admin API, the stored documents that the server compiles, and the objects
 // that agents fetch. So the same checks apply to all of them.
 //
-// Objects must come in the order of Kind, so that each one comes after the objects it refers to. A JSON value is not
-// used after read() has returned, so a caller with many objects can free each tree before it parses the next.
+// Objects must come in the order of Kind, so that each one comes after the objects it refers to. read() keeps no
+// reference to the JSON value, so a caller with many objects can free each one's JSON tree before it parses the next.
 //
 // Thread safety: none; belongs to one caller. Invariant: an object with faults is in the bundle too, and in the indexes
 // if its id and tenant are valid. So a reference to it is not reported as dangling.
@@ -27,12 +27,12 @@ class BundleBuilder {
   explicit BundleBuilder(ExpressionCheck check);
 
   // Tells the builder how many objects of a kind will come. REQUIRES: called for tenants before the first tenant is
-  // read. TenantIndex compares this number with the number of valid tenant ids.
+  // read. TenantIndex compares this number with the number of valid tenant ids, to know whether any id is faulty.
   void expect(Kind kind, std::size_t count);
 
   void set_mode(Mode mode) { bundle_.mode = mode; }
-  // Reads one object. `at`: its place in the document, for the JSON pointers of faults. The settings are written as
-  // {"mode":"shadow"}. REQUIRES: bundles have a list of this kind, or it is Kind::setting.
+  // Reads one object. `at`: its place in the document, for the JSON pointers of faults. The settings are an object such
+  // as {"mode":"shadow"}. REQUIRES: bundles have a list of this kind, or it is Kind::setting.
   void read(Kind kind, const json::Value& value, const json::Place& at);
   // The id of the newest object of this kind. REQUIRES: one was read.
   ObjectIdView last(Kind kind) const;
@@ -68,7 +68,7 @@ class BundleBuilder {
   json::FaultList faults_;
   TenantIndex tenants_;
   std::vector<IdIndex> ids_;                              // by kind
-  std::unordered_map<std::string, std::string> targets_;  // target_of(override) → its id
+  std::unordered_map<std::string, std::string> targets_;  // target_of(override) → the override's id
 };
 
 }  // namespace sluice

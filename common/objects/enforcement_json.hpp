@@ -14,8 +14,8 @@ namespace sluice {
 void read_enforcement(json::Fields& fields, Enforcement& out);
 
 // Checks that the limits fit the enforcement. Faults: a limit's key_by repeats a dimension of the enforcement's key_by;
-// max_delay allows a bucket more debt than it can count. `own`: true if the limits are in the same object as the
-// enforcement, false if they are in the plan that the policy names.
+// max_delay lets a bucket go so deep into debt that its numbers are no longer exact (debt_fault()). `own`: true if the
+// limits are in the same object as the enforcement, false if they are in the plan that the policy names.
 void check_enforcement(json::Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits,
                        bool own);
 

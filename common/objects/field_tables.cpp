@@ -25,8 +25,7 @@ bool is_canonical(const AlgorithmTraits& traits, std::string_view field) {
   return !is_bucket && field != "rate" && takes(traits, field);
 }
 
-// The fields of a limit with one algorithm. In a canonical limit, numbers that have no default are
-// always present.
+// The fields of a limit with one algorithm. A canonical limit always has the numbers that have no default.
 Rows limit_rows(const AlgorithmTraits& traits) {
   Field algorithm = limit_field::kAlgorithm;
   algorithm = {.name = algorithm.name, .type = Field::Type::text, .choices = traits.name, .always = true};
@@ -92,7 +91,7 @@ class Tables {
  private:
   void add(std::string_view name, Rows rows) { tables_.push_back({name, rows_.emplace_back(std::move(rows))}); }
 
-  std::deque<std::string> names_;  // tables_ points into names_ and rows_, so they are deques
+  std::deque<std::string> names_;  // deques, whose elements do not move: tables_ points into names_ and rows_
   std::deque<Rows> rows_;
   std::vector<json::FieldTable> tables_{{"enforcement", enforcement_field::kAll}};
 };

@@ -67,7 +67,7 @@ inline constexpr Field kDefault{.name = "default",
                                 .choices = "allow, deny",
                                 .schema = "DefaultDecision",
                                 .fallback = "allow"};
-// Named after the member that it describes, Tenant::allows_plan_id.
+// Named after the member Tenant::allows_plan_id; in JSON the field has an older name.
 inline constexpr Field kAllowsPlanId =
     row::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
 inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode,
@@ -178,7 +178,7 @@ inline constexpr std::array kAll{object_field::kTenantId,
 inline constexpr Field kVersion{.name = "version",
                                 .type = Field::Type::integer,
                                 .min = 1,
-                                .max = (std::int64_t{1} << 53) - 1,  // what every JSON reader reads exactly
+                                .max = (std::int64_t{1} << 53) - 1,  // every JSON reader reads it exactly
                                 .fallback = "1"};
 }  // namespace policy_field
 

@@ -15,8 +15,8 @@
 namespace sluice {
 
 // In the order of references: an object comes after the objects it refers to. Bundles are read, and agents receive
-// objects, in this order. `setting`: the one object with the settings of the platform. `counter`: counters are in Redis
-// and have no SQL table; for versions, changes and audit, each reset is an object of its own.
+// objects, in this order. `setting`: the one object with the settings of the platform. `counter`: a reset of counters.
+// It has a version, a change and an audit entry like an object, but no SQL table: counters are in Redis.
 enum class Kind : std::uint8_t {
   setting,
   organization,
@@ -38,7 +38,7 @@ enum class Ownership : std::uint8_t { platform, organization, tenant, holder };
 // A member that names objects of another kind: "plan_id", or the list "tenant_ids".
 struct Reference {
   Kind to;
-  std::string_view member;  // in the document, and the column of the table
+  std::string_view member;  // the member of the document, and the column of the SQL table, have this name
   bool list = false;
 };
 

@@ -16,28 +16,30 @@ namespace sluice {
 
 enum class LimitsForm : std::uint8_t { none, list, flat };
 
-// Reads the limits of a plan or policy: the list `limits`, or one limit whose fields are members of `owner` itself. In
-// that flat form `name` and `key_by` belong to the owner. Takes the fields of both forms and returns the form that it
-// found. A limit without a name gets the name of its algorithm, made unique with "-2", "-3", ….
+// Reads the limits of `owner`, a plan or policy: the list `limits`, or one limit whose fields are members of `owner`
+// itself. In that flat form `name` and `key_by` belong to the owner. Returns the form that it found, and marks the
+// fields of both forms as known. A limit without a name gets the name of its algorithm, made unique with "-2", "-3", ….
 LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out);
 
 // Whether `owner` has a field of a limit in the flat form, other than `name` and `key_by`.
 bool has_flat_limit(json::Fields& owner);
 
-// Reads the member `set` of an override: its fields replace numbers of `limit`. Adds a fault for each field that the
-// limit's algorithm does not have. Returns which numbers were given.
+// Which numbers of a limit an override replaces.
 struct LimitChange {
   bool limit = false;
   bool rate = false;
   bool window = false;
   bool lease_ttl = false;
 };
+// Reads the member `set` of an override: its fields replace numbers of `limit`. Adds a fault for each field that an
+// override of this limit cannot replace, and if no number is replaced or the new numbers do not fit together.
 LimitChange read_limit_change(json::Fields& fields, Limit& limit);
 
-// Reads `key_by`, a dimension or a list of them. `out` is sorted and without duplicates. False: the field is absent.
+// Reads `key_by`, one dimension or a list of dimensions, into `out`, sorted and without duplicates. False: the field is
+// absent.
 bool read_key_by(json::Fields& fields, std::vector<DimensionRef>& out);
 
-// The canonical form. Every limit is written with its name.
+// Writes the canonical form. Every limit is written with its name.
 void write_limit(json::Writer& out, const Limit& limit);
 
 void write_key_by(json::Writer& out, const std::vector<DimensionRef>& key_by);

@@ -18,7 +18,7 @@
 namespace sluice {
 namespace {
 
-// The plan or policy that an override belongs to. limits is nullptr if the owner is missing or has faults.
+// The plan or policy that an override belongs to. The pointers are nullptr if it or its plan is missing or has faults.
 struct Owner {
   const std::vector<Limit>* limits = nullptr;
   const std::vector<DimensionRef>* key_by = nullptr;
@@ -74,7 +74,7 @@ Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& i
   }
   if (policy_id) item.policy_id = *policy_id;
   if (plan_id) item.plan_id = *plan_id;
-  if (item.tenant_id.empty()) return {};  // this fault is recorded already
+  if (item.tenant_id.empty()) return {};  // an invalid tenant_id is a fault already
   if (policy_id) return owner_policy(fields, owners, item);
   if (plan_id) return owner_plan(fields, owners, item);
   return {};

@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// The plans and policies that an override may belong to: all that were read so far.
+// The plans and policies that an override may belong to: all that the builder has read.
 struct OverrideOwners {
   const std::vector<Plan>& plans;
   const std::vector<Policy>& policies;
@@ -26,10 +26,11 @@ struct OverrideOwners {
 // owner has faults, the checks that depend on it are left out.
 void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
 
-// A text that names what the override replaces: one limit of one owner for one identity. Only one override may have it.
+// A text that names what the override replaces: one limit of one owner for one identity. Two overrides with the same
+// target are a fault (BundleBuilder).
 std::string target_of(const Override& item);
 
-// Writes only the identity, as the JSON object that write_override() writes too.
+// Writes only the identity, as the same JSON object as in write_override().
 void write_identity(json::Writer& out, const Override& item);
 
 void write_override(json::Writer& out, const Override& item);

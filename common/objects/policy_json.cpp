@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxMetadata = 32;  // entries; every decision repeats them
+constexpr std::size_t kMaxMetadata = 32;  // entries; every decision of the policy contains them
 constexpr std::size_t kMaxMetadataName = 64;
 constexpr std::size_t kMaxMetadataValue = 512;
 constexpr std::size_t kMadeIdBytes = 8;  // how many bytes of the content's hash an id contains

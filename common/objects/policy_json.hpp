@@ -14,8 +14,8 @@ namespace sluice {
 void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out);
 
 // Reads all fields of a policy, in canonical or shorthand form. A shorthand policy has the fields of its limit and the
-// dimensions of its scope as members of its own. Without an id it gets one that is computed from its content. The
-// caller checks whether the plan of `plan_id` exists.
+// dimensions of its scope as members of its own. If it has no id, it gets one that is computed from its content. The
+// caller checks whether the plan that `plan_id` names exists.
 void read_policy(json::Fields& fields, const TenantIndex& tenants, Policy& out);
 
 void write_plan(json::Writer& out, const Plan& plan);

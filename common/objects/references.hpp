@@ -18,12 +18,12 @@ namespace sluice {
 
 // Reads the required field `id` and checks its shape. Returns "" after a fault.
 std::string read_id(json::Fields& fields, std::string_view kind);
-// Reads an optional id and checks its shape. Returns "" if the field is absent, and after a fault. An empty text is a
+// Reads an optional id and checks its shape: an empty text is a fault. Returns "" if the field is absent, and after a
 // fault.
 std::string read_optional_id(json::Fields& fields, std::string_view name);
 
-// The ids of one kind, with the position of each object. `scope`: the tenant, or "" for ids that are unique in the
-// whole bundle.
+// The ids of one kind, with the index of each object. `scope`: the tenant, or "" for ids that are unique in the whole
+// bundle.
 class IdIndex {
  public:
   struct Entry {
@@ -50,9 +50,10 @@ class IdIndex {
 // The tenants of the bundle.
 class TenantIndex {
  public:
-  // REQUIRES: all tenants are added before read_tenant_id() is called.
+  // Adds a tenant's id, or a fault to `fields` if the id is in use. REQUIRES: all tenants are added before
+  // read_tenant_id() is called.
   void add(json::Fields& fields, std::string_view id);
-  void set_count(std::size_t tenants) { count_ = tenants; }
+  void set_count(std::size_t tenants) { count_ = tenants; }  // in the bundle, those with a faulty id included
 
   // Reads `tenant_id`. If it is absent and the bundle has exactly one tenant, returns that tenant. Returns "" after a
   // fault.
@@ -60,8 +61,8 @@ class TenantIndex {
 
  private:
   std::unordered_set<std::string> ids_;
-  // Counts tenants with a faulty id too. If there are any, a tenant_id that is not found may name one of them, so it is
-  // not a fault.
+  // If this is more than ids_ has, a tenant_id that is not in ids_ may name a tenant with a faulty id, so it is not
+  // reported as a fault.
   std::size_t count_ = 0;
 };
 

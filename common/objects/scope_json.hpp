@@ -11,15 +11,16 @@
 
 namespace sluice {
 
-// Whether a shorthand policy may have this dimension as a field of its own. False for `priority`, which is a field of
-// the policy itself, and for `org` and `tenant`, which would look like its owner.
+// Whether a shorthand policy may have this dimension as a field of its own. False for `priority`, because policies have
+// another field of that name, and for `org` and `tenant`, which would look like the policy's owner.
 bool is_scope_shorthand(Dimension dimension);
 
 // Reads the object `scope`, and the dimensions that a shorthand policy has as fields of its own ("endpoint":"/v1/pay").
-// `out` is sorted by dimension; values are sorted, without duplicates. REQUIRES: all other fields are taken already.
+// `out` is sorted by dimension; values are sorted, without duplicates. REQUIRES: all other fields are taken already,
+// because each remaining field that has the name of a dimension is read as one.
 void read_scope(json::Fields& policy, std::vector<ScopeTerm>& out);
 
-// Writes the member `scope` unless it is empty.
+// Writes the member `scope` unless the scope is empty.
 void write_scope(json::Writer& out, const std::vector<ScopeTerm>& scope);
 
 }  // namespace sluice

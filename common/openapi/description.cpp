@@ -62,14 +62,14 @@ void append_frame_components(std::string& out, const Value& components, std::spa
   }
 }
 
-// Appends a reference if `value` is a text, which names a component; else `value` as it is.
+// Appends `value`. If it is a string, it names a component, and a reference to the component is appended instead.
 void append_component(std::string& out, std::string_view section, const Value& value) {
   if (value.type() == Type::string) return append_reference(out, section, value.text());
   json::append(out, value);
 }
 
-// Adds members that refer to components. `names`: a list, if each member has the name of its component; else an object
-// from member names to components.
+// Adds members that refer to components. `names` is a list of component names, which also become the names of the
+// members, or an object from member names to components.
 void append_components(Members& object, std::string_view section, const Value* names) {
   if (names == nullptr) return;
   if (names->type() == Type::object) {
@@ -96,15 +96,16 @@ void append_body(std::string& out, const Operation& operation, const Value& body
   }
 }
 
-void append_answer(std::string& out, std::string_view status, const Value& answer, const Success& rule) {
+// `answer` is the one of the fragment, `derived` what the route adds.
+void append_answer(std::string& out, std::string_view status, const Value& answer, const Success& derived) {
   if (answer.type() == Type::string) return append_reference(out, "responses", answer.text());
   Members object(out);
   const std::string_view description = answer.text_of("description");
-  json::append_string(object["description"], description.empty() ? rule.description : description);
+  json::append_string(object["description"], description.empty() ? derived.description : description);
   const Value* const headers = answer.find("headers");
-  if (!rule.headers.empty() || headers != nullptr) {
+  if (!derived.headers.empty() || headers != nullptr) {
     Members members(object["headers"]);
-    for (const std::string_view name : rule.headers) append_reference(members[name], "headers", name);
+    for (const std::string_view name : derived.headers) append_reference(members[name], "headers", name);
     append_components(members, "headers", headers);
   }
   if (const Value* const content = answer.find("content")) {
@@ -124,21 +125,21 @@ void append_answer(std::string& out, std::string_view status, const Value& answe
   }
 }
 
-// The answers of the fragment and of the rules, by status.
+// Appends all answers, ordered by status: those of the fragment, and the problems of the operation.
 void append_answers(std::string& out, const Operation& operation, const Value& fragment, bool headers_only) {
-  std::map<std::string_view, const Value*> own;
-  for (const json::Member& answer : fragment.find("responses")->members()) own.emplace(answer.name, &answer.value);
-  for (const auto& [status, name] : operation.problems) own.emplace(status, nullptr);
+  std::map<std::string_view, const Value*> answers;
+  for (const json::Member& answer : fragment.find("responses")->members()) answers.emplace(answer.name, &answer.value);
+  for (const auto& [status, name] : operation.problems) answers.emplace(status, nullptr);
   Members object(out);
-  for (const auto& [status, answer] : own) {
+  for (const auto& [status, answer] : answers) {
     if (answer == nullptr) {
       append_reference(object[status], "responses", operation.problems.at(status));
     } else if (headers_only && status < "400") {
       Members members(object[status]);
-      json::append_string(members["description"], "As asked, without a body.");
+      json::append_string(members["description"], "The headers of the answer to GET, without a body.");
     } else {
-      const auto rule = operation.successes.find(status);
-      append_answer(object[status], status, *answer, rule == operation.successes.end() ? Success{} : rule->second);
+      const auto found = operation.successes.find(status);
+      append_answer(object[status], status, *answer, found == operation.successes.end() ? Success{} : found->second);
     }
   }
 }
@@ -225,7 +226,7 @@ void Description::add(const Operation& operation) {
 
 std::string Description::text() const {
   for (const auto& [name, prose] : fragments_) {
-    if (!added_.contains(name)) throw std::logic_error(name + " is described, and is no route");
+    if (!added_.contains(name)) throw std::logic_error(name + " is in a fragment, but there is no such route");
   }
   std::string text;
   {

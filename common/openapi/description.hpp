@@ -2,9 +2,9 @@
 //
 // The frame is an OpenAPI document without operations: info, servers, tags, components. Its schemas may refer to tables
 // of fields (schema.hpp). A fragment has the prose and the examples of the operations of one tag (README.md shows its
-// members). A fragment does not repeat what follows from a route's properties: the program states that in an Operation.
+// members). What the program can derive from a route, it passes as an Operation, so that fragments need not repeat it.
 //
-// Thread safety: none; the document is assembled once, and its text is read only.
+// Thread safety: none; the program assembles the document once and then only reads its text.
 #pragma once
 
 #include <map>
@@ -20,50 +20,52 @@
 
 namespace sluice::openapi {
 
-// What a route says of a successful answer. If the fragment has a description for the answer, that one is used instead.
-// Headers of the fragment are added to `headers`.
+// A successful answer, as derived from a route. If the fragment has a description, that is used instead. Headers of the
+// fragment are added.
 struct Success {
   std::string_view description;
-  std::vector<std::string_view> headers;  // components/headers
+  std::vector<std::string_view> headers;  // names in components/headers
 };
 
-// What a route says of its operation.
+// An operation, as derived from a route.
 struct Operation {
   std::string_view method;
   std::string_view path;                                    // "/v1/admin/plans/{id}"
   bool open = false;                                        // needs no credential
   bool head = false;                                        // HEAD is answered too
-  std::string needs = {};                                   // a sentence, added to the fragment's description
+  std::string needs = {};                                   // "Needs the permission …", added to the description
   std::map<std::string_view, std::string> extensions = {};  // "x-level": "tenant"
-  std::vector<std::string_view> parameters = {};            // components/parameters, after the fragment's
-  std::vector<std::string_view> media = {};                 // types of the request body; empty: no body
+  std::vector<std::string_view> parameters = {};            // names in components/parameters, after the fragment's
+  std::vector<std::string_view> media = {};                 // media types of the request body; empty: no body
   std::map<std::string_view, Success> successes = {};       // by status; only those that the fragment names are used
-  std::map<std::string_view, std::string_view> problems =
-      {};  // status -> components/responses; not used if the fragment has this status
+  // From a status to a name in components/responses. An answer of the fragment replaces the one of the same status.
+  std::map<std::string_view, std::string_view> problems = {};
 };
 
 class Description {
  public:
   // `tables`: those that the frame's schemas refer to (schema.hpp). Texts and tables must outlive the description.
-  // Throws std::logic_error where a text is not JSON.
+  // Throws std::logic_error if the frame or a fragment is not JSON.
   Description(std::string_view frame, std::span<const std::string_view> fragments,
               std::span<const json::FieldTable> tables);
 
-  // What the fragments say of an operation. Throws std::logic_error where they say nothing.
+  // The JSON of an operation in its fragment. Throws std::logic_error if no fragment has the operation.
   const json::Value& fragment(std::string_view method, std::string_view path) const;
-  // Whether the fragment of the operation itself names an answer of this status.
+  // Whether the operation has an answer of this status in its fragment. Throws as fragment().
   bool answers(std::string_view method, std::string_view path, std::string_view status) const;
 
+  // Adds the operation to the document. Throws std::logic_error if no fragment has the operation, or if only one of
+  // route and fragment has a request body.
   void add(const Operation& operation);
 
-  // The document's text, the same for the same routes. Throws std::logic_error where a fragment has an operation that
-  // was not added.
+  // The document's text, the same for the same routes. Throws std::logic_error if a fragment has an operation that was
+  // not added.
   std::string text() const;
 
  private:
   struct Prose {
     std::string_view tag;  // "": none
-    json::Value value;
+    json::Value value;     // the operation in the fragment
   };
   const Prose& prose_of(std::string_view method, std::string_view path) const;
   std::string& path_item(std::string_view path);

@@ -37,13 +37,13 @@ bool admits_null(const Value& schema) {
   return false;
 }
 
-// A text or a number without a list of its values.
+// Whether the schema is a string or a number without an enum.
 bool is_plain(const Value& schema) {
   const std::string_view type = schema.text_of("type");
   return (type == "string" || type == "integer" || type == "number") && schema.find("enum") == nullptr;
 }
 
-// The values in "enforce (on), off"; aliases stand in parentheses.
+// Splits `choices`, such as "enforce (on), off", into its values. Aliases stand in parentheses.
 std::vector<std::string> values_of(std::string_view choices, bool with_aliases) {
   std::vector<std::string> values;
   while (!choices.empty()) {
@@ -127,18 +127,18 @@ class SchemaWriter {
     const Value* const required = schema.find("required");
     const bool nullable = !document && schema.find("nullable") == nullptr;
     out_.field("type", "object");
-    std::vector<std::string> always;
+    std::vector<std::string> required_names;
     if (required != nullptr) {
-      for (const Value& name : required->items()) always.emplace_back(name.text());
+      for (const Value& name : required->items()) required_names.emplace_back(name.text());
     }
     if (document) {
       for (const Field& field : table.fields) {
-        if (field.always) always.emplace_back(field.name);
+        if (field.always) required_names.emplace_back(field.name);
       }
     }
-    if (!always.empty()) {
+    if (!required_names.empty()) {
       out_.key("required");
-      out_.texts(always);
+      out_.texts(required_names);
     }
     out_.key("properties");
     out_.begin_object();

@@ -14,11 +14,12 @@
 namespace sluice::policy {
 namespace {
 
-constexpr std::int64_t kLongUs = 86'400'000'000;  // one day: a clock is hardly ever set back further
+constexpr std::int64_t kLongUs = 86'400'000'000;  // one day: a clock is hardly ever set back by more
 
 std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
 
-void compile_rules(const Policy& policy, CompiledPolicy& out) {
+// Fills everything that matching and precedence read, except the match expression.
+void compile_matching(const Policy& policy, CompiledPolicy& out) {
   out.scope = compile_scope(policy.scope);
   out.enabled = policy.enabled;
   out.mode = policy.enforcement.mode;
@@ -43,8 +44,9 @@ Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limi
     for (const DimensionRef& added : limit.key_by) {
       if (std::ranges::find(enforcement.key_by, added) == enforcement.key_by.end()) continue;
       faults.push_back(
-          {"/key_by", fmt::format("limit {} already adds {}; a limit's key_by can only add to the policy's", limit.name,
-                                  to_string(added))});
+          {"/key_by",
+           fmt::format("limit {} already adds {}; a limit's key_by can only add dimensions that this key_by lacks",
+                       limit.name, to_string(added))});
     }
     if (enforcement.action != Action::delay) continue;
     if (auto fault = debt_fault(limit, enforcement.max_delay)) faults.push_back({"/max_delay", std::move(*fault)});
@@ -63,7 +65,7 @@ std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool
                         .enforcement = policy.enforcement,
                         .metadata = policy.metadata,
                         .program = std::move(program)};
-  compile_rules(policy, *compiled);
+  compile_matching(policy, *compiled);
   compiled->dormant = !policy.enabled || dormant_from_us(*compiled) <= now_us;
   if (policy.match_expr.empty()) return compiled;
   if (auto expression = MatchExpr::parse(policy.match_expr)) {

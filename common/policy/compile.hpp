@@ -1,4 +1,5 @@
-// Compiles policies and plans into the form that decisions read. Finds the faults that reading one object cannot find.
+// Compiles policies and plans into the form that decisions read (compiled_policy.hpp). Finds faults that the reader of
+// a single object cannot find: a policy that does not fit the limits of its plan.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,18 +15,18 @@
 
 namespace sluice::policy {
 
-// JSON pointers of all faults in this header begin at the policy or plan.
+// The JSON pointers of the faults are relative to the policy or plan.
 
-// Faults of limits under an enforcement: a limit's key_by repeats a dimension of the enforcement, or `max_delay` is
-// longer than the debt that a bucket can hold.
+// Returns faults if the limits do not fit the enforcement: a limit's key_by repeats a dimension of the enforcement, or
+// `max_delay` is longer than the debt that a bucket can hold.
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits);
 
-// Adds faults of the match expression to `faults`. Marks the policy as dormant if it is disabled, or was due for it
-// (dormant_from_us) before `now_us` (wall clock).
+// Adds a fault of the match expression to `faults`. Marks the policy as dormant (see CompiledPolicy) if it is disabled,
+// or if dormant_from_us() is not after `now_us` (wall clock).
 std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
                                                Faults& faults);
 
-// When an active policy becomes dormant: one day after it expires, in case the clock is set back. INT64_MAX: never.
+// When an enabled policy becomes dormant: one day after it expires, in case the clock is set back. INT64_MAX: never.
 std::int64_t dormant_from_us(const CompiledPolicy& policy);
 
 // The rulebook for checks that name the plan.

@@ -39,10 +39,10 @@ struct CompiledPolicy {
   std::int64_t valid_to_us = INT64_MAX;         // exclusive
   std::uint32_t rollout = kWholeRollout;        // applies to subjects with a rollout number below this
   bool enabled = true;
-  bool names_method = false;
-  std::uint8_t level = 0;     // of its most specific dimension (levels.hpp)
+  bool names_method = false;  // the scope has the dimension `method`
+  std::uint8_t level = 0;     // of the scope's most specific dimension (levels.hpp)
   Mode mode = Mode::enforce;  // the policy's own mode, a copy of the one in the enforcement
-  bool dormant = false;       // disabled, or expired for at least a day: only explanations look at it
+  bool dormant = false;       // disabled, or expired for at least a day: only explanations search it
   std::int64_t priority = 0;
   std::uint64_t order = 0;  // sort key within its level; if two are equal, compare() decides (precedence.hpp)
   Rulebook rulebook;

@@ -53,7 +53,8 @@ void append_found(std::span<const DimensionRef> dimensions, Find find, std::stri
   append_hex(digest, out);
 }
 
-// Dimensions that a limit adds stand after the hash tag, so all counter keys of one decision are in the same slot.
+// Dimensions that a limit adds come after the hash tag, so all counter keys of one rulebook and identity are in the
+// same slot.
 template <class Find>
 void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {

@@ -1,8 +1,9 @@
-// Counter keys: sl:{<tenant>|<identity>}:p=<policy id>, or …:l=<plan id> for checks that name the plan.
+// Counter keys: sl:{<tenant>|<identity>}:p=<policy id>, or …:l=<plan id> for checks that name the plan. A limit that
+// adds key_by dimensions has a key of its own, which ends in :k=<limit name>|<the added dimensions>.
 //
-// The identity is the key_by dimensions as name=value in their fixed order, separated by '|'. An absent dimension is
-// written as its name alone, so it differs from an empty one. Bytes outside [A-Za-z0-9._-] are escaped as %XX. An
-// identity above 200 bytes is replaced by '#' and its SHA-256 in hex; no other identity begins with '#'. So two
+// The identity is the key_by dimensions as name=value, in the order of the enum Dimension, separated by '|'. An absent
+// dimension is written as its name alone, so it differs from an empty one. Bytes outside [A-Za-z0-9._-] are escaped as
+// %XX. An identity above 200 bytes is replaced by '#' and its SHA-256 in hex; no other identity begins with '#'. So two
 // different identities never share a key. The text in braces is the hash tag of Redis Cluster.
 //
 // Thread safety: pure functions.
@@ -19,17 +20,17 @@ namespace sluice::policy {
 
 inline constexpr std::size_t kMaxIdentity = 200;  // bytes
 
-// Appends the identity of a request, the part between "{<tenant>|" and "}".
+// Appends the identity of a request: the part of a counter key between "{<tenant>|" and "}".
 void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out);
 
 // The parameter `key_head` below is TenantView::key_head: "sl:{<tenant>|".
 
-// Writes the counter keys of this request to the front of `keys`, one for each group of the rulebook's program. Reuses
-// the memory of `keys`, which may have more elements than there are groups.
+// Writes the counter keys of this request: keys[g] is for group g of the rulebook's program. Reuses the memory of
+// `keys`, which may have more elements than there are groups.
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys);
 
-// The counter key of one group for an identity that an override or an admin call gives.
+// Returns the counter key of one group for a given identity: that of an override or of an admin request.
 std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
                         std::span<const std::pair<DimensionRef, std::string>> identity);
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxExplained = 64;
 
 std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Micros(at_us))); }
 
-// Describes the widest value of the term, which is the one that precedence compares.
+// Describes the widest value of the term, because precedence compares that one.
 std::string narrowness_text(const Term& term) {
   if (term.narrowness == kExact) return "an exact value";
   auto is_widest = [&](const std::string& prefix) { return prefix.size() == term.narrowness; };
@@ -24,7 +24,8 @@ std::string narrowness_text(const Term& term) {
   return fmt::format("a prefix of {} bytes", term.narrowness);
 }
 
-// How `term` of the winner's scope is narrower than the term of the same dimension in the scope of `loser`.
+// Says how `term` is narrower than the term of the same dimension in the scope of `loser`. `term` is in the scope of
+// the policy that precedes.
 std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
   const auto same = std::ranges::find(loser.scope, term.dimension, &Term::dimension);
   const std::string name = to_string(term.dimension);
@@ -34,7 +35,7 @@ std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
                      winners == losers ? "a wider one" : losers);
 }
 
-// Why `winner` precedes `loser`.
+// Says why `winner` precedes `loser`. The text is shown for `loser`, which it calls "this policy".
 std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& loser) {
   const Ordering ordering = compare(winner, loser);
   switch (ordering.by) {
@@ -61,7 +62,7 @@ std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& l
   return {};
 }
 
-// What the texts of all candidates depend on.
+// The facts about the request that the texts of all its candidates depend on.
 struct Situation {
   const Match& match;
   const CheckRequest& request;
@@ -84,7 +85,8 @@ std::string decides_text(const Candidate& candidate, bool alone) {
                : "ranks first among the policies that apply and are not in shadow mode";
 }
 
-// Why a shadow is not judged: the deciding policy is off, or another shadow or the deciding policy ranks above it.
+// Says why `policy`, which is in shadow mode, is not judged: the deciding policy is off or ranks higher, or another
+// shadow ranks higher.
 std::string shadow_text(const Situation& situation, const CompiledPolicy& policy) {
   const Match& match = situation.match;
   if (situation.off)

@@ -1,7 +1,7 @@
 // A map from ids to shared objects. Copies are free and share memory (see HashTrie), so snapshots share unchanged
 // objects.
 //
-// Requirement on Object: an overload of id_of() in its namespace. Thread safety: as HashTrie.
+// Requirement on Object: an overload of id_of() in its namespace returns the id. Thread safety: that of HashTrie.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class IdMap {
   bool empty() const { return entries_.empty(); }
   bool contains(std::string_view id) const { return find(id) != nullptr; }
 
-  // nullptr if there is no such object. The pointer is valid as long as a map holds the object.
+  // Returns nullptr if there is no such object. The pointer is valid as long as a map contains the object.
   const Object* find(std::string_view id) const {
     const Entry* entry = entry_of(id);
     return entry ? entry->object.get() : nullptr;
   }
-  // The object with this hash_of_id() for which `is` holds.
+  // Returns the object whose id has this hash_of_id() and for which `is` returns true, or nullptr.
   template <class Is>
   const Object* find(std::uint64_t hash, Is is) const {
     const Entry* entry = entries_.find(hash, [&](const Entry& each) { return is(*each.object); });
@@ -41,11 +41,12 @@ class IdMap {
     return entry ? entry->object : nullptr;
   }
 
-  // Adds the object, or replaces the one with the same id. True: it was added.
+  // Adds the object and returns true, or replaces the object with the same id and returns false.
   bool put(Shared object) {
     const std::string_view id = id_of(*object);
     return entries_.put(Entry{hash_of_id(id), object}, [id](const Entry& each) { return id_of(*each.object) == id; });
   }
+  // Returns false if there is no such object.
   bool erase(std::string_view id) {
     return entries_.erase(hash_of_id(id), [id](const Entry& each) { return id_of(*each.object) == id; });
   }

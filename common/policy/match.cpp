@@ -7,7 +7,7 @@
 namespace sluice::policy {
 namespace {
 
-// Merges sorted postings: returns their policies in order of precedence, each policy once.
+// Merges postings, which are sorted lists of policies: returns their policies in order of precedence, each policy once.
 class Merge {
  public:
   explicit Merge(std::vector<Posting>& postings) : postings_(postings) {}

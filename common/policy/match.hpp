@@ -7,8 +7,8 @@
 
 namespace sluice::policy {
 
-// The strictest of three modes: off overrides shadow, and shadow overrides enforce. `own` is the mode of a policy or
-// plan.
+// Combines three modes: off overrides shadow, and shadow overrides enforce. `global` is the mode of the snapshot, and
+// `own` that of a policy or plan.
 Mode effective_mode(Mode global, Mode tenant, Mode own);
 
 // Whether a policy applies to a request, and if not, why.
@@ -30,15 +30,16 @@ struct Candidate {
   Mode mode = Mode::enforce;  // the effective mode
 };
 
-// The policies that match() found. nullptr: no such policy applies.
+// Which of the policies that apply decides, and which one is the shadow policy. nullptr: there is none.
 struct Match {
   const CompiledPolicy* decides = nullptr;  // ranks first among the policies not in shadow mode; its mode may be off
   const CompiledPolicy* shadow = nullptr;   // ranks first among the policies in shadow mode, and above `decides`
 };
 
 // Visits the candidates in order of precedence until one decides. Allocates nothing once its buffers have grown.
-// With `all`, visits every candidate, also dormant policies, and stores all candidates in `all` in order of precedence.
-// The result is the same as without `all`. REQUIRES: the request has its dimensions org, tenant and api_key.
+// With `all`, visits every candidate, also dormant policies (see CompiledPolicy), and stores all candidates in `all` in
+// order of precedence. The result is the same as without `all`.
+// REQUIRES: the dimensions org, tenant and api_key of the request are set.
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
             std::vector<Candidate>* all = nullptr);
 

@@ -12,9 +12,9 @@
 //   value      = word | "'" text "'" | '"' text '"'
 //   word       = characters other than white space (ASCII) and = ! ~ & | ( ) [ ] , ' "
 //
-// Inside quotes a backslash escapes the quote and the backslash; before any other character it stands for itself, so
-// "\d+" can be written as it is. Values are compared byte by byte. `=~` searches for an RE2 pattern anywhere in the
-// value; ^ and $ anchor it. With an absent dimension ==, in and =~ are false, and != and !in are true.
+// Inside quotes a backslash escapes the quote and the backslash. Before any other character a backslash stands for
+// itself, so "\d+" needs no second backslash. Values are compared byte by byte. `=~` searches for an RE2 pattern
+// anywhere in the value; ^ and $ anchor it. With an absent dimension ==, in and =~ are false, and != and !in are true.
 #pragma once
 
 #include <cstdint>
@@ -47,14 +47,15 @@ struct ExpressionCode {
   enum class Op : std::uint8_t {
     compare,        // value = comparisons[operand] holds
     negate,         // value = not value
-    skip_if_true,   // to steps[operand]
-    skip_if_false,  // to steps[operand]
+    skip_if_true,   // if value is true, continue at steps[operand]
+    skip_if_false,  // if value is false, continue at steps[operand]
   };
   struct Step {
     Op op;
     std::uint32_t operand = 0;
   };
-  // True if the value of `dimension` is one of values[first, first + count); with a pattern, if the value matches it.
+  // True if the value of `dimension` matches `pattern`. Without a pattern: if the value is one of values[first, first +
+  // count).
   struct Comparison {
     DimensionRef dimension;
     std::uint32_t first = 0;
@@ -82,7 +83,7 @@ class MatchExpr {
   ExpressionCode code_;
 };
 
-// nullopt if the expression is valid, else one sentence with the column of the fault: "column 12: …".
+// Returns nullopt if the expression is valid, else one sentence with the column of the fault: "column 12: …".
 std::optional<std::string> check_expression(std::string_view text);
 
 }  // namespace sluice::policy

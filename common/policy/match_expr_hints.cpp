@@ -13,7 +13,7 @@
 namespace sluice::policy {
 namespace {
 
-// A word that authors write by mistake, and what they mean by it.
+// A word that authors of expressions write by mistake, and the word or sign that they mean.
 struct Word {
   std::string_view written;
   std::string_view intended;
@@ -25,6 +25,7 @@ constexpr std::array kOperatorWords{
     Word{"eq", "=="},      Word{"equals", "=="}, Word{"ne", "!="},     Word{"in", "in"},
     Word{"matches", "=~"}, Word{"like", "=~"},   Word{"notin", "!in"},
 };
+// The first part of tag.NAME and attr.NAME.
 constexpr std::array kFamilies{
     Word{"tags", "tag"},   Word{"label", "tag"},      Word{"labels", "tag"},
     Word{"attrs", "attr"}, Word{"attribute", "attr"}, Word{"attributes", "attr"},
@@ -42,7 +43,7 @@ std::string_view intended(const std::array<Word, N>& words, std::string_view wri
   return found == words.end() ? std::string_view() : found->intended;
 }
 
-// "; did you mean "&&"?" if `found` is an operator of another language; else "".
+// Returns `; did you mean "&&"?` if `found` is an operator of another language, else "".
 std::string operator_hint(const Token& found) {
   if (found.kind != TokenKind::word) return {};
   const std::string_view sign = intended(kOperatorWords, lower(found.raw));

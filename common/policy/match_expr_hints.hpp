@@ -1,5 +1,5 @@
-// The error texts of the match expression parser: what the expression has, what it needs there, and what the author may
-// have meant.
+// The error texts of the match expression parser: what the parser found, what it expected there, and what the author
+// may have meant.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,21 +11,21 @@
 
 namespace sluice::policy {
 
-// In each function, `found` is the token that the parser met.
+// Each function returns the text of one fault. `found` is the token that stands where another one is expected.
 
-// A comparison must begin here.
+// A comparison is expected.
 std::string no_comparison(const Token& found);
 // A comparison begins with `name`, which is not a dimension.
 std::string unknown_dimension(std::string_view name);
-// An operator must follow the dimension `name`.
+// An operator is expected after the dimension `name`.
 std::string no_operator(const Token& name, const Token& found);
-// A value must follow `sign`.
+// A value is expected after `sign`.
 std::string no_value(const Token& found, std::string_view sign);
-// A list must follow `sign`, which is `in` or `!in`.
+// A list is expected after `sign`, which is `in` or `!in`.
 std::string no_list(const Token& found, std::string_view sign);
-// A comma or the closing bracket must follow a value of a list. `square`: the list began with "[", not "(".
+// A comma or the closing bracket is expected after a value of a list. `square`: the list began with "[", not "(".
 std::string no_list_end(const Token& found, bool square);
-// One of `expected` must follow a complete comparison.
+// One of `expected` is expected after a complete comparison.
 std::string after_comparison(const Token& found, std::string_view expected);
 
 }  // namespace sluice::policy

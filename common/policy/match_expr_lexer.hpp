@@ -47,7 +47,7 @@ class Lexer {
 
   std::expected<Token, ExpressionFault> next();
 
-  // A fault at the byte `offset`, which it converts into a column counted in characters.
+  // Returns a fault whose column is the character at the byte `offset`.
   ExpressionFault fault(std::size_t offset, std::string text) const;
 
  private:

@@ -1,5 +1,5 @@
-// A recursive descent parser: each function reads one rule of the grammar in match_expr.hpp and emits its steps. Only
-// parentheses recurse, and their depth is limited.
+// A recursive descent parser: each function reads one rule of the grammar in match_expr.hpp and appends the steps of
+// the compiled expression (ExpressionCode). Only parentheses recurse, and their depth is limited.
 #include "common/policy/match_expr_parser.hpp"
 
 #include <fmt/core.h>
@@ -16,8 +16,9 @@ namespace sluice::policy {
 namespace {
 
 // Bytes for a pattern's program and its automaton (DFA). With programs up to kMaxProgram there is room for hundreds of
-// states, so RE2 matches with the automaton, without allocation. Only patterns designed to need more states, such as
-// (a|b)*a(a|b){100}, make RE2 use a slower method that allocates and takes some milliseconds for the longest value.
+// states, so RE2 matches with the automaton, without allocation. Patterns designed to need more states are an
+// exception, such as (a|b)*a(a|b){100}: for them RE2 uses a slower method, which allocates and takes some milliseconds
+// for the longest value.
 constexpr std::int64_t kPatternMemory = 2 << 20;
 constexpr int kMaxProgram = 3000;  // RE2 instructions of all patterns of an expression together; \pL alone has 1,200
 
@@ -28,7 +29,7 @@ class Parser {
   explicit Parser(std::string_view text) : lexer_(text) {}
 
   std::expected<ExpressionCode, ExpressionFault> parse() {
-    if (advance() && expression() && whole()) return std::move(code_);
+    if (advance() && expression() && expect_end()) return std::move(code_);
     return std::unexpected(std::move(fault_));
   }
 
@@ -37,7 +38,7 @@ class Parser {
   bool conjunction() { return chain(TokenKind::logical_and, Op::skip_if_false, &Parser::negation); }
 
   // Parses operand { separator operand }. After each operand, a step skips to the end of the chain if the result is
-  // already certain (short-circuit evaluation).
+  // already known (short-circuit evaluation).
   bool chain(TokenKind separator, Op skip, bool (Parser::*operand)()) {
     std::vector<std::uint32_t> skips;
     if (!(this->*operand)()) return false;
@@ -152,12 +153,12 @@ class Parser {
     if (backwards < 0 || program_ > kMaxProgram) {
       return refuse("the patterns up to this one are too large: use fewer repetitions, or ranges such as a-z");
     }
-    compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);  // builds now what RE2 would build at the first use
+    compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);  // makes RE2 build now what it builds at the first use
     out.pattern = std::move(compiled);
     return advance();
   }
 
-  bool whole() {
+  bool expect_end() {
     if (token_.kind == TokenKind::end) return true;
     if (token_.kind == TokenKind::close) return refuse("this ) has no matching (: remove it, or add a ( before it");
     return refuse(after_comparison(token_, "&&, || or the end"));
@@ -195,7 +196,7 @@ class Parser {
   ExpressionFault fault_;
   std::size_t depth_ = 0;
   std::size_t patterns_ = 0;
-  int program_ = 0;
+  int program_ = 0;  // RE2 instructions of the patterns so far
 };
 
 }  // namespace

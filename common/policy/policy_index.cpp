@@ -21,7 +21,7 @@ class PolicyIndex::Values {
  public:
   explicit Values(const CheckRequest& request) : request_(request) {}
 
-  // Adds the request's value for a component to the key; false: the request has no such value.
+  // Mixes the request's value for a component into the hash `key`. Returns false if the request has no such value.
   bool add_to(std::uint64_t& key, const Component& component) {
     const Value* value = request_.find(component.dimension);
     if (!value) return false;

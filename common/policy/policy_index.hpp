@@ -3,15 +3,15 @@
 // Tuple space search (Srinivasan, Suri, Varghese: "Packet Classification using Tuple Space Search", SIGCOMM 1999). Each
 // combination of a policy's values is one entry. The shape of an entry is its set of dimensions and, for each of them,
 // the kind of its value: exact, a prefix of N bytes, or a CIDR block of N bits. An entry is stored under the hash of
-// its values and its shape. A look-up computes one hash for each shape, so its cost grows with the shapes that the
-// request's dimensions can satisfy and not with the number of policies. A shape is filed under its rarest dimension,
-// its anchor. So a look-up skips, for example, thousands of shapes over tags that the request does not have.
+// its values and its shape. A look-up computes one hash for each shape, so its cost grows with the number of shapes and
+// not with the number of policies. To skip shapes that the request cannot match, each shape is filed under its anchor:
+// the one of its dimensions that the fewest policies use. So a request without a tag skips all shapes under that tag.
 //
-// Different values may have equal hashes, so the caller still has to match what a look-up finds.
+// Different values may have equal hashes, so the caller must still match the policies that a look-up finds.
 //
-// Value semantics: a copy costs nothing and shares all memory. A change does not affect copies. Its cost depends on the
-// policies that change and not on the size of the index (policy_index_change.cpp).
-// Thread safety: as HashTrie. A look-up allocates nothing once the caller's vector has grown.
+// Value semantics: a copy costs nothing and shares all memory. A change of the index does not affect copies. The cost
+// of a change depends on the policies that change and not on the size of the index (policy_index_change.cpp).
+// Thread safety: that of HashTrie. A look-up allocates nothing once the caller's vector has grown.
 #pragma once
 
 #include <array>
@@ -31,10 +31,11 @@
 
 namespace sluice::policy {
 
-// Whether the scope has a dimension that the index can use: any but org and tenant, whose values do not include "*".
+// Whether the scope has a dimension that the index can use. It cannot use org, tenant, and dimensions that accept every
+// value ("*").
 bool is_indexable(const Scope& scope);
 
-// A policy in a posting.
+// A policy as the index stores it.
 struct IndexEntry {
   std::uint64_t order = 0;  // copy of policy->order, so that sorting does not read the policies' memory
   const CompiledPolicy* policy = nullptr;
@@ -43,16 +44,16 @@ struct IndexEntry {
 // Whether `a` precedes `b`. REQUIRES: policies of the same level.
 bool precedes(const IndexEntry& a, const IndexEntry& b);
 
-// Policies of one level that may match, as the index stores them under one hash. In order of precedence; never empty.
+// The policies that the index stores under one hash, in order of precedence. Look-ups return no empty posting.
 using Posting = std::span<const IndexEntry>;
 
 class PolicyIndex {
  public:
   using Policies = std::span<const CompiledPolicy* const>;
 
-  // Removes and adds policies. REQUIRES: all are of one level; the index contains all `removed` policies and none of
-  // the `added` ones; `added` policies live as long as they are in the index or in a copy of it, and `removed` policies
-  // at least until this returns.
+  // Removes and adds policies. REQUIRES: all policies are of one level. The index contains all `removed` policies, and
+  // it contains no `added` policy. The `added` policies live as long as they are in the index or in a copy of it; the
+  // `removed` policies live at least until this function returns.
   void change(Policies removed, Policies added);
 
   bool empty() const { return policies_ == 0; }
@@ -72,13 +73,13 @@ class PolicyIndex {
   };
   using Components = boost::container::small_vector<Component, 1>;
   struct Shape {
-    std::uint64_t seed = 0;  // start value for the hashes of its entries
+    std::uint64_t seed = 0;  // hash of the components; start value for the hashes of the shape's entries
     Components components;
   };
   using SharedShape = std::shared_ptr<const Shape>;
   using Shapes = std::vector<SharedShape>;
 
-  // The shapes that are filed under one dimension.
+  // A dimension that is an anchor, with the shapes that are filed under it.
   struct Anchor {
     Anchor() = default;
     Anchor(DimensionRef its_dimension, std::shared_ptr<const Shapes> its_shapes)
@@ -86,13 +87,13 @@ class PolicyIndex {
           shapes(std::move(its_shapes)),
           dimension(std::move(its_dimension)) {}
 
-    std::span<const SharedShape> list;  // the elements of `shapes`, reached through one pointer less
+    std::span<const SharedShape> list;  // the elements of `shapes`, so that a look-up follows one pointer less
     std::shared_ptr<const Shapes> shapes;
     DimensionRef dimension;
     std::uint64_t hash() const { return hash_of_name(dimension.name); }
     bool is_free() const { return !shapes; }
   };
-  // Where a look-up starts: the anchors, and the policies without one.
+  // Where a look-up starts: the anchors, and the policies that have no indexable dimension.
   struct Directory {
     std::vector<Anchor> anchors;          // dimensions other than tag and attr
     HashTrie<Anchor> tag_anchors;         // tag.NAME
@@ -120,7 +121,7 @@ class PolicyIndex {
     std::uint64_t hash() const { return shape->seed; }
     bool is_free() const { return !shape; }
   };
-  // How many policies use a dimension; decides which dimension of a shape is the rarest.
+  // How many policies use a dimension. When a shape is filed, its dimension with the fewest policies is its anchor.
   struct Use {
     DimensionRef dimension;
     std::size_t policies = 0;
@@ -134,7 +135,7 @@ class PolicyIndex {
   static std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>()(name); }
   static std::uint64_t hash_of_dimension(const DimensionRef& dimension);
 
-  // A key whose slot is being prefetched.
+  // A hash whose slot is being prefetched.
   struct Lookup {
     std::uint64_t key;
     HashTrie<Slot>::Near near;

@@ -1,5 +1,5 @@
-// Changes the index: turns policies into entries by key, updates the slots of these keys, files new shapes and removes
-// unused ones.
+// Changes the index: turns each policy into entries, updates the slots that hold them, files new shapes and removes
+// unused ones. The key of an entry is the hash that it is stored under.
 #include <algorithm>
 #include <utility>
 
@@ -52,8 +52,8 @@ class PolicyIndex::Change {
 
   // Adds first. So a shape that added and removed policies share is not removed and created again.
   void run(Policies removed, Policies added) {
-    for (const CompiledPolicy* policy : added) count(*policy, true);
-    for (const CompiledPolicy* policy : removed) count(*policy, false);
+    for (const CompiledPolicy* policy : added) add_steps(*policy, true);
+    for (const CompiledPolicy* policy : removed) add_steps(*policy, false);
     std::ranges::sort(steps_, [](const Step& a, const Step& b) { return a.key < b.key; });
     for (std::size_t i = 0; i < steps_.size();) {
       const std::size_t first = i;
@@ -64,7 +64,7 @@ class PolicyIndex::Change {
   }
 
  private:
-  // One entry that is added to or removed from a key.
+  // Adds an entry to the slot of a key, or removes it from there.
   struct Step {
     std::uint64_t key;
     const CompiledPolicy* policy;
@@ -92,7 +92,8 @@ class PolicyIndex::Change {
     return choices;
   }
 
-  void count(const CompiledPolicy& policy, bool is_added) {
+  // Counts the policy, its dimensions and its shapes, and makes the steps that add or remove its entries.
+  void add_steps(const CompiledPolicy& policy, bool is_added) {
     is_added ? ++index_.policies_ : --index_.policies_;
     for (const Term& term : policy.scope) count_use(term.dimension, is_added);
     std::vector<Choices> terms;
@@ -202,6 +203,8 @@ class PolicyIndex::Change {
     index_.slots_.put(std::move(slot), is);
   }
 
+  // Files all shapes again when the number of policies has doubled or halved, because the rarest dimensions may be
+  // others now. Otherwise files only new shapes and removes unused ones.
   void refile() {
     if (index_.policies_ == 0) return index_.directory_.reset();
     const std::size_t refiled_at_policies = index_.directory_ ? index_.directory_->refiled_at_policies : 0;

@@ -1,7 +1,7 @@
-// Files the shapes of an index under their anchors. When a shape is filed, its anchor is the rarest of its dimensions:
-// the one that the fewest policies use.
+// Files the shapes of an index under their anchors (policy_index.hpp). A shape keeps its anchor until refile_all(),
+// even if another of its dimensions becomes rarer.
 //
-// Thread safety: none; belongs to one change.
+// Thread safety: none; belongs to one PolicyIndex::Change.
 #pragma once
 
 #include "common/policy/policy_index.hpp"
@@ -10,7 +10,7 @@ namespace sluice::policy {
 
 class PolicyIndex::AnchorFiling {
  public:
-  // Starts with the directory of `index`. REQUIRES: the uses in `index` already include the change.
+  // Starts with the directory of `index`. REQUIRES: the added and removed policies are already counted in index.uses_.
   explicit AnchorFiling(const PolicyIndex& index);
 
   void add(const SharedShape& shape);

@@ -10,8 +10,8 @@ namespace sluice::policy {
 namespace {
 
 // Compares two sorted scopes term by term; the first difference decides. If the dimensions differ, the one that sorts
-// first precedes; otherwise the narrower term does. Returns -1 if `a` precedes or 1 if `b` does, with the deciding term
-// of the preceding scope; 0 and nullptr if the scopes do not differ. REQUIRES: the same number of terms.
+// first precedes; otherwise the narrower term precedes. Returns -1 if `a` precedes or 1 if `b` precedes, with the
+// deciding term of that scope. Returns 0 and nullptr if there is no difference. REQUIRES: a.size() == b.size().
 std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -24,9 +24,9 @@ std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   return {0, nullptr};
 }
 
-// Packs criteria into the sort key, one after another, each in as many bits as it needs. If a criterion does not
-// fit completely, the remaining bits stay 0. Two policies that differ only in the part that was cut off then have equal
-// keys, and a full comparison decides, not a later criterion.
+// Packs criteria into the sort key, one after another. If a criterion does not fit into its bits completely, close() is
+// called and the remaining bits stay 0. Then two policies that differ only in the part that was cut off have equal
+// keys, so that compare() decides between them and not the bits of a later criterion.
 class OrderBits {
  public:
   void put(unsigned bits, std::uint64_t value) {
@@ -44,7 +44,7 @@ class OrderBits {
 
 }  // namespace
 
-// Bits: 1 method, 32 priority, 6 number of dimensions, 9 first dimension, 16 its narrowness.
+// Bits, highest first: 1 method, 32 priority, 6 number of dimensions, 9 first dimension, 16 narrowness of its term.
 std::uint64_t order_of(const CompiledPolicy& policy) {
   constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // bundles allow priorities up to ± this
   constexpr std::size_t kDimensions = 63;

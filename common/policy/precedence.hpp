@@ -10,10 +10,10 @@ namespace sluice::policy {
 // The criteria in the order in which they are compared. The first in which two policies differ decides.
 enum class Criterion : std::uint8_t {
   level,       // the more specific dimension first (levels.hpp)
-  method,      // among policies by endpoint or resource: with a method first
+  method,      // only at level endpoint or resource: scopes with `method` first
   priority,    // higher first
   dimensions,  // more dimensions first
-  narrowness,  // dimension by dimension: exact, then longer, then shorter prefix or block
+  narrowness,  // dimension by dimension: exact values first, then longer before shorter prefixes and blocks
   version,     // higher first
   id           // ascending; unique within a tenant, so the order is total
 };
@@ -21,7 +21,7 @@ enum class Criterion : std::uint8_t {
 struct Ordering {
   bool first = false;  // `a` precedes `b`
   Criterion by = Criterion::id;
-  const Term* dimension = nullptr;  // narrowness only: the preceding policy's term in which they differ
+  const Term* dimension = nullptr;  // narrowness only: the first term that differs, in the policy that precedes
 };
 
 // Which of two policies precedes, and by which criterion.

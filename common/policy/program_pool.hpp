@@ -1,8 +1,8 @@
-// Compiles limits and shares the result. Equal limits are compiled once for all policies that have them; usually
+// Compiles limits into programs. Equal limits are compiled once for all policies that have them, because usually
 // thousands of policies share a few plans.
 //
 // Value semantics: copies share memory. The pool has weak references only: a program lives as long as a rulebook uses
-// it. Thread safety: as HashTrie.
+// it. Thread safety: that of HashTrie.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class ProgramPool {
  public:
   using Shared = std::shared_ptr<const limiter::Program>;
 
-  // The program of `limits` under `enforcement`. It depends on the enforcement only through the action `delay` and its
-  // `max_delay`.
+  // Returns the program of `limits` under `enforcement`. Of the enforcement, it depends only on the action `delay` and
+  // its `max_delay`.
   Shared of(const std::vector<Limit>& limits, const Enforcement& enforcement);
 
   // Removes references to programs that no longer exist, if there may be many of them.
@@ -29,7 +29,7 @@ class ProgramPool {
  private:
   struct Entry {
     std::uint64_t its_hash = 0;
-    std::int64_t debt_us = kFree;
+    std::int64_t debt_us = kFree;  // max_delay; -1: the action is not `delay`; kFree: an unused slot of the trie
     std::weak_ptr<const limiter::Program> program;
     static constexpr std::int64_t kFree = -2;
 

@@ -8,12 +8,12 @@
 
 namespace sluice::policy {
 
-// The subject's number, 0 to 9,999: the first 8 bytes, big-endian, of SHA-256(policy id ‖ 0x00 ‖ subject) mod 10,000.
-// For example policy `orders` and subject `user:42` give 8,171.
+// The subject's number, 0 to 9,999: the first 8 bytes of SHA-256(policy id ‖ 0x00 ‖ subject) as a big-endian number,
+// mod 10,000. For example, policy `orders` and subject `user:42` give 8,171.
 std::uint32_t rollout_number(std::string_view policy_id, std::string_view subject);
 
-// The number of the request's subject. If the request has no subject, its identity takes that place, in the form of
-// counter_key.hpp.
+// The number of the request's subject. If the request has no subject, its identity is hashed instead, as
+// append_identity() writes it.
 std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& request);
 
 // Whether the policy's rollout covers this request: the request's number is below 100 · rollout_percent.

@@ -7,8 +7,8 @@
 namespace sluice::policy {
 namespace {
 
-// The narrowness of CIDR blocks starts here, so each is narrower than any text prefix of source_ip. An IPv4 block
-// counts as part of ::ffff:0:0/96.
+// The narrowness of CIDR blocks starts here, so each block is narrower than any text prefix of source_ip. An IPv4 block
+// counts as a block inside ::ffff:0:0/96.
 constexpr Narrowness kBlock = 0x1000;
 constexpr std::uint8_t kIpv6Bits = 128;
 
@@ -28,7 +28,7 @@ void add_value(Term& term, const std::string& value) {
       term.narrowness = std::min(term.narrowness, narrowness_of(*block));
       return;
     }
-    if (auto address = parse_ip(value)) {  // a single address becomes a block, so all its spellings match
+    if (auto address = parse_ip(value)) {  // a single address becomes a block, so that all its spellings match
       term.blocks.push_back(block_of(*address, address->bits));
       return;
     }
@@ -48,7 +48,7 @@ void keep_widest(std::vector<Value>& values, Covers covers) {
   values = std::move(kept);
 }
 
-// The greatest value that is not above `wanted`; nullptr if all are above it.
+// Returns the greatest value that is at most `wanted`, or nullptr if all values are above it.
 template <class Value, class Wanted>
 const Value* neighbour(const std::vector<Value>& values, const Wanted& wanted) {
   auto above = std::ranges::upper_bound(values, wanted);

@@ -17,11 +17,11 @@
 namespace sluice::policy {
 
 // How narrow a term is, for precedence. Exact values are narrowest, then long prefixes and blocks, then short ones. A
-// list counts by its widest value, so the order of policies does not depend on the request.
+// term with several values is as narrow as its widest value, so the order of policies does not depend on the request.
 using Narrowness = std::uint16_t;
 inline constexpr Narrowness kExact = UINT16_MAX;
 
-// One dimension of a scope. A request satisfies it if its value matches any of the term's values.
+// One dimension of a scope. A request satisfies the term if its value matches any of the term's values.
 struct Term {
   DimensionRef dimension;
   Narrowness narrowness = kExact;
@@ -36,7 +36,7 @@ struct Term {
   std::size_t value_count() const { return exact.size() + prefixes.size() + blocks.size(); }
 };
 
-// All terms must hold. Sorted as precedence compares them: by level, then by dimension.
+// A request must satisfy all terms. They are sorted as precedence compares them: by level, then by dimension.
 using Scope = boost::container::small_vector<Term, 1>;
 
 Scope compile_scope(std::span<const ScopeTerm> scope);

@@ -1,9 +1,11 @@
 // A snapshot: all tenants, API keys, plans and policies that an agent decides by, compiled and indexed.
 //
-// A snapshot shares everything that did not change with the snapshot before it, down to the parts of its indexes. So
-// the cost of next_snapshot() (snapshot_delta.hpp) depends on the change, and the cost of freeing the old snapshot
+// A snapshot shares everything that did not change with the previous snapshot, down to the parts of its indexes. So the
+// cost of next_snapshot() (snapshot_delta.hpp) depends on the change, and the cost of freeing the previous snapshot
 // depends on the parts that were replaced. To validate later changes, a snapshot also stores how many objects refer to
-// each object, and the limits as they were written. Thread safety: immutable after it is built; readers take no lock.
+// each object, and the limits as they were written.
+//
+// Thread safety: immutable after it is built; readers take no lock.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +29,10 @@ namespace sluice::policy {
 // How many policies of a tenant may have a scope that the index cannot use. Every request is matched with all of them.
 inline constexpr std::size_t kMaxUnindexedPolicies = 64;
 
-// The identity of a tenant, shared by all versions of its TenantView; API keys refer to it.
+// The id of a tenant. All versions of its TenantView share one object, and API keys refer to that.
 struct TenantName {
   std::string id;
-  std::uint64_t hash = 0;
+  std::uint64_t hash = 0;  // hash_of_id(id)
 };
 
 struct OrganizationView {
@@ -52,14 +54,14 @@ struct TenantView {
   IdMap<CompiledPolicy> policies;
   // The policies by level, the most specific level first. So a search ends at the first level with a deciding policy.
   struct Level {
-    std::uint8_t number = 0;
+    std::uint8_t number = 0;  // as levels.hpp numbers it
     PolicyIndex active;
-    PolicyIndex dormant;  // searched for explanations only
+    PolicyIndex dormant;  // policies with CompiledPolicy::dormant; searched for explanations only
   };
   std::vector<Level> levels;                 // without empty levels
   std::size_t keys = 0;                      // number of the tenant's API keys
-  std::size_t unindexed = 0;                 // policies with a scope that the index cannot use
-  std::int64_t next_dormant_us = INT64_MAX;  // from when on an active policy may be due to become dormant
+  std::size_t unindexed = 0;                 // number of policies with a scope that the index cannot use
+  std::int64_t next_dormant_us = INT64_MAX;  // the first build after this time looks for policies to make dormant
 
   const Rulebook* find_plan(std::string_view id) const {
     const PlanView* plan = plans.find(id);
@@ -83,7 +85,7 @@ inline std::string_view id_of(const KeyView& key) { return key.id; }
 struct KeyOverrides {
   std::string counter_key;
   std::vector<limiter::OverrideEntry> entries;
-  std::size_t source = 0;  // index of the first of them in Bundle::overrides
+  std::size_t source = 0;  // index of the first of these overrides in Bundle::overrides
 };
 
 struct Snapshot {
@@ -94,7 +96,7 @@ struct Snapshot {
   IdMap<OrganizationView> organizations;
   IdMap<TenantView> tenants;
   IdMap<KeyView> keys;
-  std::vector<KeyOverrides> overrides;  // from a bundle file; with a server, the server publishes them
+  std::vector<KeyOverrides> overrides;  // from a bundle file; if policies come from a server, it publishes overrides
   ProgramPool programs;
   std::size_t plan_count = 0;
   std::size_t policy_count = 0;
@@ -107,8 +109,8 @@ struct Snapshot {
   }
 };
 
-// Compiles a bundle. Faults: objects that do not fit together, and settings that this version cannot enforce. `chain`
-// names the history that `revision` belongs to. `now_us`: wall clock.
+// Compiles a bundle. Returns faults if objects do not fit together, or if this version cannot enforce a setting.
+// `chain` names the history that `revision` belongs to. `now_us`: wall clock.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
                                                                       std::int64_t now_us, std::string chain = {});
 

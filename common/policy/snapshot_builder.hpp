@@ -1,7 +1,7 @@
-// Builds a snapshot: starts with the snapshot before, or with an empty one, and adds, replaces and removes objects.
+// Builds a snapshot: starts with the previous snapshot, or with an empty one, and adds, replaces and removes objects.
 //
 // Thread safety: none; belongs to one call of build_snapshot() or next_snapshot().
-// Invariant: the snapshot before never changes, whether the build succeeds or not.
+// Invariant: the previous snapshot never changes, whether the build succeeds or not.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,8 @@ class SnapshotBuilder {
 
   void set_mode(Mode mode) { out_.mode = mode; }
 
-  // The new snapshot, without revision, chain and overrides. REQUIRES: called once.
+  // Returns the new snapshot, without revision, chain and overrides. May be called only once, because it moves its
+  // result out of the builder.
   std::expected<Snapshot, Faults> build();
 
  private:
@@ -41,7 +42,7 @@ class SnapshotBuilder {
   bool try_remove(const ObjectId& name);
   void put_organizations();
   void put_tenants();
-  // Calls put(tenant, item, index) for each item. `put` returns the item's faults.
+  // Calls put(tenant, item, index) for each item whose tenant exists. `put` returns the item's faults.
   template <class Item, class Put>
   void put_in_tenants(Kind kind, const std::vector<Item>& items, Put put) {
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -57,11 +58,11 @@ class SnapshotBuilder {
   void check_removed();
   std::optional<std::string> still_used(const ObjectId& name);
   std::optional<std::string> organization_used(const std::string& id);
-  std::unordered_map<std::string, std::ptrdiff_t> tenants_more_of_organizations() const;
+  std::unordered_map<std::string, std::ptrdiff_t> tenant_count_changes() const;
   void settle();
 
-  // The tenant to change; nullptr if it does not exist. builder_for() also returns nullptr if the tenant is being
-  // removed, and records a fault whenever it returns nullptr.
+  // Return the builder of a tenant, or nullptr if the tenant does not exist. builder_for() also returns nullptr if the
+  // tenant is being removed, and records a fault whenever it returns nullptr.
   TenantBuilder* builder_of(const std::string& tenant_id);
   TenantBuilder* builder_for(const std::string& tenant_id, Kind kind, std::size_t index);
 

@@ -1,4 +1,4 @@
-// SnapshotBuilder, second part: checks that need the final set of objects, and completes the new snapshot.
+// SnapshotBuilder, second part: the checks that need the final set of objects, and the completion of the new snapshot.
 #include <set>
 #include <utility>
 
@@ -38,7 +38,7 @@ void SnapshotBuilder::check_removed() {
   }
 }
 
-// A text that says which objects still refer to a removed object; nullopt: none do.
+// Returns a text that says which objects still refer to a removed object, or nullopt if no object does.
 std::optional<std::string> SnapshotBuilder::still_used(const ObjectId& name) {
   if (name.kind == Kind::organization) return organization_used(name.id);
   if (name.kind != Kind::tenant && name.kind != Kind::plan) return std::nullopt;
@@ -56,27 +56,28 @@ std::optional<std::string> SnapshotBuilder::still_used(const ObjectId& name) {
 
 std::optional<std::string> SnapshotBuilder::organization_used(const std::string& id) {
   const OrganizationView* before = before_.organizations.find(id);
-  const auto more = tenants_more_of_organizations();
-  const auto found = more.find(id);
+  const auto changes = tenant_count_changes();
+  const auto found = changes.find(id);
   const auto tenants =
-      static_cast<std::ptrdiff_t>(before ? before->tenants : 0) + (found == more.end() ? 0 : found->second);
+      static_cast<std::ptrdiff_t>(before ? before->tenants : 0) + (found == changes.end() ? 0 : found->second);
   return tenants > 0 ? std::optional(fmt::format("is still the organization of {} tenants", tenants)) : std::nullopt;
 }
 
-std::unordered_map<std::string, std::ptrdiff_t> SnapshotBuilder::tenants_more_of_organizations() const {
-  std::unordered_map<std::string, std::ptrdiff_t> more;
+// Returns organization id → by how much the number of its tenants changes.
+std::unordered_map<std::string, std::ptrdiff_t> SnapshotBuilder::tenant_count_changes() const {
+  std::unordered_map<std::string, std::ptrdiff_t> changes;
   for (const auto& [id, tenant] : tenants_) {
-    if (tenant.before()) --more[tenant.before()->tenant.organization_id];
-    if (!tenant.is_removed()) ++more[tenant.view().tenant.organization_id];
+    if (tenant.before()) --changes[tenant.before()->tenant.organization_id];
+    if (!tenant.is_removed()) ++changes[tenant.view().tenant.organization_id];
   }
-  return more;
+  return changes;
 }
 
 void SnapshotBuilder::settle() {
-  for (const auto& [id, tenants] : tenants_more_of_organizations()) {
-    const OrganizationView* before = tenants == 0 ? nullptr : out_.organizations.find(id);
+  for (const auto& [id, change] : tenant_count_changes()) {
+    const OrganizationView* before = change == 0 ? nullptr : out_.organizations.find(id);
     if (!before) continue;
-    const std::size_t now = before->tenants + static_cast<std::size_t>(tenants);
+    const std::size_t now = before->tenants + static_cast<std::size_t>(change);
     out_.organizations.put(std::make_shared<const OrganizationView>(id, now));
   }
   for (auto& [id, tenant] : tenants_) {

@@ -17,22 +17,22 @@
 
 namespace sluice::policy {
 
-// The difference between two snapshots. `objects` has the new and the changed objects, complete and already checked by
-// the reader of bundles. It may also contain unchanged objects, for example those that changed ones refer to. Its mode
-// and overrides are ignored.
+// The difference between two snapshots.
 struct SnapshotDelta {
   std::optional<Mode> mode;  // the new global mode, if it changes
+  // The new and the changed objects, complete and already checked by the reader of bundles. May also contain unchanged
+  // objects, for example those that changed ones refer to. Bundle::mode and Bundle::overrides are ignored.
   Bundle objects;
-  std::vector<ObjectId> removed;  // never the settings
+  std::vector<ObjectId> removed;  // REQUIRES: does not name the platform's settings, which always exist
 };
 
 // Applies a delta to `before`; the result shares everything that did not change. The cost depends on the delta and not
-// on the size of `before`, with one exception: if the limits of a plan change, every policy on it is compiled again,
-// and all policies of the tenant are visited. Overrides are not carried over.
+// on the size of `before`, with one exception: if the limits of a plan change, every policy on that plan is compiled
+// again, and all policies of the tenant are visited. The result has no overrides.
 //
-// Returns all faults if build_snapshot() would refuse the resulting objects, or if the delta does not fit `before`: it
-// removes an object that does not exist, or names one twice. JSON pointers name objects and not positions in the delta:
-// /policies/shop/orders/match_expr, /keys/k1, /removed/plans/shop/pro.
+// Returns all faults if build_snapshot() would refuse the resulting objects, or if the delta does not fit `before`,
+// because it removes an object that does not exist, or names an object twice. JSON pointers name objects and not
+// positions in the delta: /policies/shop/orders/match_expr, /keys/k1, /removed/plans/shop/pro.
 std::expected<std::shared_ptr<const Snapshot>, Faults> next_snapshot(const Snapshot& before, const SnapshotDelta& delta,
                                                                      std::uint64_t revision, std::int64_t now_us,
                                                                      std::string chain);

@@ -1,5 +1,5 @@
-// Builds a tenant of the next snapshot: its caller adds and removes plans and policies, then settle() updates the
-// indexes. Everything that does not change stays shared with the tenant's view in the snapshot before.
+// Builds the TenantView of one tenant in the next snapshot: SnapshotBuilder adds and removes plans and policies, then
+// settle() updates the indexes. Everything that does not change is shared with the TenantView in the previous snapshot.
 //
 // Thread safety: none; belongs to one build of a snapshot.
 #pragma once
@@ -20,12 +20,12 @@ namespace sluice::policy {
 
 class TenantBuilder {
  public:
-  // For a tenant that exists.
+  // For a tenant of the previous snapshot.
   explicit TenantBuilder(std::shared_ptr<const TenantView> before) : before_(std::move(before)), view_(*before_) {}
   // For a new tenant.
   explicit TenantBuilder(std::string id);
 
-  // Sets the tenant's own fields. False: they were set before, so the tenant is given twice.
+  // Sets the tenant's own fields. Returns false if they were set before, because the tenant is given twice.
   bool set(const Tenant& tenant) {
     view_.tenant = tenant;
     return !std::exchange(is_set_, true);
@@ -38,26 +38,27 @@ class TenantBuilder {
   TenantView& view() { return view_; }  // for changes that do not affect the indexes
   const TenantView* before() const { return before_.get(); }
 
-  // False: there is no such object.
+  // Return false if there is no such object.
   bool remove_plan(const std::string& id);
   bool remove_policy(const std::string& id);
 
-  // Adds the object or replaces the one with its id. Pointers of faults begin at the object. `index`: its position in
-  // the delta's list.
+  // Add the object, or replace the object with the same id. The JSON pointers of the faults are relative to the object.
+  // `index`: the position of the object in Bundle::plans or Bundle::policies.
   Faults put_plan(const Plan& plan, std::size_t index, ProgramPool& programs);
   Faults put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us);
 
-  // Compiles unchanged policies again if the limits of their plan changed. Calls `report` with the plan's index for
-  // each plan whose new limits do not fit one of these policies. REQUIRES: called once, after all put functions.
+  // Compiles unchanged policies again if the limits of their plan changed. If the new limits do not fit one of these
+  // policies, calls `report` once for the plan, with its index. To be called once, after all put functions.
   void renew_policies(ProgramPool& programs, const std::function<void(std::size_t plan, Fault fault)>& report);
 
-  // The id of a policy that still uses the plan; nullopt: none.
+  // Returns the id of a policy that still uses the plan, or nullopt if there is none.
   std::optional<std::string> policy_on(const std::string& plan_id) const;
 
-  // The index of the first policy above kMaxUnindexedPolicies; nullopt: the tenant is within that limit.
+  // If more policies than kMaxUnindexedPolicies have a scope that the index cannot use, returns the `index` of the
+  // policy that exceeded that number; else nullopt.
   std::optional<std::size_t> first_policy_over_limit() const;
 
-  // Completes the tenant: updates counts and indexes. REQUIRES: called once, last.
+  // Updates counts and indexes, and moves the TenantView out of the builder. To be called last.
   std::shared_ptr<const TenantView> settle(std::int64_t now_us);
 
  private:
@@ -77,7 +78,7 @@ class TenantBuilder {
   std::vector<SharedPolicy> removed_;  // kept alive until settle() has removed them from the indexes
   std::vector<SharedPolicy> added_;
   std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // plan → change of its number of policies
-  std::unordered_map<std::string, std::size_t> changed_limits_;  // plan → its position in the delta
+  std::unordered_map<std::string, std::size_t> changed_limits_;  // plan with new limits → its index in Bundle::plans
   std::size_t over_limit_ = 0;                                   // index of the policy that exceeded the limit
 };
 

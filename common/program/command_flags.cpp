@@ -22,7 +22,7 @@ std::string wrapped(std::string_view text) {
   return lines.append(text);
 }
 
-// Levenshtein distance: how many letters must be changed, added or removed to turn one text into the other.
+// Levenshtein distance: how many characters must be replaced, added or removed to turn one text into the other.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
@@ -74,7 +74,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
     FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
     const std::string its_variable = variable_of(program_, command_, *entry.spec);
     const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
-    const auto before = out.values.find(entry.spec->name);  // the program's flag of this name
+    const auto before = out.values.find(entry.spec->name);  // for a command: the program's flag of the same name
     if (entry.option->count() > 0) {
       value.text = *entry.text;
       value.given = true;

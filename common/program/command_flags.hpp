@@ -21,13 +21,13 @@ class CommandFlags {
 
   std::string_view name() const { return command_.name; }
 
-  // The flag that `argument` ("--listen") names if it takes a value; nullptr otherwise.
+  // The flag that `argument` ("--listen") names; nullptr if there is no such flag or if it takes no value.
   const FlagSpec* value_flag(std::string_view argument) const;
 
-  // After CLI11 has parsed the arguments:
-  bool given() const { return app_.parsed(); }
-  void report_unknown(Flags& out) const;  // reports arguments that CLI11 did not recognise
-  void take_values(const Environment& environment, Flags& out) const;
+  // To be called after CLI11 has parsed the arguments:
+  bool given() const { return app_.parsed(); }                         // the user gave this command
+  void report_unknown(Flags& out) const;                               // reports arguments that CLI11 did not recognise
+  void take_values(const Environment& environment, Flags& out) const;  // adds the value of each flag
 
  private:
   struct Entry {

@@ -15,7 +15,7 @@
 namespace sluice::program {
 
 // One function for each kind of value. For an invalid value it records a fault and returns a valid substitute.
-// Thread safety: none. REQUIRES: `flags` outlives it; each flag read belongs to the program or to the given command.
+// Thread safety: none. REQUIRES: `flags` outlives the reader; each flag belongs to the program or the given command.
 class ConfigReader {
  public:
   explicit ConfigReader(const Flags& flags) : flags_(flags), faults_(flags.faults) {}
@@ -32,12 +32,12 @@ class ConfigReader {
   std::optional<boost::asio::ip::tcp::endpoint> address(std::string_view flag);
   // The path of a file that exists and is readable; "" if the flag was not given.
   std::string file(std::string_view flag);
-  // Records a fault if the flag was given but has no effect (`used` is false).
+  // Records a fault if the flag was given, but has no effect or does not fit other flags (`used` is false).
   void require_use(std::string_view flag, bool used, std::string_view rule);
 
   // Records a fault. `rule` completes the sentence that begins with the flag and its value: "must be …".
   void fault(std::string_view flag, std::string_view rule);
-  // The same without showing the value.
+  // As fault(), but without the flag's value, which may be a secret.
   void fault_without_value(std::string_view flag, std::string_view rule);
 
   Faults take_faults() && { return std::move(faults_); }

@@ -18,7 +18,7 @@ std::size_t raise_descriptor_limit() {
 
 std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers, std::size_t max_connections) {
   constexpr std::size_t kForProcess = 32;  // probes, logs, files that are read while the program runs
-  constexpr std::size_t kForWorker = 8;    // its loop, listeners, connection to Redis and the one that replaces it
+  constexpr std::size_t kForWorker = 8;    // its loop, listeners, connection to Redis (two while one is replaced)
   std::size_t kept = std::min(kForProcess + kForWorker * workers, descriptors / 2);
   return std::clamp((descriptors - kept) / workers, std::size_t{1}, max_connections);
 }

@@ -35,9 +35,8 @@ CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   return *parent->add_subcommand(words.back(), std::string(command.description));
 }
 
-// The command that the user most likely means: the one whose words appear earliest in the arguments, one after the
-// other. If two begin at the same word, the later in the list wins ("audit verify", not "audit"). Needed before CLI11
-// parses.
+// The command that the user most likely means, needed before CLI11 parses: the command whose words appear earliest in
+// the arguments, without a gap. If two begin at the same word, the later in the list wins: "audit verify", not "audit".
 const CommandFlags& likely_command(const Commands& commands, const Texts& arguments) {
   const CommandFlags* likely = &commands.front();
   auto first = arguments.end();

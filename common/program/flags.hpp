@@ -1,4 +1,4 @@
-// Reads the flags of a program as texts. Each program converts them into its own configuration (config_reader.hpp).
+// Reads the flags of a program as texts. Each program converts them into its configuration with config_reader.hpp.
 //
 // A value comes from the command line, else from an environment variable that is not empty, else it is the default. The
 // variable of --max-age is <PREFIX>MAX_AGE, and <PREFIX>MINT_KEY_MAX_AGE for a flag of the command mint-key. If a
@@ -36,7 +36,7 @@ struct Command {
   bool is_group = false;  // does nothing itself: "audit" needs "verify"
 };
 
-// REQUIRES: the first command is the program itself, and "audit" comes before "audit verify".
+// REQUIRES: the first command is the program itself, and a group comes before its commands ("audit", "audit verify").
 struct Program {
   std::string_view name;                // "sluice-agent"
   std::string_view environment_prefix;  // "SLUICE_AGENT_"
@@ -63,7 +63,7 @@ struct Flags {
   // Every flag of the program and of the given command, by its name without dashes.
   std::map<std::string, FlagValue, std::less<>> values;
   std::string command;  // Command::name of the given command
-  std::string help;     // of that command
+  std::string help;     // the --help text of that command
   Faults faults;        // unknown flags, missing values, stray arguments, "audit" without one of its commands
 };
 
@@ -73,7 +73,8 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
 // Whether a flag can be set by an environment variable: --help and --version cannot.
 bool has_variable(const FlagSpec& spec);
 
-// The environment variable of a flag of `command`, which is one of the program's: "SLUICE_AGENT_LISTEN".
+// The environment variable of a flag: "SLUICE_AGENT_LISTEN". REQUIRES: the program has `command`, and `command` has the
+// flag `spec`.
 std::string variable_of(const Program& program, const Command& command, const FlagSpec& spec);
 
 // A value for the text of a fault: quoted, escaped, cut after 120 bytes, and replaced if it contains an '@', because it

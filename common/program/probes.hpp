@@ -1,11 +1,11 @@
-// The admin port with probes and metrics only: GET /v1/health, /livez, /readyz, /metrics, and /startupz if the program
-// has one.
+// Answers the probes and metrics of a program: GET /v1/health, /livez, /readyz, /metrics, and /startupz if the program
+// has it. The port that serves them has no other routes.
 //
 // /readyz answers 200 while the listeners are up and the program does not drain. It does not depend on Redis,
 // PostgreSQL or other programs, because readiness gates the whole pod; its body lists what is degraded.
 //
-// Thread safety: runs on its server's thread and calls the sources there. Values that the sources read from workers
-// must be atomic.
+// Thread safety: runs on the HTTP server's thread and calls the functions of ProbeSources there. Values that these
+// functions read from workers must be atomic.
 #pragma once
 
 #include <functional>

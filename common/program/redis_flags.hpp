@@ -1,4 +1,4 @@
-// Reads the flags that name the Redis and its credentials, which are the same in both programs.
+// Reads the flags that name the Redis server and its credentials. `sluice-agent` and `sluice-server` share them.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,16 @@
 
 namespace sluice::program {
 
-// For the program's flag table, beside "counters" (the URL) and "redis-deadline", whose help texts differ by program.
+// Rows for the program's flag table. The program adds "counters" (the URL) and "redis-deadline" itself, because their
+// help texts differ by program.
 inline constexpr FlagSpec kRedisPasswordFile{"redis-password-file", "Counters", "FILE", "",
                                              "File with the password of Redis. A change is used within a second or "
                                              "two, without a restart. Keeps the password out "
                                              "of the URL and the process list."};
-inline constexpr FlagSpec kRedisSentinelPasswordFile{"redis-sentinel-password-file", "Counters", "FILE", "",
-                                                     "File with the password of the sentinels of redis+sentinel://. A "
-                                                     "change is used without a restart. The user and password in the "
-                                                     "URL are those of the data nodes."};
+inline constexpr FlagSpec kRedisSentinelPasswordFile{
+    "redis-sentinel-password-file", "Counters", "FILE", "",
+    "File with the password of the sentinels of redis+sentinel://. A change is used without a restart. The user and "
+    "password in the URL are those of the data nodes."};
 inline constexpr FlagSpec kRedisSentinelLoginFile{
     "redis-sentinel-login-file", "Counters", "FILE", "",
     "File with the ACL user of the sentinels on its first line and the password on its second, instead of "
@@ -40,7 +41,7 @@ struct WithoutRedis {
   std::string_view useless_text;  // for a needless password file: "has no use with --counters memory; leave it out"
 };
 
-// Reads all Redis flags. nullopt if --counters has the value without.flag_value. Faults are recorded in `reader`.
+// Reads all Redis flags and records their faults in `reader`. nullopt: --counters has the value without.flag_value.
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without);
 
 }  // namespace sluice::program

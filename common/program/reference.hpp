@@ -11,7 +11,7 @@
 
 namespace sluice::program {
 
-// One JSON document. REQUIRES: `answered_by` names one program.
+// Returns one JSON document. REQUIRES: `answered_by` is the same program, not AnsweredBy::both.
 std::string reference_document(const Program& program, http::AnsweredBy answered_by,
                                std::span<const telemetry::MetricSpec> metrics);
 

@@ -18,16 +18,16 @@ namespace sluice::program {
 
 class Shutdown {
  public:
-  // `loop` and `log` outlive it.
+  // `loop` and `log` must outlive this object.
   Shutdown(boost::asio::io_context& loop, telemetry::Log& log, std::chrono::milliseconds drain_timeout);
   Shutdown(const Shutdown&) = delete;
   Shutdown& operator=(const Shutdown&) = delete;
 
-  // REQUIRES: called once, before the loop runs. At the first signal it calls `drain`, which makes each of `workers`
-  // (≥ 1) finish its requests in flight and then call drained(). The loop stops when all workers have called it, at a
-  // second signal, or after the time-out.
+  // At the first signal, calls `drain`, which must make each of `workers` (≥ 1) finish its requests in flight and then
+  // call drained(). The loop stops when all workers have called drained(), at a second signal, or after the time-out.
+  // REQUIRES: called once, before the loop runs.
   void await_signal(std::size_t workers, std::function<void()> drain);
-  void drained();  // from any thread
+  void drained();  // may be called from any thread
 
   // To be called when the loop has ended: further signals are ignored while the process cleans up.
   void ignore_signals();

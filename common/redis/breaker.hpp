@@ -5,11 +5,13 @@
 //                         ▲                               │
 //                         └───────────it failed───────────┘
 //
-// It opens when nothing has succeeded for kFailingTime and kFailures commands failed meanwhile, or when over a second
-// half of at least kRateOutcomes commands failed, in at least three of the four quarters. One pause of a busy machine
-// fails a whole burst at once; it does not open the breaker.
+// It opens in two cases:
+// - kFailures commands in a row failed, over at least kFailingTime;
+// - in the last second at least kRateOutcomes commands ended, at least half of them failed, and at least three of its
+//   four quarters had a failure.
+// One pause of a busy machine fails a whole burst of commands at once; that alone does not open the breaker.
 //
-// Only commands that were sent count, and attempts to connect: a command that waited in vain says nothing about Redis.
+// Only commands that were sent count, and attempts to connect: a command that was never sent says nothing about Redis.
 // No I/O, no clock, no timer: time and random numbers are arguments. Not thread-safe.
 #pragma once
 
@@ -21,7 +23,7 @@
 
 namespace sluice::redis {
 
-// How commands ended, as a number of each.
+// How many commands succeeded, and how many failed.
 struct Outcomes {
   std::uint32_t succeeded = 0;
   std::uint32_t failed = 0;
@@ -39,13 +41,13 @@ class Breaker {
 
   State state() const { return state_; }
 
-  // Counts outcomes. It ignores them unless it is closed, because they are of commands from before. `random` must be
-  // uniform in [0, 1).
+  // Counts outcomes while the breaker is closed. Ignores them otherwise: they belong to commands that were sent before
+  // it opened. `random` must be uniform in [0, 1).
   void count(Outcomes outcomes, TimePoint now, double random);
 
-  // When the next PING shall be sent; TimePoint::max() unless it is open.
+  // When the next PING is due; TimePoint::max() unless the breaker is open.
   TimePoint next_probe() const { return state_ == State::open ? next_probe_ : TimePoint::max(); }
-  // A PING was answered in time, or a new connection was greeted. Does nothing unless open.
+  // A PING was answered in time, or the handshake of a new connection succeeded. Does nothing unless open.
   void probe_succeeded();
   void probe_failed(TimePoint now, double random);
 
@@ -60,10 +62,10 @@ class Breaker {
   bool fails_too_often() const;
 
   State state_ = State::closed;
-  std::uint32_t failures_ = 0;  // since the last success
-  TimePoint failing_since_{};   // when the first of these failed
-  std::array<Outcomes, 4> quarters_{};
-  std::size_t quarter_ = 0;  // the index of the present one
+  std::uint32_t failures_ = 0;          // since the last success
+  TimePoint failing_since_{};           // when the first of these failed
+  std::array<Outcomes, 4> quarters_{};  // of the last second
+  std::size_t quarter_ = 0;             // the index of the current quarter
   TimePoint quarter_ends_{};
   TimePoint next_probe_{};
 };

@@ -1,9 +1,9 @@
-// The client chooses the node that a command goes to. Without a Cluster there is one node. In a Cluster the slot map
-// says which; commands whose slot nobody has, and all commands before the first map, go to any node, whose reply says
-// more.
+// Chooses the node that a command goes to, and keeps the list of nodes. Without a Cluster there is one node. In a
+// Cluster the slot map names the node of each slot. A command whose slot has no node there goes to any node, whose
+// reply may redirect it. Before the first slot map, this holds for all commands.
 //
-// Nodes of a Cluster come and go: the ones in the URL are there first; every primary of a map joins; a node that a
-// redirection names joins. A node that is no primary of the map leaves when it has been idle for kKeepIdle.
+// Nodes of a Cluster come and go. At first there are those in the URL. Every primary of a slot map joins, and so does a
+// node that MOVED or ASK names. A node without slots leaves when it has been idle for kKeepIdle.
 #include "common/redis/client.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::chrono::seconds kKeepIdle{10};
 
-// How long a node may take to tell the slot map.
+// How long a node may take to reply with its slot map.
 constexpr std::chrono::milliseconds kMapWithin{500};
 
 }  // namespace
@@ -64,9 +64,9 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
     std::string endpoint;  // its URL without a password
     std::shared_ptr<Node> node;
     bool has_slots = false;
-    std::optional<ServerInfo> greeted;     // while it is connected
+    std::optional<ServerInfo> greeted;     // from its handshake; set while it is connected
     bool told = false;                     // the observer knows that it is connected
-    TimePoint used_at = TimePoint::min();  // when it was last needed although it has no slots
+    TimePoint used_at = TimePoint::min();  // when it was last needed while it had no slots
   };
 
   bool in_cluster() const { return !options_.target.cluster.empty(); }
@@ -100,9 +100,9 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
 
   // For a Cluster:
   Topology topology_;
-  std::vector<Member*> primaries_;  // as topology_.map().primaries()
+  std::vector<Member*> primaries_;  // the members for topology_.map().primaries(), in the same order
   std::unique_ptr<SlotsQuestion> question_;
-  std::string fault_;  // what was last wrong with the slot map, as it was told
+  std::string fault_;  // the last error about the slot map that the observer got; "": none since the last map
   Timer timer_;
   TimePoint armed_for_ = TimePoint::max();
   std::uint64_t former_writes_ = 0;  // of nodes that have left
@@ -207,7 +207,7 @@ std::uint64_t Client::Impl::total(Number number) const {
   return sum;
 }
 
-// The node that the reply names gets the command.
+// Sends the command to the node that the reply names. False: it names none.
 bool Client::Impl::redirect(const HostPort& asked, Command& command, const Reply& reply) {
   const std::optional<Redirect> to = read_redirect(reply, asked);
   if (!to || !to->asking) doubt(to ? std::optional(to->node) : std::nullopt);
@@ -257,7 +257,7 @@ Observer Client::Impl::observer_of(Member& member) {
   return made;
 }
 
-// The observer hears of nodes that have slots. The others were only asked for the map.
+// Tells the observer that a node is connected, once it has slots. The other nodes matter to the client only.
 void Client::Impl::tell_connected(Member& member) {
   if (!member.has_slots || !member.greeted || std::exchange(member.told, true)) return;
   if (observer_.connected) observer_.connected(*member.greeted);
@@ -307,13 +307,13 @@ void Client::Impl::ask_if_due() {
 void Client::Impl::ask() {
   std::vector<HostPort> able;
   for (const auto& each : members_) {
-    // The question may be the one command that a half-open breaker lets pass.
+    // A half-open node is asked too: the question may be the one command that its breaker lets pass.
     if (each->node->ready() && each->node->breaker() != Breaker::State::open) able.push_back(each->address);
   }
   const TimePoint now = Clock::now();
   const std::optional<std::size_t> chosen = topology_.ask(able, now);
   if (!chosen) {
-    // All nodes may have moved: those of the URL are looked up again.
+    // All nodes may have new addresses: connect to the nodes of the URL, whose names are looked up again.
     for (const HostPort& address : options_.target.cluster) member(address).used_at = now;
     return;
   }
@@ -358,7 +358,7 @@ void Client::Impl::on_map(SlotMap map) {
   }
   fault_.clear();
   if (connected() < primaries_.size()) topology_.doubt();
-  // Not here: handlers of the nodes are running.
+  // Not here but from the loop: a handler of a node is running, and let_go() destroys nodes.
   asio::post(context_, [self = shared_from_this()] {
     if (!self->started_) return;
     for (std::size_t i = 0; i < self->primaries_.size(); ++i) self->tell_connected(*self->primaries_[i]);
@@ -372,7 +372,7 @@ void Client::Impl::on_no_slots(Error error) {
   if (observer_.connect_failed) observer_.connect_failed(error);
 }
 
-// For the next question, and for nodes that may leave.
+// Wakes the client for the next question, and to remove nodes that have become idle.
 void Client::Impl::arm_timer() {
   if (!started_ || !in_cluster()) return;
   const bool spare = members_.size() > primaries_.size() && !primaries_.empty();

@@ -1,7 +1,9 @@
 // A client of one Redis, of the primary that Redis Sentinels name, or of a Redis Cluster: pipelined, with a deadline on
-// every command. It has one connection to each Redis that it sends commands to. With Sentinel that is the primary,
-// which the client searches before each connect and follows when it changes. In a Cluster each primary is a node of its
-// own, and the slot of a command's key says which of them gets the command.
+// every command. It has one connection to each Redis that it sends commands to. With Sentinel that is the primary: the
+// client looks it up before each connect, and moves to the new primary after a failover. In a Cluster there is one
+// connection to each primary (here: node), and the slot of a command's key decides which node gets the command.
+//
+// A turn of the loop is one iteration of the io_context's event loop.
 //
 // Thread safety: none. All calls and callbacks happen on the thread that runs the io_context.
 #pragma once
@@ -30,11 +32,12 @@ struct Options {  // all durations > 0
   // The client notices within about a second that one of these files has changed. It connects with what they hold then,
   // and moves to the new connection when every reply on the old one has come: no command fails.
   std::string password_file;  // read at each connect; replaces target.password
-  std::string login_file;     // two lines, user and password; read at each connect; replaces both of the target
-  std::string sentinel_password_file;  // as password_file and login_file, for the sentinels: the target's login is
-  std::string sentinel_login_file;     // the one of the data nodes
-  std::string tls_ca_file;             // "": the authorities of the operating system
-  std::string tls_cert_file;           // client certificate
+  std::string login_file;     // two lines: user and password; read at each connect; replaces those of the target
+  // The same two files for the sentinels, which never get the login above.
+  std::string sentinel_password_file;
+  std::string sentinel_login_file;
+  std::string tls_ca_file;    // "": the authorities of the operating system
+  std::string tls_cert_file;  // client certificate
   std::string tls_key_file;
   std::chrono::milliseconds deadline{25};           // of a command, from sending to the reply
   std::chrono::milliseconds queue_wait{25};         // how long a command may wait until it is sent
@@ -51,11 +54,13 @@ struct Options {  // all durations > 0
 // connect. They may call submit() and stop(), but must not destroy the client. No text holds a password.
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
 // permission, database, loading, busy, masterdown, too_old, no_scripts, denied, disconnected, protocol, cluster (a node
-// of a Cluster for a URL that names none), no_cluster (the reverse); with Sentinel also unknown_primary (no sentinel
-// knows its name), sentinel_login (the sentinels refuse theirs) and replica (the Redis they name is none). The client
-// retries after each of them, because each can heal without a restart.
+// of a Cluster for a URL that names none) and no_cluster (the reverse). With Sentinel also unknown_primary (no sentinel
+// watches a primary of that name), sentinel_login (the sentinels refuse the login for sentinels) and replica (the Redis
+// that they name is not a primary). In a Cluster also no_slots (no node has slots). The client retries after each of
+// these errors, because each can heal without a restart.
 //
-// In a Cluster these are told of each node; the texts name it.
+// In a Cluster `connected`, `connect_failed` and `disconnected` are called for each node that has slots. Before the
+// first slot map, failures of all nodes are reported. The texts name the node.
 //
 // Codes of disconnected: disconnected, timeout (a reply was owed, and nothing came for 2 × the deadline), protocol,
 // reconnect (a reply said that Redis is a replica, or refuses our login), switch_master (the sentinels name another
@@ -65,15 +70,20 @@ struct Observer {
   std::function<void(const struct ServerInfo&)> connected;
   std::function<void(const Error&)> connect_failed;
   std::function<void(const Error&)> disconnected;  // only after connected; not after stop()
-  // `endpoint`: the URL of the Redis without a password; with Sentinel that of the sentinels.
+  // `endpoint`: the URL of the Redis without a password; with Sentinel the URL that names the sentinels.
   std::function<void(const std::string& endpoint, Breaker::State)> breaker_changed = {};
-  std::function<void(const std::string& endpoint)> endpoint_added = {};  // its breaker is closed
+  // The client begins to use a Redis, whose breaker is closed.
+  std::function<void(const std::string& endpoint)> endpoint_added = {};
   std::function<void(const std::string& endpoint)> endpoint_removed = {};
-  std::function<void()> slots_changed = {};                // a slot map was read; it may be the same as before
-  std::function<void(const Error&)> sentinel_failed = {};  // one sentinel is of no use; once until it answers again
-  std::function<void(const ServerInfo&)> rotated = {};     // after connected: a connection with the new credentials
-  std::function<void(const Error&)> rotation_failed = {};  // they do not work; the old connection serves on
-  std::function<void(const Reply&)> healed = {};           // an error reply that no command sees: see Endpoint
+  std::function<void()> slots_changed = {};  // a slot map was read; it may be the same as before
+  // One sentinel is lost or refuses to answer. Called once until it answers again.
+  std::function<void(const Error&)> sentinel_failed = {};
+  // The client has changed to a connection with new credentials. Called after `connected`.
+  std::function<void(const ServerInfo&)> rotated = {};
+  // The new credentials do not work; the client keeps the connection that it has. Called once for each change.
+  std::function<void(const Error&)> rotation_failed = {};
+  // An error reply that the command does not get, because the client sends the command again: see Endpoint.
+  std::function<void(const Reply&)> healed = {};
 };
 struct ServerInfo {
   std::string product;  // "redis", "valkey"
@@ -88,39 +98,41 @@ struct ServerInfo {
 class Client {
  public:
   Client(boost::asio::io_context& context, Options options, Observer observer);  // the context outlives the client
-  // As stop(). Commands that handlers begin meanwhile fail before it returns; no callback comes later.
+  // Stops as stop() does. Commands that handlers submit meanwhile fail too before it returns; no callback comes later.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   void start();  // connects, and reconnects with back-off until stop()
-  // Closes the connection. All commands in flight fail with `disconnected` before it returns. Commands begun inside or
-  // after stop() fail with `unavailable`, from the loop. start() may be called again.
+  // Closes the connection. All unfinished commands fail with `disconnected` before it returns. Commands submitted
+  // inside or after stop() fail with `unavailable`, from the loop. start() may be called again.
   void stop();
   bool ready() const;      // connected; in a Cluster: to every primary that has slots
-  bool reachable() const;  // the same; in a Cluster: to one of them at least
+  bool reachable() const;  // connected; in a Cluster: to at least one primary that has slots
 
-  // Sends a command, or lets it wait for its turn and for a connection. All commands of this turn of the loop go out in
-  // one write for each node. While the client backs off or is stopped, the command fails with `unavailable` in the next
-  // turn of the loop; while the breaker is open, with `breaker_open`. `key`: one of its keys, which all have the same
-  // hash tag.
+  // Sends a command. If the limit of commands in flight is reached, or the connection is being made, the command waits
+  // first. All commands of one turn of the loop go out in one write for each node. While the client backs off or is
+  // stopped, the command fails with `unavailable` in the next turn of the loop; while the breaker is open, with
+  // `breaker_open`. `key`: one of the command's keys, which all have the same hash tag.
   void submit(Command& command, std::string_view key, const Terms& terms);
-  // Sends a command again, from inside its on_reply(): within its deadline, and ahead of those that wait.
+  // Sends a command again, from inside its on_reply(): within its deadline, and ahead of the commands that wait.
   void resubmit(Command& command, std::string_view key);
-  // The same after a pause of Endpoint::kPause. False: the command would be late, and is not taken.
+  // Does the same after a pause of Endpoint::kPause. False: the deadline would pass meanwhile, or there is no
+  // connection; the command is not taken.
   bool postpone(Command& command, std::string_view key);
 
-  // In a Cluster: which of the primaries that have slots gets a command with this key, numbered from 0. nullopt: none
-  // has that slot, or the slots are not known yet. Without a Cluster: 0.
+  // In a Cluster: which of the primaries that have slots gets a command with this key, numbered from 0. nullopt: no
+  // node has the key's slot, or the slots are not known yet. Without a Cluster: 0.
   std::optional<std::size_t> node_of(std::string_view key) const;
   // Changes when a node gets or loses slots. Without a Cluster: 0.
   std::uint64_t slots_hash(std::size_t node) const;
-  std::size_t nodes() const;  // primaries that have slots; without a Cluster 1. The numbers change with the slot map
+  // How many primaries have slots; without a Cluster: 1. A new slot map may number them differently.
+  std::size_t nodes() const;
 
-  Breaker::State breaker() const;  // in a Cluster the worst of all nodes
+  Breaker::State breaker() const;  // in a Cluster the worst state of all nodes
   std::size_t unfinished() const;  // commands without a result yet
-  std::size_t waiting() const;     // those of them that are not sent yet
-  std::size_t window() const;      // how many may be sent and not answered
+  std::size_t waiting() const;     // unfinished commands that are not sent yet
+  std::size_t window() const;      // how many commands may be in flight: sent and not answered yet
   // Successful write calls since the client was created, handshakes included: one for all commands of a turn of the
   // loop, more when the socket's buffer was full, and over TLS one for each 16 KiB.
   std::uint64_t writes() const;

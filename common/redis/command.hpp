@@ -12,8 +12,7 @@
 
 namespace sluice::redis {
 
-// Why a command has no reply. `executed_unknown` true: it was sent, so it may have run. False: it has not run and never
-// will.
+// Why a command has no reply. Where commands wait, tenants take turns (see Flow).
 enum class FailureKind : std::uint8_t {
   timeout,        // its deadline has passed
   disconnected,   // the connection was lost or closed
@@ -21,14 +20,15 @@ enum class FailureKind : std::uint8_t {
   breaker_open,   // not sent: the circuit breaker is open
   overload,       // not sent in time: its tenant had a turn meanwhile and asked for more
   queue_timeout,  // not sent in time: its tenant had no turn meanwhile, or Redis does not answer
-  protocol        // the connection broke the protocol
+  protocol        // the server broke the protocol
 };
 struct Failure {
   FailureKind kind = FailureKind::disconnected;
-  bool executed_unknown = false;
+  bool executed_unknown = false;  // true: it was sent, so it may have run; false: it has not run and never will
 };
 
-// The tenant and the API key of a command. If commands wait, tenants take turns, and so do a tenant's API keys.
+// The tenant and the API key of a command. If commands wait, tenants take turns, and so do a tenant's API keys: a turn
+// is one command sent (FairQueue).
 struct Flow {
   std::uint64_t tenant = 0;
   std::uint64_t key = 0;
@@ -38,17 +38,17 @@ struct Flow {
 // How long a command may wait until it is sent: see Options::queue_wait and Options::batch_queue_wait.
 enum class Patience : std::uint8_t { single, batch };
 
-// How a script is called: by its hash (EVALSHA), or with its whole text (EVAL) if Redis has lost it again right after
-// it was loaded.
+// How a script is called: by its hash (EVALSHA), or with its whole text (EVAL) if Redis lost the script again right
+// after it was loaded.
 enum class CallBy : std::uint8_t { hash, text };
 
-// What a command asks of the client.
+// What the client must know about a command to send it.
 struct Terms {
   Flow flow = {};
   Patience patience = Patience::single;
   std::optional<std::uint8_t> script = {};  // the script that it calls, an index into Options::scripts
-  // When it must be answered. Without: within Options::deadline from sending. A command with a time of its own repeats
-  // an earlier one, which has waited for its turn: it does not wait again.
+  // The deadline of the reply. nullopt: Options::deadline after sending. A command with an answer_by does not wait for
+  // a turn: it repeats a command that has waited already, or it is the client's own.
   std::optional<std::chrono::steady_clock::time_point> answer_by = {};
 };
 
@@ -68,7 +68,7 @@ class Command {
   virtual void on_reply(const Reply& reply) = 0;  // also for error replies; `reply` is valid during the call only
   virtual void on_failure(Failure failure) = 0;
 
-  // When it must be answered. REQUIRES: it was sent.
+  // The deadline of the reply. REQUIRES: the command was sent.
   TimePoint answer_by() const { return answer_by_; }
 
  protected:
@@ -83,9 +83,9 @@ class Command {
   TimePoint answer_by_{};       // TimePoint{}: not known before it is sent
   std::uint8_t misses_ = 0;     // how often Redis answered that it does not know the script
   std::uint8_t redirects_ = 0;  // how often a node of a Cluster sent it to another node
-  bool retried_ = false;        // Redis answered that it is a replica
+  bool retried_ = false;        // it is sent again after READONLY or MASTERDOWN, which happens once only
   bool asking_ = false;         // ASKING is sent before it
-  bool internal_ = false;       // the endpoint's own
+  bool internal_ = false;       // made by the endpoint: a script load, PING or ASKING
 
   // While it waits in a FairQueue:
   CommandLink in_key_;

@@ -14,7 +14,7 @@ class CommandWriter {
  public:
   explicit CommandWriter(std::string& out) : out_(out) {}
 
-  // Begins a command of that many words; as many bulk() follow.
+  // Begins a command of `elements` words. The caller then calls bulk() for each word.
   CommandWriter& array(std::size_t elements) { return head('*', elements); }
   CommandWriter& bulk(std::string_view text) {
     head('$', text.size());

@@ -24,8 +24,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
    public:
     virtual void on_ready(ServerInfo info) = 0;
     virtual void on_bytes(std::string_view bytes) = 0;
-    virtual void on_sent() = 0;     // the kernel took some bytes of out(); called again until it has taken all
-    virtual void on_written() = 0;  // the last write() is complete: out() is free again
+    virtual void on_sent() = 0;     // the kernel took some bytes of out(); called until it has taken all
+    virtual void on_written() = 0;  // the last write() is complete: out() may be filled again
     // The connection failed and is closed. `nothing_written`: no byte of the last write() was sent.
     virtual void on_lost(Error error, bool nothing_written) = 0;
 
@@ -36,11 +36,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // `attempt`: see Dialer::dial().
   Connection(boost::asio::io_context& context, Options options, Owner& owner, unsigned attempt);
 
-  // Dials, does the Redis handshake, calls on_ready() and starts reading. The owner sets a time limit by calling
-  // close().
+  // Begins to dial and to do the Redis handshake. on_ready() or on_lost() follows, and after on_ready() the replies.
+  // The owner sets a time limit by calling close().
   void open();
 
-  // Writes out(). REQUIRES: ready, and no write under way.
+  // Writes the content of out(), which the owner has filled. REQUIRES: ready, and no write under way.
   void write();
   std::string& out() { return out_; }
   bool writing() const { return writing_; }

@@ -7,10 +7,9 @@
 namespace sluice::redis {
 namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // buffers that a burst grew above this are freed
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // a buffer that a burst made larger is freed
 
-// Redis should answer within this fraction of the deadline: 1 / kTargetDivisor. So the window shrinks well before
-// commands are late.
+// The window keeps replies within deadline / kTargetDivisor. So it shrinks well before commands are late.
 constexpr int kTargetDivisor = 5;
 
 void clear(std::string& buffer) {
@@ -18,12 +17,12 @@ void clear(std::string& buffer) {
   if (buffer.capacity() > kKeptBytes) buffer.shrink_to_fit();
 }
 
-// Applies `change` to the first `count` elements, and puts those for which it returns true at the end.
-template <class T, class Change>
-void rotate(Ring<T>& ring, std::size_t count, Change change) {
+// Removes the first `count` elements, and appends those again for which `keep` returns true.
+template <class T, class Keep>
+void rotate(Ring<T>& ring, std::size_t count, Keep keep) {
   for (; count > 0; --count) {
     const T element = ring.pop_front();
-    if (change(element)) ring.push_back(element);
+    if (keep(element)) ring.push_back(element);
   }
 }
 
@@ -64,7 +63,7 @@ class Endpoint::Ping final : public Command {
   Endpoint& endpoint_;
 };
 
-// Lets the next command pass although its slot is still being moved here.
+// Makes a node of a Cluster accept the next command, whose slot is still being moved to that node.
 class Endpoint::Asking final : public Command {
  public:
   void write(CommandWriter& out, CallBy) override { out.array(1).bulk("ASKING"); }
@@ -106,7 +105,7 @@ void Endpoint::resubmit(Command& command, bool asking) {
   if (passes(command)) hurry(command);
 }
 
-// False: the command has failed, because Redis is not asked now.
+// Whether the command may be sent or wait. False: it has failed, because of the breaker or for lack of a connection.
 bool Endpoint::passes(Command& command) {
   if (breaker_.state() != Breaker::State::closed) {
     const bool tried = breaker_.state() == Breaker::State::half_open && trial_ == nullptr;
@@ -129,6 +128,7 @@ bool Endpoint::postpone(Command& command, TimePoint now) {
   return true;
 }
 
+// Sends the command with the next write, ahead of all that wait.
 void Endpoint::hurry(Command& command) {
   urgent_.push_back(&command);
   if (command.answer_by_ != TimePoint{}) urgent_until_ = std::min(urgent_until_, command.answer_by_);
@@ -201,7 +201,7 @@ void Endpoint::on_reply(Command& command, const Reply& reply) {
 }
 
 void Endpoint::on_no_reply(Command& command, FailureKind kind) {
-  if (&command == asking_.get()) return;  // the one behind it counts
+  if (&command == asking_.get()) return;  // the command behind it fails too, and counts
   ++outcomes_.failed;
   fail(command, {kind, true});
 }
@@ -302,8 +302,9 @@ void Endpoint::expire_urgent() {
   });
 }
 
-// `overload`: the tenant had a turn while the command waited. But not if Redis is too slow for everybody: if it sent
-// nothing in the second half of the wait, or a reply was overdue meanwhile.
+// Fails the commands that waited too long: with `overload` if their tenant had a turn during the wait, because then the
+// tenant asks for more than its share. With `queue_timeout` if it had none, or if Redis was too slow for everybody: it
+// sent nothing in the second half of the wait, or a reply became overdue during the wait.
 void Endpoint::expire_queue() {
   for (;;) {
     const auto [command, had_turn] = queue_.pop_overdue(now_);
@@ -336,7 +337,7 @@ void Endpoint::fail_waiting(FailureKind kind) {
 
 // ---- the breaker
 
-// Tells the breaker how commands have ended. If it opens, all that wait fail.
+// Gives the outcomes of commands to the breaker. If it opens, all commands that wait fail.
 void Endpoint::count_outcomes() {
   if (breaker_.state() != Breaker::State::closed) {
     outcomes_ = {};

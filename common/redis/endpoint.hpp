@@ -11,12 +11,12 @@
 //
 // After some error replies the endpoint sends the command again, within its deadline:
 //   NOSCRIPT               the script is loaded, once for all commands that wait for it, and the command is sent again
-//   READONLY, MASTERDOWN   a new connection is wished for, and the command is sent once more
+//   READONLY, MASTERDOWN   the endpoint asks its driver for a new connection, and the command is sent once more
 //   MOVED, ASK             Settings::redirect gives the command to the endpoint of the node that Redis names
-// All of them say that the command has not run. A command that may have run is never sent again.
+// All these replies say that the command has not run. A command that may have run is never sent again.
 //
-// No I/O, no clock, no timer: bytes, time and random numbers are arguments. Not thread-safe. Handlers are called inside
-// feed() and report_failures() only; they may call any function except feed().
+// No I/O, no clock, no timer: bytes, time and random numbers are arguments. Not thread-safe. The handlers of commands
+// are called inside feed() and report_failures() only; they may call any function except feed().
 #pragma once
 
 #include <chrono>
@@ -48,12 +48,13 @@ class Endpoint final : private Pipeline::Receiver {
 
   struct Settings {
     Duration deadline{};                        // from sending to the reply
-    Duration queue_wait{};                      // of a Patience::single
-    Duration batch_queue_wait{};                // of a Patience::batch
-    std::span<const std::string_view> scripts;  // their texts; loaded when a connection opens
+    Duration queue_wait{};                      // how long a command with Patience::single may wait to be sent
+    Duration batch_queue_wait{};                // the same with Patience::batch
+    std::span<const std::string_view> scripts;  // the scripts' texts; loaded when a connection opens
     std::function<double()> random;             // uniform in [0, 1)
     std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes;
-    std::function<void(const Reply&)> healed{};  // an error reply that the command does not see
+    // Called with each NOSCRIPT, READONLY and MASTERDOWN that the command does not get, because it is sent again.
+    std::function<void(const Reply&)> healed{};
     // For a node of a Cluster. Called with each MOVED, ASK and CLUSTERDOWN. True: another endpoint has the command now.
     std::function<bool(Command&, const Reply&)> redirect{};
   };
@@ -63,14 +64,15 @@ class Endpoint final : private Pipeline::Receiver {
   // ---- commands
 
   void submit(Command& command, const Terms& terms);
-  // Sends a command again that this endpoint or another one has sent, within its deadline and ahead of those that wait.
-  // Called from inside its on_reply() or from Settings::redirect. `asking`: ASKING goes before it.
+  // Sends a command again that this endpoint or another one has sent: within its deadline, and ahead of commands that
+  // wait. Called from inside the command's on_reply() or from Settings::redirect. `asking`: send ASKING before it.
   void resubmit(Command& command, bool asking = false);
-  // The same after a pause of kPause. False: the command would be late, and is not taken.
+  // Does the same after a pause of kPause. False: the deadline would pass meanwhile, or there is no connection; the
+  // command is not taken.
   bool postpone(Command& command, TimePoint now);
 
   static constexpr std::chrono::milliseconds kPause{5};
-  // A command follows at most as many redirections: nodes that disagree must not send it in circles.
+  // The most redirections that a command follows, so that nodes that disagree do not send it in circles.
   static constexpr std::uint8_t kMostRedirects = 5;
 
   // ---- the connection
@@ -78,31 +80,33 @@ class Endpoint final : private Pipeline::Receiver {
   enum class Phase : std::uint8_t { closed, opening, open };
   void opening() { phase_ = Phase::opening; }
   void opened();  // the scripts are loaded before anything else is sent
-  // The connection is lost, or none could be made. Commands that were sent fail. `next`: whether a new connection is
-  // being made. Commands that wait go to it, or fail with `unavailable`.
+  // The connection is lost, or none could be made. Commands that were sent fail. Commands that wait go to the next
+  // connection if one is being made (`next` is opening); otherwise (`next` is closed) they fail with `unavailable`.
   void lost(FailureKind kind, Phase next, TimePoint now);
-  void connect_failed(TimePoint now);  // for the breaker; lost() follows
+  void connect_failed(TimePoint now);  // counts the attempt for the breaker; the caller calls lost() next
   void stop();                         // all commands fail with `disconnected`
 
-  bool idle() const { return pipeline_.owed() == 0; }  // no reply is owed
+  bool idle() const { return pipeline_.owed() == 0; }  // Redis owes no reply
 
-  // Sends what may be sent: replaces the content of `out` by its bytes. False: there is nothing to send. `out` nullptr:
-  // a write is under way, so nothing can be sent.
+  // Chooses the commands that are sent now, and replaces the content of `out` by their bytes. False: there is nothing
+  // to send. `out` nullptr: no connection is open, or a write is under way, so nothing can be sent.
   bool turn(std::string* out, TimePoint now);
   // The write of the last turn() failed before its first byte: its commands wait again.
   void not_written();
   // Takes bytes of replies. Error `protocol`: the connection must be closed.
   Result<> feed(std::string_view bytes, TimePoint now);
-  // Whether an error reply asked for a new connection since the last call: Redis is a replica, or refuses our login.
+  // Whether an error reply since the last call makes a new connection necessary: Redis is a replica, or refuses our
+  // login.
   bool take_reconnect_wish() { return std::exchange(wishes_reconnect_, false); }
 
   // ---- time
 
   // Ends overdue commands. False: the connection is dead and must be closed.
   bool expire(TimePoint now);
-  // The latest time for the next expire(); TimePoint::max(): there is none.
+  // When expire() and then turn() must be called at the latest; TimePoint::max(): nothing is due.
   TimePoint next_event() const;
-  // Tells the failures up to now. Those that the handlers cause are told by the next call.
+  // Calls on_failure() of all commands that have failed so far. Failures that these handlers cause wait for the next
+  // call.
   void report_failures() { failures_.report(); }
   bool has_failures() const { return !failures_.empty(); }
 
@@ -111,8 +115,8 @@ class Endpoint final : private Pipeline::Receiver {
   Breaker::State breaker() const { return breaker_.state(); }
   TimePoint next_probe() const { return breaker_.next_probe(); }
   void probe();                 // asks by PING whether Redis answers again. REQUIRES: the breaker is open
-  void greeted(TimePoint now);  // a handshake succeeded. From next_probe() on that is as good as an answered PING
-  void forget_failures() { breaker_ = {}; }  // what failed was another Redis
+  void greeted(TimePoint now);  // a handshake succeeded. From next_probe() on, it counts as an answered PING
+  void forget_failures() { breaker_ = {}; }  // the connection goes to another Redis than the one that failed
 
   // ---- numbers
 
@@ -153,18 +157,18 @@ class Endpoint final : private Pipeline::Receiver {
   Window window_;
   Breaker breaker_;
   Phase phase_ = Phase::closed;
-  Ring<Command*> arrivals_;                    // since the last turn
-  Ring<Command*> urgent_;                      // sent first, whatever the window says
+  Ring<Command*> arrivals_;                    // submitted since the last turn()
+  Ring<Command*> urgent_;                      // sent first, even if the window is full
   TimePoint urgent_until_ = TimePoint::max();  // the earliest deadline of these
   Ring<Postponed> postponed_;                  // by `due`
   Command* trial_ = nullptr;                   // the one command that a half-open breaker lets pass
   std::vector<std::unique_ptr<Load>> loads_;   // by script
   std::unique_ptr<Ping> ping_;
-  std::unique_ptr<Asking> asking_;  // sent any number of times
-  Outcomes outcomes_;
-  TimePoint now_{};       // the last that was passed
-  TimePoint heard_at_{};  // when the last bytes arrived
-  TimePoint late_at_{};   // when a reply was last overdue
+  std::unique_ptr<Asking> asking_;  // may be in flight several times at once
+  Outcomes outcomes_;               // not given to the breaker yet
+  TimePoint now_{};                 // the latest time that a caller passed
+  TimePoint heard_at_{};            // when the last bytes arrived
+  TimePoint late_at_{};             // when a reply was last overdue
   bool wishes_reconnect_ = false;
 };
 

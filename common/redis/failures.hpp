@@ -1,7 +1,7 @@
-// Failures that are still to be told to their commands. A failure is noted where it happens and told later, so that no
-// handler runs in the middle of a change.
+// Failures that have not been reported to their commands yet. A failure is recorded where it happens and reported
+// later, so that no command's handler runs while the endpoint is in the middle of a change.
 //
-// Not thread-safe. Allocates nothing at a steady depth.
+// Not thread-safe. Allocates only when more failures are pending than ever before.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ class Failures {
     ++added_;
   }
 
-  // Tells all failures up to now. Those that the handlers cause are told by the next call. A handler may itself call
-  // report(), by stopping the client: then nothing is left for this loop.
+  // Reports all failures recorded so far. Failures that the handlers cause wait for the next call. A handler may itself
+  // call report(), by stopping the client: then nothing is left for this loop.
   void report() {
     const std::uint64_t end = added_;
     while (reported_ < end) {

@@ -84,7 +84,7 @@ QueuedTenant& FairQueue::tenant_of(std::uint64_t id) {
   return *tenant;
 }
 
-// Removes the command, and its key and tenant from the turns if they have no other.
+// Removes the command. A key that has no command left becomes idle and takes no turns. So does a tenant without keys.
 void FairQueue::remove(Command& command) {
   const std::size_t lane = index(command.patience_);
   QueuedKey& key = *command.key_;

@@ -1,6 +1,6 @@
-// Commands that wait until the window lets them be sent. Tenants take turns, and within a tenant its API keys do, one
-// command a turn. So a flow with few commands waits a short time, however many the others have. A batch of n checks
-// takes n turns, because each of its checks is a command.
+// Commands that wait until the window lets them be sent. Tenants take turns, and within a tenant its API keys do; a
+// turn is one command. So an API key with few commands waits a short time, however many commands the others have. A
+// batch of n checks takes n turns, because each of its checks is a command.
 //
 // Source: J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985: round robin by flow. All commands have
 // the same weight.
@@ -31,11 +31,11 @@ struct QueuedKey {
   Flow flow;
   struct QueuedTenant* tenant = nullptr;
   std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // by Patience, the oldest first
-  std::size_t next = 0;  // the Patience that has the next turn, if commands of both wait
+  std::size_t next = 0;  // the Patience that has the key's next turn, if commands of both kinds wait
   CommandLink in_turn;
 };
 
-// The keys of one tenant that have commands, in the order of their turns.
+// One tenant with those of its API keys that have waiting commands, in the order of their turns.
 struct QueuedTenant {
   std::uint64_t id = 0;
   TurnList<QueuedKey, &QueuedKey::in_turn> keys;
@@ -51,18 +51,19 @@ class FairQueue {
   FairQueue(const FairQueue&) = delete;  // commands point into it
   FairQueue& operator=(const FairQueue&) = delete;
 
-  // REQUIRES: the commands of one Patience come with `send_by` in ascending order.
+  // Adds a command that waits until `send_by` at most. REQUIRES: commands of the same Patience are added in ascending
+  // order of `send_by`.
   void push(Command& command, const Flow& flow, Patience patience, TimePoint now, TimePoint send_by);
 
-  // Removes the next command in turn. nullptr: the queue is empty.
+  // Removes and returns the command whose turn it is. nullptr: the queue is empty.
   Command* pop(TimePoint now);
 
   struct Overdue {
     Command* command = nullptr;  // nullptr: none is overdue
-    // Whether its tenant had a turn while it waited. Then the tenant had its share and asked for more.
+    // Whether the command's tenant had a turn while the command waited: then the tenant asked for more than its share.
     bool had_turn = false;
   };
-  // Removes a command that should have been sent by now.
+  // Removes and returns a command that should have been sent by now.
   Overdue pop_overdue(TimePoint now);
 
   bool empty() const { return size_ == 0; }
@@ -85,7 +86,7 @@ class FairQueue {
   TurnList<QueuedTenant, &QueuedTenant::in_turn> tenants_;      // those that have commands, in the order of their turns
   boost::unordered_flat_map<std::uint64_t, QueuedTenant*> tenant_by_id_;
   boost::unordered_flat_map<Flow, QueuedKey*, Hash> key_by_flow_;
-  // All that were ever made; those that have no command are idle and are used again.
+  // All objects that were ever made. Those without a command are idle, and are reused.
   std::vector<std::unique_ptr<QueuedTenant>> all_tenants_;
   std::vector<std::unique_ptr<QueuedKey>> all_keys_;
   std::vector<QueuedTenant*> idle_tenants_;

@@ -16,12 +16,11 @@
 
 namespace sluice::redis {
 
-// Fills `info` from the text of INFO, which may be called for each section in turn. Fields that are absent stay as they
-// are.
+// Fills `info` from a reply to INFO: the whole text, or one section. Fields that the text lacks stay as they are.
 void read_info(std::string_view text, ServerInfo& info);
 
-// Accepts Redis 7.0 or later, and other products, whose versions say nothing about Redis. Errors: `too_old`, `protocol`
-// (INFO has no version).
+// Accepts Redis 7.0 or later: Sluice's scripts begin with `#!lua`, which older versions refuse. Accepts other products
+// in any version, because their versions say nothing about Redis. Errors: `too_old`, `protocol` (INFO has no version).
 Result<> check_version(const ServerInfo& info);
 
 // An error reply's text for a log line: at most 200 bytes, without control characters.

@@ -16,13 +16,13 @@ namespace {
 // timer for each would cost more than the precision is worth.
 constexpr std::chrono::milliseconds kTick{1};
 
-// The least time between two connections that replace a lost one without back-off: at most 20 a second.
+// The least time between two replacements of a lost connection without back-off: at most 20 a second.
 constexpr std::chrono::milliseconds kReplaceEvery{50};
 
-// For CLUSTER SLOTS when each of the 16,384 slots is a range of its own, with a few replicas.
+// Enough for a reply to CLUSTER SLOTS in which each of the 16,384 slots is a range of its own, with a few replicas.
 constexpr std::size_t kMaxSlotsBytes = std::size_t{32} << 20;
 
-// The least time between two connections that are replaced because of a reply.
+// The least time between two reconnects that error replies cause.
 constexpr std::chrono::milliseconds kBetweenReconnects{200};
 
 }  // namespace
@@ -77,7 +77,7 @@ Endpoint::Settings Node::settings(Redirect redirect) {
           .redirect = std::move(redirect)};
 }
 
-// ---- one turn of the loop: one write and one reading of the clock for all commands of it
+// ---- one turn (iteration) of the event loop: all its commands share one write and one reading of the clock
 
 void Node::schedule_turn() {
   if (std::exchange(turn_scheduled_, true)) return;
@@ -93,7 +93,7 @@ void Node::end_turn() {
   settle(now);
 }
 
-// Sends what may be sent, and tells what has failed.
+// Sends the commands that may be sent now, and reports failures.
 void Node::settle(TimePoint now) {
   if (rotation_->ready() && endpoint_.idle() && !connection_->writing()) use_successor();
   // While a successor waits, nothing is sent, so that the replies that are owed come to an end.
@@ -145,14 +145,14 @@ void Node::open(const Options& node, Clock::duration limit) {
   start_link_timer(limit, &Node::connect_timed_out);
 }
 
-// Connects to the next candidate. False: nobody is left.
+// Connects to the sentinels' next candidate. False: none is left, or there are no sentinels.
 bool Node::try_next() {
   const auto candidate = sentinels_ != nullptr ? sentinels_->next_candidate() : std::nullopt;
   if (candidate) open(candidate->options, candidate->limit);
   return candidate.has_value();
 }
 
-// Connects to the new primary without back-off and whatever the breaker says: both are about the former one.
+// Connects to the new primary at once. Back-off and breaker do not delay that: they concern the former primary.
 void Node::on_moved(Error why) {
   if (state_ == State::stopped) return;
   const bool was_ready = state_ == State::ready;
@@ -160,7 +160,7 @@ void Node::on_moved(Error why) {
   drop_connection();
   connect();
   if (was_ready && observer_.disconnected) observer_.disconnected(why);
-  schedule_turn();  // tells the failures
+  schedule_turn();  // reports the failures
 }
 
 void Node::drop_connection() {
@@ -196,10 +196,10 @@ void Node::connect_failed(Error error) {
   if (error.code != "no_login") endpoint_.connect_failed(now);  // without a login no attempt was made
   back_off();
   if (observer_.connect_failed) observer_.connect_failed(error);
-  schedule_turn();  // tells the failures
+  schedule_turn();  // reports the failures
 }
 
-// While the breaker is open, its next probe connects.
+// Waits before the next attempt to connect. While the breaker is open, its next probe makes that attempt.
 void Node::back_off() {
   state_ = State::backing_off;
   endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::closed, Clock::now());
@@ -213,10 +213,9 @@ double Node::random() {
          (static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min()) + 1);
 }
 
-// Replaces a connection that was lost after its handshake at once; commands begun meanwhile wait for the new one. If
-// the last one was replaced just before, it backs off instead: a server that accepts and drops connections, or a
-// command that causes a reconnect each time, must not make the client loop. While the breaker is open, it backs off
-// too.
+// Replaces at once a connection that was lost after its handshake; commands submitted meanwhile wait for the new one.
+// Backs off instead while the breaker is open, and if a connection was replaced less than kReplaceEvery ago: a server
+// that accepts and drops connections, or a command that causes a reconnect each time, must not make the client loop.
 void Node::replace_connection(FailureKind kind) {
   drop_connection();
   const TimePoint now = Clock::now();
@@ -229,7 +228,7 @@ void Node::replace_connection(FailureKind kind) {
 
 void Node::on_connection_lost(const Error& error, FailureKind kind) {
   replace_connection(kind);
-  schedule_turn();  // tells the failures
+  schedule_turn();  // reports the failures
   if (observer_.disconnected) observer_.disconnected(error);
 }
 
@@ -250,7 +249,8 @@ void Node::use_successor() {
   if (observer_.rotated) observer_.rotated(info);
 }
 
-// Whether this is the Redis that the URL speaks of.
+// Checks that the server fits the URL: with Sentinel it must be a primary. It must be in cluster mode if the URL says
+// +cluster, and must not be otherwise.
 Result<> Node::check(const ServerInfo& info) const {
   if (sentinels_ != nullptr && info.role != "master") {
     return failure("replica", fmt::format("{}: a sentinel names it as the primary, but its role is '{}'",
@@ -303,7 +303,8 @@ void Node::on_bytes(std::string_view bytes) {
   notice_breaker();
 }
 
-// Because of a reply. A Redis that refuses every command must not get a connection for every command.
+// Reconnects because of a reply, but not too often: a Redis that refuses every command must not get a new connection
+// for every command.
 void Node::reconnect_soon() {
   const TimePoint now = Clock::now();
   if (state_ != State::ready || now < next_reconnect_) return;
@@ -342,7 +343,7 @@ void Node::arm_probe_timer() {
   });
 }
 
-// Asks by PING or, without a connection, by connecting: the greeting has a PING.
+// Asks by PING whether Redis answers; without a connection, it connects, because the handshake has a PING.
 void Node::probe() {
   if (state_ == State::backing_off) return connect();
   if (state_ != State::ready) return;

@@ -1,14 +1,15 @@
-// The driver of one Endpoint: moves bytes between it and a connection to its Redis, and replaces the connection when it
-// fails.
+// The driver of one Endpoint: moves bytes between the endpoint and a connection to its Redis, and replaces a connection
+// that fails.
 //
 //   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, at most 20 times a second)
 //                         ▲      └──failed──▶ backing off ◀──┘
 //                         └───────timer──────────┘
 //
-// With Sentinel, connecting begins with a search, and goes on with the next candidate when one fails.
+// Greeted: the Redis handshake has succeeded. With Sentinel, connecting begins with a search for the primary. When one
+// candidate fails, the node tries the next.
 //
-// Thread safety: none; it belongs to the io_context's thread. Its pending timers hold it, so it lives until destroy()
-// and their last handler.
+// Thread safety: none; it belongs to the io_context's thread. Pending timers keep the object alive, so after destroy()
+// it lives until their last handler has run.
 #pragma once
 
 #include <chrono>
@@ -40,7 +41,7 @@ class Node final : public std::enable_shared_from_this<Node>,
 
   Node(boost::asio::io_context& context, Options options, Observer observer, Redirect redirect = {});
 
-  // As the functions of the Client.
+  // Like the Client's functions of the same names.
   void start();
   void stop();
   void rotate();
@@ -57,7 +58,7 @@ class Node final : public std::enable_shared_from_this<Node>,
     return endpoint_.postpone(command, Clock::now());
   }
 
-  // Ends for good. Commands that handlers begin meanwhile fail before it returns; no callback comes later.
+  // Stops for good. Commands that handlers submit meanwhile fail too before it returns; no callback comes later.
   void destroy();
 
   const Target& target() const { return node_options().target; }
@@ -126,12 +127,12 @@ class Node final : public std::enable_shared_from_this<Node>,
   const Observer observer_;
   std::minstd_rand random_{std::random_device{}()};
   Endpoint endpoint_;
-  Breaker::State breaker_seen_ = Breaker::State::closed;  // what the observer was told last
+  Breaker::State breaker_seen_ = Breaker::State::closed;  // the last state that the observer got
   TimePoint probe_armed_for_ = TimePoint::max();
   Backoff backoff_;
   State state_ = State::stopped;
   std::shared_ptr<Sentinels> sentinels_;  // nullptr: the target is one Redis
-  std::string primary_;                   // the last one that was greeted, where there are sentinels
+  std::string primary_;                   // with Sentinel: the URL of the primary that was connected last
   std::shared_ptr<Connection> connection_;
   std::shared_ptr<Rotation> rotation_;  // of connection_
   bool rotate_when_ready_ = false;      // the credentials have changed since this attempt to connect began
@@ -139,7 +140,7 @@ class Node final : public std::enable_shared_from_this<Node>,
   std::uint64_t writes_ = 0;
   TimePoint ready_since_{};
   TimePoint replaced_at_{};      // when a lost connection was last replaced without back-off
-  TimePoint next_reconnect_{};   // when a reply may again cause a new connection
+  TimePoint next_reconnect_{};   // before this time no error reply causes a new connection
   Timer link_timer_;             // time limit of connecting, or the pause of the back-off
   std::uint64_t link_wait_ = 0;  // number of the current wait of link_timer_; handlers of earlier waits do nothing
   Timer deadline_timer_;

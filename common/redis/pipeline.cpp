@@ -6,7 +6,7 @@
 namespace sluice::redis {
 namespace {
 
-constexpr std::size_t kFeedBytes = 4096;  // given to the reader at once, see ReplyReader::feed
+constexpr std::size_t kFeedBytes = 4096;  // given to the reader in one call, see ReplyReader::feed
 
 }  // namespace
 

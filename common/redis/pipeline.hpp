@@ -2,10 +2,11 @@
 //
 // No I/O, no clock, no timer: bytes and time are arguments. Not thread-safe.
 //
-// A command whose deadline passed keeps its slot as abandoned: its reply is read and dropped.
+// A slot stands for a reply that is owed. A command whose deadline passed is abandoned: it fails, but its slot stays,
+// so that its reply is read and dropped.
 //
 // Invariant: every command that was sent is given to the Receiver exactly once, or taken back. on_reply() may call any
-// function of the pipeline except feed(), on_no_reply() none.
+// function of the pipeline except feed(). on_no_reply() must not call the pipeline.
 #pragma once
 
 #include <chrono>
@@ -39,12 +40,12 @@ class Pipeline {
   Pipeline(Duration max_silence, Receiver& receiver, std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes)
       : max_silence_(max_silence), receiver_(receiver), reader_(max_reply_bytes) {}
 
-  // The commands that are sent from here on go out in one write.
+  // Begins a write, to which the next calls of sent() belong.
   void begin_write() { last_write_ = 0; }
-  // The command was written: its reply is owed now.
+  // The command is part of the write: its reply is owed now.
   void sent(Command& command, TimePoint now, TimePoint answer_by);
-  // The last write failed before its first byte. Removes its latest command and returns it. Skips those that are
-  // abandoned. nullptr: none is left.
+  // To be called repeatedly after the last write failed before its first byte. Each call removes and returns the last
+  // command of that write; it drops abandoned ones. nullptr: none is left.
   Command* take_back();
 
   // Takes bytes that arrived from the server, and gives complete replies to the receiver, in order. Error `protocol`:
@@ -54,17 +55,17 @@ class Pipeline {
   // Abandons the commands whose deadline has passed. False: a reply is owed and no byte has arrived for max_silence, so
   // the connection must be closed.
   bool expire(TimePoint now);
-  // The latest time for the next expire(); TimePoint::max(): there is no deadline.
+  // When expire() must be called at the latest; TimePoint::max(): there is no deadline.
   TimePoint next_event() const { return next_event_; }
 
   // The connection is lost: the commands fail, and may have run.
   void disconnect(FailureKind kind);
 
-  std::size_t owed() const { return slots_.size(); }  // replies, also those of abandoned commands
-  std::size_t live() const { return live_; }          // commands that wait for one of them
+  std::size_t owed() const { return slots_.size(); }  // owed replies, those of abandoned commands included
+  std::size_t live() const { return live_; }          // commands that wait for their reply; abandoned ones do not
 
-  // The least time from sending to a reply since the last call, also of replies that came too late. Duration::max():
-  // none has arrived.
+  // The shortest time from sending to reply, of all replies since the last call, late ones included. Duration::max():
+  // no reply has arrived.
   Duration take_fastest() { return std::exchange(fastest_, Duration::max()); }
 
  private:
@@ -82,9 +83,9 @@ class Pipeline {
   Receiver& receiver_;
   ReplyReader reader_;
   Ring<Slot> slots_;
-  std::size_t last_write_ = 0;  // how many of them, at the end, belong to the last write
+  std::size_t last_write_ = 0;  // how many slots, counted from the end, belong to the last write
   std::size_t live_ = 0;
-  std::uint64_t connection_ = 0;  // counts calls of disconnect(), so that feed() notices one by the receiver
+  std::uint64_t connection_ = 0;  // counts calls of disconnect(), so that feed() notices a call by the receiver
   Duration fastest_ = Duration::max();
   TimePoint heard_at_ = TimePoint::min();  // when the last bytes arrived
   TimePoint next_event_ = TimePoint::max();

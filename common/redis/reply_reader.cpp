@@ -20,8 +20,8 @@ Reply* place(const redisReadTask* task, Arena& arena) {
 Arena& arena_of(const redisReadTask* task) { return *static_cast<Arena*>(task->privdata); }
 
 void* create_string(const redisReadTask* task, char* text, std::size_t size) {
-  // hiredis does not check that CR LF follows a bulk string. The two bytes are in its buffer, so a wrong length is
-  // noticed here.
+  // hiredis does not check that CR LF follows a bulk string. It calls this only when the two bytes are in its buffer,
+  // so the check here notices a wrong length.
   if (task->type == REDIS_REPLY_STRING && std::memcmp(text + size, "\r\n", 2) != 0) return nullptr;
   Arena& arena = arena_of(task);
   const std::string_view copy = arena.copy({text, size});

@@ -1,5 +1,5 @@
-// A queue in one block of memory (a ring buffer): at a steady depth it allocates nothing, unlike std::deque, which
-// allocates a node every few elements.
+// A queue in one block of memory (a ring buffer). It allocates only when it becomes longer than ever before, unlike
+// std::deque, which allocates a node every few elements.
 //
 // Not thread-safe. References are invalidated by push_back().
 #pragma once

@@ -52,7 +52,7 @@ bool better(const SentinelSearch::Candidate& left, const SentinelSearch::Candida
   return left.votes != right.votes ? left.votes > right.votes : left.config_epoch > right.config_epoch;
 }
 
-// Whether no sentinel was reached behind this error: another sentinel's error explains more.
+// Whether this error means that the sentinel was not reached. An error of a sentinel that was reached explains more.
 bool unreached(std::string_view code) {
   static constexpr std::array kCodes{"refused", "unreachable", "timeout", "resolve", "disconnected"};
   return std::ranges::find(kCodes, code) != kCodes.end();
@@ -146,7 +146,7 @@ std::vector<SentinelSearch::Candidate> SentinelSearch::finish() {
     ++same->votes;
     same->config_epoch = std::max(same->config_epoch, answer.view->config_epoch);
   }
-  // std::stable_sort would want a deprecated function of the library. There are few candidates.
+  // An insertion sort, which is stable; there are few candidates. std::stable_sort uses a deprecated library function.
   std::vector<Candidate> ranked;
   for (Candidate& each : candidates) {
     ranked.insert(std::ranges::upper_bound(ranked, each, better), std::move(each));

@@ -1,10 +1,11 @@
 // Decides which Redis is the primary, from what several sentinels say.
 //
-// All sentinels are asked at once. An address gets one vote from each sentinel that names it. The search ends when
-// every sentinel has answered or failed, when more than half of all sentinels name the same address and do not call it
-// down, or kSettle after the first address was named. The candidates are ranked by votes, then by config epoch
-// (which grows with each failover), and the caller tries them in turn: a sentinel may be wrong or lie, so only a Redis
-// that calls itself a primary is used.
+// All sentinels are asked at once. An address gets one vote from each sentinel that names it. The search ends
+// - when every sentinel has answered or failed, or
+// - when more than half of all sentinels name the same address and do not call it down, or
+// - kSettle after the first address was named.
+// The candidates are ranked by votes, then by config epoch (which grows with each failover). The caller tries them in
+// this order, and uses only a Redis that calls itself a primary, because a sentinel may be wrong or lie.
 //
 // No I/O and no clock: answers and time are arguments. Not thread-safe.
 #pragma once
@@ -26,19 +27,19 @@ namespace sluice::redis {
 struct SentinelView {
   HostPort primary;
   std::uint64_t config_epoch = 0;
-  bool down = false;  // the sentinel does not reach the primary itself
+  bool down = false;  // the sentinel calls this primary down
 };
 
 // What an error reply of a sentinel means: `unknown_primary` (no primary of that name), `sentinel_login` (password,
 // user or permission) or `protocol` (not a Sentinel).
 Error sentinel_error(const Reply& reply);
 
-// Reads the reply to SENTINEL GET-MASTER-ADDR-BY-NAME. On the sentinel that leads a failover it names the new primary
-// some seconds earlier than SENTINEL MASTER does. Errors: those of sentinel_error().
+// Reads the reply to SENTINEL GET-MASTER-ADDR-BY-NAME. The sentinel that leads a failover names the new primary in this
+// reply some seconds earlier than in its reply to SENTINEL MASTER. Errors: those of sentinel_error().
 Result<HostPort> read_primary(const Reply& reply);
 
-// Reads the reply to SENTINEL MASTER. `primary`: what the same sentinel answered before. Errors: `primary`'s error, and
-// those of sentinel_error().
+// Reads the reply to SENTINEL MASTER. `primary`: the result of read_primary() for the same sentinel. Errors:
+// `primary`'s error, and those of sentinel_error().
 Result<SentinelView> read_view(Result<HostPort> primary, const Reply& reply);
 
 // The primary's new address in a message of the channel +switch-master, "NAME OLD-HOST OLD-PORT HOST PORT". nullopt if
@@ -53,7 +54,7 @@ class SentinelSearch {
   struct Candidate {
     HostPort address;
     std::size_t votes = 0;
-    std::uint64_t config_epoch = 0;  // the highest of its votes
+    std::uint64_t config_epoch = 0;  // the highest that a sentinel reports with it
   };
 
   explicit SentinelSearch(std::size_t sentinels) : answers_(sentinels) {}
@@ -65,13 +66,13 @@ class SentinelSearch {
   bool under_way() const { return under_way_; }
   // Whether the search is over at `now`. Then finish() must follow.
   bool enough(TimePoint now) const;
-  // When enough() becomes true without another answer.
+  // When enough() becomes true even if no further answer comes.
   TimePoint ends_at() const { return ends_at_; }
 
   // Ends the search and returns the candidates, best first.
   std::vector<Candidate> finish();
-  // Why the last search found no primary: the number of silent sentinels, the errors of the others, and the code of the
-  // first one that was reached, else of the first one.
+  // Why the last search found no primary. The text has the number of silent sentinels and the errors of the others. The
+  // code is that of the first sentinel that was reached, or of the first sentinel if none was.
   Error why_nobody() const;
 
  private:

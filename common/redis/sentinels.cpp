@@ -18,10 +18,10 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::string_view kChannel = "+switch-master";
-// The least time between two connects to one sentinel if a search asks for the second, and between the starts of two
-// searches if a sentinel's message or answer asks for the second. Also the first bound of the back-off.
+// A search connects to a sentinel again at the earliest this long after the last attempt. A check begins at the
+// earliest this long after the last search or check. Also the first bound of the back-off.
 constexpr std::chrono::milliseconds kBetweenAttempts{100};
-// How often a sentinel is asked although nothing happened: it may have lost the connection without a word.
+// A sentinel is asked this long after its last answer even if nothing happened: the connection may be dead unnoticed.
 constexpr std::chrono::seconds kPoll{10};
 
 // Options for a connection to one sentinel.
@@ -37,7 +37,7 @@ Options sentinel_options(const Options& options, const HostPort& address) {
   return out;
 }
 
-// The handshake's errors about a login must not be taken for those of the data node.
+// Gives login errors of a sentinel a code of their own, so that nobody takes them for login errors of the Redis server.
 Error as_sentinel_error(Error error) {
   static constexpr std::array kLogin{"authentication", "permission", "credentials", "no_login"};
   error.text = "sentinel " + error.text;
@@ -47,7 +47,7 @@ Error as_sentinel_error(Error error) {
 
 }  // namespace
 
-// The connection to one sentinel. Asks when it is told to, and every kPoll. In between it is subscribed.
+// The connection to one sentinel. Asks on each ask(), and kPoll after the last answer. In between it is subscribed.
 class Sentinels::Link final : private Connection::Owner {
  public:
   Link(Sentinels& set, std::size_t index)
@@ -58,7 +58,7 @@ class Sentinels::Link final : private Connection::Owner {
         timer_(set.context_) {}
   ~Link() { close(); }
 
-  // Sentinels::answered() follows, unless close() comes first.
+  // Asks for the primary. Sentinels::answered() follows, unless close() comes first.
   void ask() {
     if (connection_ == nullptr) {
       wait(std::max(Clock::duration::zero(), opened_ + kBetweenAttempts - Clock::now()), &Link::open);
@@ -84,7 +84,7 @@ class Sentinels::Link final : private Connection::Owner {
   }
 
  private:
-  // The reply that comes next.
+  // Which reply the link waits for: to UNSUBSCRIBE, GET-MASTER-ADDR-BY-NAME, MASTER or SUBSCRIBE.
   enum class Awaited : std::uint8_t { nothing, unsubscribed, primary, view, subscribed };
 
   void open() {
@@ -96,8 +96,8 @@ class Sentinels::Link final : private Connection::Owner {
     wait(options_.connect_timeout, &Link::timed_out);
   }
 
-  // A connection of RESP2 answers nothing else while it is subscribed. A sentinel executes these commands in one go, so
-  // no message falls into the gap.
+  // Unsubscribes, asks and subscribes again: a subscribed RESP2 connection accepts no other commands. A sentinel
+  // executes these commands in one go, so no message is published while the link is not subscribed.
   void send() {
     if (awaited_ != Awaited::nothing) return;  // the answer is on its way
     ask_again_ = connection_->writing();
@@ -286,7 +286,7 @@ bool Sentinels::in_use(const HostPort& address) const {
   return address == HostPort{node_.target.host, node_.target.port};
 }
 
-// A sentinel names this primary, perhaps outside of a search.
+// A sentinel names `primary` in a message, or in an answer outside of a search. A check follows unless it is in use.
 void Sentinels::named(const HostPort& primary) {
   if (in_use(primary)) return;
   check_wanted_ = true;
@@ -319,14 +319,14 @@ void Sentinels::finish() {
   if (found.empty() || in_use(found[0].address)) return;
   const auto current =
       std::ranges::find_if(found, [this](const SentinelSearch::Candidate& each) { return in_use(each.address); });
-  // A lone sentinel that lies must not make the client leave a primary that another one names.
+  // A single lying sentinel must not make the client leave a primary that another sentinel still names.
   if (current != found.end() && current->votes >= found[0].votes) return;
   owner_.on_moved(
       {"switch_master", fmt::format("{} of {} sentinels name {} as the primary of {}", found[0].votes, links_.size(),
                                     to_string(found[0].address), options_.target.primary_name)});
 }
 
-// Waits for the end of the search; or until the next check may begin.
+// Waits for the end of the search or check; if none is under way, until the next check may begin.
 void Sentinels::arm_timer() {
   timer_.expires_at(mode_ == Mode::idle ? begun_ + kBetweenAttempts : search_.ends_at());
   timer_.async_wait([self = shared_from_this(), wait = ++wait_](const boost::system::error_code& error) {

@@ -1,11 +1,10 @@
 // The connections to the sentinels that watch a primary: finds the primary for the client, and notices a new one.
 //
-//   idle ──search()──▶ asking ──enough──▶ candidates, one after the other ──▶ the client is connected, or nobody is
-//   left
-//     └──message, poll──▶ asking ──another one has more votes──▶ Owner::on_moved()
+//   idle ──search()──▶ asking ──enough answers──▶ Owner::on_candidates() or Owner::on_no_primary()
+//     └──a sentinel names another primary──▶ asking ──it has more votes──▶ Owner::on_moved()
 //
-// Each sentinel has one connection, which asks and is subscribed to +switch-master in between. It is replaced with
-// back-off when it is lost. SentinelSearch decides; this is its driver.
+// There is one connection to each sentinel. It is subscribed to +switch-master except while it asks. A lost connection
+// is replaced after a back-off. SentinelSearch decides; this class is its driver, which does the I/O.
 //
 // Thread safety: none; it belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
 #pragma once
@@ -35,9 +34,9 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
 
   class Owner {
    public:
-    virtual void on_candidates() = 0;           // the search is over: next_candidate() has them
-    virtual void on_no_primary(Error why) = 0;  // no sentinel names one
-    virtual void on_moved(Error why) = 0;       // another Redis is the primary: search() again
+    virtual void on_candidates() = 0;           // the search is over: next_candidate() returns them one by one
+    virtual void on_no_primary(Error why) = 0;  // the search is over: no sentinel names a primary
+    virtual void on_moved(Error why) = 0;       // another Redis is the primary now: the owner calls search() again
     // A sentinel is lost or refuses to answer. Called once until it answers again.
     virtual void on_sentinel_failed(const Error& why) = 0;
 
@@ -52,7 +51,8 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   // Asks all sentinels. on_candidates() or on_no_primary() follows within half of Options::connect_timeout.
   void search();
 
-  // The next best candidate, and how long to try it: an equal share of what is left of connect_timeout.
+  // The next best candidate, and how long to try it: an equal share of what is left of connect_timeout. nullopt: all
+  // candidates were returned.
   struct Attempt {
     const Options& options;  // for a connection to it; valid until the next call
     Clock::duration limit;
@@ -69,6 +69,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
 
  private:
   class Link;
+  // check: asks all sentinels whether the primary in use is still the right one.
   enum class Mode : std::uint8_t { idle, search, check };
 
   void begin(Mode mode);
@@ -84,13 +85,13 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   const Options& options_;
   Owner& owner_;
   SentinelSearch search_;
-  Options node_;  // options of the data node: options_ with the candidate as its host and port
+  Options node_;  // options_ with the host and port of the candidate that was returned last
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<SentinelSearch::Candidate> candidates_;
-  std::size_t tried_ = 0;  // candidates that next_candidate() has given
+  std::size_t tried_ = 0;  // how many candidates next_candidate() has returned
   Mode mode_ = Mode::idle;
   bool check_wanted_ = false;  // a sentinel named another primary than the one in use
-  Clock::time_point begun_{};  // the last search or check
+  Clock::time_point begun_{};  // when the last search or check began
   Clock::time_point attempt_ends_{};
   Timer timer_;
   std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing

@@ -11,7 +11,7 @@ namespace sluice::redis {
 namespace {
 
 Result<SlotMap> unreadable(std::string_view what) {
-  return failure("protocol", "the reply to CLUSTER SLOTS is not one: " + std::string(what));
+  return failure("protocol", "the reply to CLUSTER SLOTS is malformed: " + std::string(what));
 }
 
 std::string_view hash_tag(std::string_view key) {
@@ -32,8 +32,8 @@ std::string_view metadata(const Reply& node, std::string_view name) {
   return {};
 }
 
-// A node is named by its preferred endpoint. "" and nil: the host that was asked. "?": the node has no hostname, though
-// the Cluster prefers hostnames.
+// A node is named by its preferred endpoint. "" and nil: the host that was asked. "?": the Cluster prefers hostnames
+// but the node has none, so its IP address is in the metadata.
 std::optional<HostPort> read_node(const Reply& node, const HostPort& asked) {
   if (node.elements.size() < 2 || node.elements[1].type != Reply::Type::integer) return std::nullopt;
   const std::int64_t port = node.elements[1].integer;

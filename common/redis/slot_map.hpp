@@ -1,4 +1,5 @@
-// Which node of a Redis Cluster holds which slot, and what MOVED and ASK say. Source: Redis Cluster specification,
+// Which node of a Redis Cluster holds which slot, and what MOVED and ASK say. A slot is one of the 16,384 parts into
+// which a Cluster divides its keys. Source: Redis Cluster specification,
 // https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
 //
 // Immutable values. No I/O.
@@ -25,7 +26,7 @@ class SlotMap {
  public:
   SlotMap() = default;  // no slot has a primary
 
-  // Reads a reply to CLUSTER SLOTS of the node at `asked`. Error `protocol`.
+  // Reads the reply of the node at `asked` to CLUSTER SLOTS. Error `protocol`: the reply is malformed.
   static Result<SlotMap> read(const Reply& reply, const HostPort& asked);
 
   // The primaries that have slots, each once, in the order of their first slots.
@@ -36,7 +37,7 @@ class SlotMap {
     return owners_[slot];
   }
   bool empty() const { return primaries_.empty(); }
-  // Differs, in all likelihood, if the primary has other slots. `primary`: an index into primaries().
+  // A hash of the slots that the primary has. `primary`: an index into primaries().
   std::uint64_t hash_of(std::size_t primary) const;
 
  private:
@@ -45,15 +46,15 @@ class SlotMap {
   std::size_t number_of(HostPort primary);
 
   std::vector<HostPort> primaries_;
-  std::vector<std::uint16_t> owners_;  // by slot; empty: nobody has any
+  std::vector<std::uint16_t> owners_;  // by slot: an index into primaries_, or kNobody; empty: no node has slots
 };
 
 struct Redirect {
   HostPort node;
-  bool asking = false;  // ASK: for this one command, and after ASKING
+  bool asking = false;  // true for ASK: only this command goes to the node, and ASKING is sent before it
 };
-// Reads "MOVED SLOT HOST:PORT" and "ASK SLOT HOST:PORT". An empty host is that of the node that answered, `asked`.
-// nullopt: the reply is another error.
+// Reads "MOVED SLOT HOST:PORT" and "ASK SLOT HOST:PORT". An empty host stands for the host of `asked`, the node that
+// sent the reply. nullopt: the reply is another error.
 std::optional<Redirect> read_redirect(const Reply& reply, const HostPort& asked);
 
 }  // namespace sluice::redis

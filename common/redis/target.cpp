@@ -1,5 +1,5 @@
 // Reads and writes the URLs that name a Redis. No text made here contains any part of a password. So error texts never
-// quote an invalid URL, any part of which might be a password.
+// quote an invalid URL: any part of it might be a password.
 #include "common/redis/target.hpp"
 
 #include <algorithm>
@@ -164,7 +164,7 @@ Result<Target> read_network(std::string_view text, Target::Transport transport) 
   return with_database(std::move(target), parts->path);
 }
 
-// Reads HOST[:PORT],HOST[:PORT],… `what`: one of them.
+// Reads HOST[:PORT],HOST[:PORT],… `port`: the default. `what`: "sentinel" or "node", for error texts.
 Result<std::vector<HostPort>> read_hosts(std::string_view list, std::uint16_t port, std::string_view what) {
   std::vector<HostPort> hosts;
   for (bool more = true; more;) {

@@ -32,12 +32,12 @@ struct Target {
   std::string user;  // ACL user; "" is the default user
   std::string password;
   std::uint32_t database = 0;
-  // The sentinels to ask for host and port of the primary, which then have no meaning here. Empty: one Redis.
+  // The sentinels, which name the primary; `host` and `port` have no meaning then. Empty: the URL names no sentinels.
   std::vector<HostPort> sentinels;
-  std::string primary_name;  // how the sentinels call the primary: "mymaster"
-  // Nodes of a Redis Cluster, which know all others. Host and port have no meaning then. Empty: no Cluster.
+  std::string primary_name;  // what the sentinels call the primary: "mymaster"
+  // Nodes of a Redis Cluster, which name all other nodes; `host` and `port` have no meaning then. Empty: no Cluster.
   std::vector<HostPort> cluster;
-  bool in_cluster = false;  // host and port are those of one node of a Cluster
+  bool in_cluster = false;  // `host` and `port` are those of one node of a Cluster
 
   net::Address address() const { return {transport, host, port, path}; }
 };
@@ -48,7 +48,7 @@ struct Target {
 Result<Target> parse_target(std::string_view url);
 std::string to_string(const Target& target);  // without the password
 
-// One node of the Cluster that `cluster` names.
+// The target of the node at `address` of the Cluster that `cluster` names, with the same login.
 Target node_of(const Target& cluster, const HostPort& address);
 
 }  // namespace sluice::redis

@@ -1,6 +1,6 @@
-// What a client knows about its Redis Cluster, and when it asks for the slot map again: at once when something says
-// that the map is out of date, but one question at a time, and at most one in kAskEvery. After an unanswered question,
-// and while a primary is not connected, it asks again after kAskEvery.
+// What a client knows about its Redis Cluster, and when it asks for the slot map again. It asks at once when something
+// says that the map is out of date, but asks one node at a time, and at most once in kAskEvery. After a question
+// without an answer, and while a primary is not connected, it asks again after kAskEvery.
 //
 // No I/O, no clock, no timer: time is an argument. Not thread-safe.
 #pragma once
@@ -21,17 +21,18 @@ class Topology {
 
   const SlotMap& map() const { return map_; }
 
-  // Something says that the map may be out of date. `knows`: a node that knows better than others.
+  // Something says that the map may be out of date. `knows`: the node that MOVED named, whose map is newer.
   void doubt(std::optional<HostPort> knows = {});
 
-  // A node can answer again. If there was none for the last question, the next one is due now.
+  // A node can answer again. If the last ask() found no node, the next question is due now.
   void reachable();
 
   // When to ask; TimePoint::max(): not now, because nothing is in doubt or a question is under way.
   TimePoint next_question() const;
 
-  // Begins a question, to one of the nodes that can answer: the one that knows better, or else the next in turn.
-  // Returns its index. nullopt: there is none, so the doubt remains. REQUIRES: next_question() <= now.
+  // Chooses the node to ask among `nodes`, which can answer: the one that MOVED named, or else the next in turn.
+  // Returns its index; answered() or not_answered() must follow. nullopt: `nodes` is empty, so the map remains in
+  // doubt. REQUIRES: next_question() <= now.
   std::optional<std::size_t> ask(std::span<const HostPort> nodes, TimePoint now);
   void answered(SlotMap map);
   void not_answered();
@@ -40,7 +41,7 @@ class Topology {
   SlotMap map_;
   bool doubted_ = true;
   bool asking_ = false;
-  bool found_nobody_ = false;  // for the last question
+  bool found_nobody_ = false;  // the last ask() found no node
   std::optional<HostPort> knows_;
   std::size_t turn_ = 0;
   TimePoint asked_at_ = TimePoint::min();

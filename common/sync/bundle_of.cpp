@@ -18,7 +18,8 @@ class ObjectsReader {
  public:
   explicit ObjectsReader(ExpressionCheck check) : builder_(check) {}
 
-  // REQUIRES: called for each object before begin(), and begin() before the first read().
+  // The builder must know how many objects will come before it reads the first one. REQUIRES: count() for each object,
+  // then begin() once, then read() for each object.
   void count(Kind kind) { ++counts_[static_cast<std::size_t>(kind)]; }
   void begin() {
     for (const Kind kind : kAllKinds) builder_.expect(kind, counts_[static_cast<std::size_t>(kind)]);
@@ -28,14 +29,14 @@ class ObjectsReader {
     tree_.clear();
     read(object, tree_.parse(object.document));
   }
-  // The same with the parsed document.
+  // The same for an object whose document is already parsed.
   void read(const ObjectView& object, const std::expected<json::Value, Fault>& document) {
     if (!document) return fault(object, "", document.error().text);
     const json::Place whole;
     builder_.read(object.id.kind, *document, whole);
     Faults faults = builder_.faults().take();
     for (const Fault& found : faults) fault(object, found.pointer, found.text);
-    if (faults.empty()) check_name(object);
+    if (faults.empty()) check_document_id(object);
   }
 
   std::expected<Bundle, Faults> take() {
@@ -51,7 +52,7 @@ class ObjectsReader {
 
   // A document must have the id under which it was sent: the server checked that id against the scope, and a later
   // delta removes the object by that id.
-  void check_name(const ObjectView& object) {
+  void check_document_id(const ObjectView& object) {
     const ObjectIdView named = builder_.last(object.id.kind);
     if (named != object.id) fault(object, "/id", fmt::format("its document is that of {}", describe(named)));
   }
@@ -105,16 +106,16 @@ std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span
   };
   json::Tree tree;  // holds all the documents, so each is parsed only once
   std::vector<Parsed> part;
-  std::vector<ObjectPtr> open(wanted.begin(), wanted.end());
-  if (auto settings = objects.find({Kind::setting, "", ""})) open.push_back(std::move(settings));
+  std::vector<ObjectPtr> to_visit(wanted.begin(), wanted.end());
+  if (auto settings = objects.find({Kind::setting, "", ""})) to_visit.push_back(std::move(settings));
   std::unordered_set<const Object*> seen;
-  while (!open.empty()) {
-    ObjectPtr object = std::move(open.back());
-    open.pop_back();
+  while (!to_visit.empty()) {
+    ObjectPtr object = std::move(to_visit.back());
+    to_visit.pop_back();
     if (!seen.insert(object.get()).second) continue;
     auto document = tree.parse(object->document());
     for (const ObjectId& id : references_of(object->id(), document.value_or(json::Value()))) {
-      if (auto target = objects.find(id.view())) open.push_back(std::move(target));
+      if (auto target = objects.find(id.view())) to_visit.push_back(std::move(target));
     }
     part.push_back({std::move(object), std::move(document)});
   }

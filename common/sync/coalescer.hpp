@@ -5,7 +5,8 @@
 // under way, or within the window after its start, are merged into one next action. Actions start at least a window
 // apart, so a burst of duration D causes at most 1 + ⌈D / window⌉ of them.
 //
-// The caller owns the timer: it calls begin() when due() says so, acts on the newest state, and reports the result.
+// The caller owns the timer: the caller calls begin() at the time that due() returns, acts on the newest state, and
+// reports the result with succeeded() or failed().
 // No clock, randomness or threads of its own. Thread safety: none.
 #pragma once
 
@@ -41,13 +42,14 @@ class Coalescer {
   // When to act next; nullopt while an action is under way or nothing is to be done.
   std::optional<Time> due() const;
 
-  // True if an action is due: it counts as started, and the caller carries it out.
+  // Returns whether an action is due. If so, the action counts as started, and the caller carries it out.
   bool begin(Time now);
 
-  // The started action has ended. REQUIRES for both functions: begin() returned true, and neither was called since.
-  // `newest`: the result also covers changes that arrived during the action, so nothing is left to do.
+  // The action has succeeded. `newest`: it also covers the changes that arrived while it ran, so nothing is left to do.
+  // REQUIRES: running().
   void succeeded(bool newest = false);
-  // The action will be retried after at least `wait` (for example from Backoff), even if changes arrive earlier.
+  // The action has failed, and due() asks for a retry after at least `wait` (for example from Backoff). Changes that
+  // arrive earlier do not shorten the wait. REQUIRES: running().
   void failed(Time now, Duration wait);
 
   bool idle() const { return !running_ && !wanted_; }
@@ -60,12 +62,13 @@ class Coalescer {
   Duration window_;
   Time not_before_ = Time::min();  // end of the window after the last action, or of the wait after a failure
   std::optional<Time> wanted_;     // an action is wanted, from this time on
-  bool unmerged_ = false;          // wanted_ comes from a change that is neither begun nor counted as merged
-  bool running_ = false;
+  bool unmerged_ = false;          // wanted_ comes from a change that no action covers yet
+  bool running_ = false;           // an action is under way
   Counters counters_;
 };
 
-// Uniform in [0, spread) for `random` uniform in [0, 1); values outside are clamped. A negative spread counts as 0.
+// A random delay: uniform in [0, spread) if `random` is uniform in [0, 1). A `random` outside this range is clamped. A
+// negative spread counts as 0.
 Coalescer::Duration jitter(Coalescer::Duration spread, double random);
 
 }  // namespace sluice::sync

@@ -19,14 +19,15 @@ class Object {
   // REQUIRES: a kind that agents get; check_id(id) finds no fault; `document` is the canonical JSON of the object, as
   // in a list of a bundle.
   Object(const ObjectIdView& id, std::string_view document);
-  // The same with a hash that is known already. REQUIRES: `hash` is what hash() would return.
+  // The same with a hash that is known already. REQUIRES: `hash` is the hash that the first constructor would compute.
   Object(const ObjectIdView& id, std::string_view document, const Sha256Digest& hash);
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
   ObjectIdView id() const;
   std::string_view document() const;
-  // SHA-256 of kind, tenant_id, id and document, each after its length in bytes (8 bytes, big-endian).
+  // SHA-256 of kind, tenant_id, id and document. The length of each text, as 8 bytes (big-endian), is hashed before the
+  // text.
   const Sha256Digest& hash() const { return hash_; }
 
  private:

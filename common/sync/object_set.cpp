@@ -10,13 +10,13 @@ namespace {
 constexpr auto id_of = [](const ObjectPtr& object) { return object->id(); };
 
 // Sorts edits by id. Of several edits with the same id, keeps the last.
-std::vector<Edit> settled(std::vector<Edit> edits) {
+std::vector<Edit> sorted_unique(std::vector<Edit> edits) {
   const auto out_of_order = [](const Edit& a, const Edit& b) { return a.id >= b.id; };
   if (std::ranges::adjacent_find(edits, out_of_order) == edits.end())
     return edits;  // the usual case: snapshots are written in order
   std::vector<std::size_t> order(edits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Not std::stable_sort: that of libstdc++ 12 uses a function that clang reports as deprecated.
+  // std::stable_sort of libstdc++ 12 calls a function that clang reports as deprecated. So this sorts by (id, index).
   std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(edits[i].id, i); });
   std::vector<Edit> out;
   out.reserve(edits.size());
@@ -47,7 +47,7 @@ ObjectPtr ObjectSet::find(const ObjectIdView& id) const {
 }
 
 ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* changes) const {
-  edits = settled(std::move(edits));
+  edits = sorted_unique(std::move(edits));
   ObjectSet out;
   out.size_ = size_;
   out.document_bytes_ = document_bytes_;
@@ -58,8 +58,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
     const std::size_t touched = rest.empty() ? chunks_.size() : chunk_of(rest.front().id);
     for (; i < std::min(touched, chunks_.size()); ++i) out.chunks_.push_back(chunks_[i]);
     if (rest.empty()) break;
-    // Edits after the last object form a chunk of their own. append() merges it into the chunk before if both are
-    // small.
+    // Edits after the last object form a chunk of their own. append() merges a small one into a small previous chunk.
     std::size_t count = rest.size();
     if (touched < chunks_.size()) {
       const auto end = std::ranges::upper_bound(rest, chunks_[touched]->back()->id(), {}, &Edit::id);
@@ -108,8 +107,8 @@ void ObjectSet::count(const ObjectChange& change) {
   }
 }
 
-// Appends objects in new chunks of about equal size. A few objects are merged into the last chunk instead, if that is
-// small too.
+// Appends objects in new chunks of about equal size. If there are only a few objects and the last chunk is small, they
+// are merged into the last chunk instead.
 void ObjectSet::append(Chunk items) {
   if (items.empty()) return;
   if (!chunks_.empty() && items.size() < kMaxInChunk / 4 && chunks_.back()->size() + items.size() <= kMaxInChunk / 2) {

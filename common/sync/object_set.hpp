@@ -18,7 +18,8 @@
 
 namespace sluice::sync {
 
-// A change of a set: adds `object` or replaces the one with its id; if `object` is nullptr, removes the one with `id`.
+// A change to make in a set. It adds `object`, or replaces the object with the same id. If `object` is nullptr, it
+// removes the object with the id `id`.
 struct Edit {
   Edit(ObjectPtr put) : id(put->id()), object(std::move(put)) {}    // NOLINT: implicit on purpose
   static Edit removal(const ObjectIdView& id) { return Edit(id); }  // REQUIRES: the id's texts outlive the edit
@@ -30,8 +31,8 @@ struct Edit {
   explicit Edit(const ObjectIdView& removed) : id(removed) {}
 };
 
-// The change of one object. `before` is nullptr for a new object, `after` for a removed one. If both are set, their
-// bytes differ.
+// A change that was made to one object. `before` is nullptr for a new object, `after` for a removed one. If both are
+// set, their documents differ.
 struct ObjectChange {
   ObjectPtr before;
   ObjectPtr after;
@@ -62,11 +63,12 @@ class ObjectSet {
       for (const ObjectPtr& object : *chunk) visit(object);
     }
   }
-  // Only the objects of a kind; or of a kind and a tenant.
+  // The objects of one kind.
   template <class Visit>
   void for_each(Kind kind, Visit visit) const {
     for (Cursor at = lower_bound({kind, {}, {}}); at && at.object()->id().kind == kind; at.next()) visit(at.object());
   }
+  // The objects of one kind that belong to one tenant.
   template <class Visit>
   void for_each(Kind kind, std::string_view tenant_id, Visit visit) const {
     for (Cursor at = lower_bound({kind, tenant_id, {}}); at; at.next()) {
@@ -76,7 +78,8 @@ class ObjectSet {
     }
   }
 
-  // The changes from one set to the other, in order. The cost depends on the chunks that they do not share.
+  // The changes that lead from `before` to `after`, in order. The cost depends on how many chunks the two sets do not
+  // share.
   friend std::vector<ObjectChange> difference(const ObjectSet& before, const ObjectSet& after);
 
  private:
@@ -105,7 +108,7 @@ class ObjectSet {
     std::size_t item_;
   };
 
-  // The first chunk whose last object is not below `id`.
+  // The index of the chunk in which `id` is or would be; chunk_count() if `id` is above all objects.
   std::size_t chunk_of(const ObjectIdView& id) const;
   Cursor lower_bound(const ObjectIdView& id) const;
   Chunk merged(const Chunk& chunk, std::span<Edit> edits, std::vector<ObjectChange>* changes);

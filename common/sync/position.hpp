@@ -29,16 +29,16 @@ struct PositionParameters {
   std::string_view revision;
   std::string_view chain;
 };
-inline constexpr PositionParameters kSince{"since", "chain"};  // the agent's snapshot in force
+inline constexpr PositionParameters kSince{"since", "chain"};  // the position of the agent's snapshot in force
 // The position that the agent's watch announced and that the agent has not fetched yet.
 inline constexpr PositionParameters kAnnounced{"heard", "heard_chain"};
 
-// A response header (its name in lower case) and its value: the announced position is foreign, that is, not part of
-// PostgreSQL's history.
+// The answer to a fetch has this header (name in lower case) with this value if the announced position is foreign: not
+// part of PostgreSQL's history.
 inline constexpr std::string_view kAnnouncedField = "sluice-heard";
 inline constexpr std::string_view kForeignPosition = "foreign";
 
-// Reads a position from the two parameters' values as they are in the query; valid ones need no unescaping.
+// Reads a position from the values of the two parameters, as they are in the query. Valid values contain no escapes.
 // Error `position`: the revision is not a whole number from 0 to 2^63 − 1, or the chain is malformed.
 Result<Position> parse_position(std::string_view revision, std::string_view chain,
                                 const PositionParameters& names = kSince);

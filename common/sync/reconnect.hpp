@@ -1,8 +1,8 @@
-// Back-off before the watch is opened again: up to 0.2 s, doubling to 4 s, with full jitter. It starts again at 0.2 s
-// once a connection has lasted for 2 minutes.
+// Back-off before an agent opens its watch again: a random wait of up to 0.2 s after the first failure. The upper bound
+// doubles with each failure, up to 4 s, and is 0.2 s again after a connection that lasted for 2 minutes.
 //
-// A connection that breaks earlier does not reset the back-off: a server that is overloaded by reconnecting agents must
-// see them come more slowly.
+// A connection that breaks earlier does not reset the back-off. So agents reconnect more and more slowly to a server
+// that they overload.
 //
 // No clock, randomness or timer of its own. Thread safety: none.
 #pragma once
@@ -22,16 +22,17 @@ class Reconnect {
 
   static constexpr std::chrono::milliseconds kFirst{200};
   static constexpr std::chrono::milliseconds kCap{4000};
-  static constexpr std::chrono::minutes kLongestCap{10};  // the most that a server can make an agent wait
-  static constexpr std::chrono::minutes kHealthy{2};
+  static constexpr std::chrono::minutes kLongestCap{10};  // the largest cap that a server can set
+  static constexpr std::chrono::minutes kHealthy{2};      // a connection that lasts this long resets the back-off
 
-  // Sets the longest wait, as named by the server's last heartbeat; clamped to kFirst … kLongestCap. It stays in force
-  // after the connection is lost, because it is meant for the moment when the whole fleet reconnects.
+  // Sets the longest wait to `cap`, which the server named in its last heartbeat; clamped to kFirst … kLongestCap. It
+  // stays in force after the connection is lost, because it is meant for the moment when the whole fleet reconnects.
   void set_cap(Duration cap) { backoff_.set_max(std::clamp<Duration>(cap, kFirst, kLongestCap)); }
 
   void connected(Time now) { since_ = now; }
 
-  // To be called when the connection is lost or could not be opened: the time to wait. `random` is uniform in [0, 1).
+  // To be called when the connection is lost or could not be opened. Returns how long to wait before the next attempt.
+  // `random` is uniform in [0, 1).
   Duration lost(Time now, double random) {
     if (since_ && now - *since_ >= kHealthy) backoff_.reset();
     since_.reset();

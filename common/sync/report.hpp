@@ -1,4 +1,5 @@
-// The message that an agent sends to the server: its state, and its usage in numbered reports of one interval each.
+// Reports: the messages in which an agent sends its state and its usage to the server. The usage is in numbered usage
+// reports of one interval each.
 //
 //   {"agent_id":"a1","pod":"shop-7f9","boot_id":"…","version":"0.1.0","revision":7,"chain":"…",
 //    "degraded":["redis: …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
@@ -7,9 +8,10 @@
 //                "subjects":[{"tenant_id":"shop","policy_id":"orders","subject":"sha256:…","count":2}]}]}
 //   → {"stored":7}
 //
-// Within a boot, reports are numbered 1, 2, 3, … The server stores each (agent_id, boot_id, number) once, however often
-// it is sent. `stored` in the reply is the number of the last report in its database, 0 for none. `"leaving":true` in a
-// report says that the agent exits: the server forgets the agent at once instead of counting it as missing.
+// Within a boot (one start of an agent), usage reports are numbered 1, 2, 3, … The server stores each (agent_id,
+// boot_id, number) once, however often the agent sends it. `stored` in the reply is the number of the boot's last usage
+// report that this server knows to be in PostgreSQL; 0: it knows of none. A message with `"leaving":true` is the last
+// one: the agent exits, and the server forgets the agent at once instead of counting it as missing.
 //
 // Forward compatibility: unknown members are ignored everywhere, in reports and in the reply, because agents and
 // servers are upgraded one by one, in either order.
@@ -32,15 +34,15 @@
 
 namespace sluice::sync {
 
-inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;
-inline constexpr std::size_t kMaxReportsAtOnce = 64;
-inline constexpr std::size_t kMaxCountsAtOnce = 20'000;           // in all reports of one request together
-inline constexpr std::size_t kMaxDegraded = 32;                   // reasons
-inline constexpr std::size_t kMaxReportText = 1024;               // bytes of a reason, and of a refusal's text
-inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;          // in all reports of one request together
-inline constexpr std::size_t kMaxSubjectBytes = 512;              // of one throttled subject; longer ones are cut
-inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // of one count
-inline constexpr std::size_t kMaxAgentNameBytes = 253;            // agent_id and pod, as long as a host's name
+inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;  // of a whole message
+inline constexpr std::size_t kMaxReportsAtOnce = 64;                  // usage reports in one message
+inline constexpr std::size_t kMaxCountsAtOnce = 20'000;               // in all usage reports of one message together
+inline constexpr std::size_t kMaxDegraded = 32;                       // reasons why the agent is degraded
+inline constexpr std::size_t kMaxReportText = 1024;                   // bytes of a reason, and of a refusal's text
+inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;              // in all usage reports of one message together
+inline constexpr std::size_t kMaxSubjectBytes = 512;                  // of one throttled subject; longer ones are cut
+inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;      // the largest value of a `count`
+inline constexpr std::size_t kMaxAgentNameBytes = 253;                // as for host names; see AgentState
 
 // The number of decisions with one outcome. `policy_id` is "" if no policy applied.
 struct UsageCount {
@@ -52,8 +54,8 @@ struct UsageCount {
   bool operator==(const UsageCount&) const = default;
 };
 
-// One of the subjects that a policy's limits refused most often in the interval. Rarer ones are left out, so these
-// counts do not add up to the number of refusals.
+// One of the subjects whose checks a policy's limits refused most often in the interval. Other subjects are left out,
+// so the sum of these counts may be below the number of all refused checks.
 struct ThrottledSubject {
   std::string tenant_id;
   std::string policy_id;   // "" for checks that named a plan
@@ -68,7 +70,7 @@ struct UsageReport {
   WallTime from;            // inclusive
   WallTime to;              // exclusive; not before `from`
   std::vector<UsageCount> counts;
-  std::vector<ThrottledSubject> subjects{};  // the member is absent if empty
+  std::vector<ThrottledSubject> subjects{};  // if empty, the JSON has no `subjects`
 
   bool operator==(const UsageReport&) const = default;
 };
@@ -83,14 +85,16 @@ struct SnapshotRefusal {
 };
 
 struct AgentState {
-  std::string agent_id;  // 1 to kMaxAgentNameBytes visible ASCII characters, as are boot_id and version
-  std::string pod;       // the same, or ""
+  // 1 to kMaxAgentNameBytes visible ASCII characters each. `pod` may be "".
+  std::string agent_id;
+  std::string pod;
   std::string boot_id;
   std::string version;
-  std::optional<Position> enforced;  // of the snapshot in force; nullopt: none yet ("revision" and "chain" are absent)
-  std::vector<std::string> degraded;
+  // The position of the snapshot in force. nullopt: there is none yet, and the JSON has no `revision` and no `chain`.
+  std::optional<Position> enforced;
+  std::vector<std::string> degraded;  // reasons; empty: the agent is not degraded
   std::optional<SnapshotRefusal> refusal;
-  bool leaving = false;  // this is its last report
+  bool leaving = false;  // this is the agent's last message
 
   bool operator==(const AgentState&) const = default;
 };
@@ -107,12 +111,12 @@ struct ReportDocument {
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
 // Faults, each with its JSON pointer, line and column: the text is not JSON or too large; a member is missing, of
-// another type, out of range or above the bounds; or report numbers do not increase.
+// another type or out of range; a list is too long; or the numbers of the usage reports do not increase.
 std::expected<ReportDocument, Faults> parse_report(std::string_view json);
 
 std::string write_report_reply(std::int64_t stored);
 
-// The number of the last report that the server has stored. Faults as parse_report.
+// Returns `stored`: the number of the last usage report that the server has stored. Faults as parse_report.
 std::expected<std::int64_t, Faults> parse_report_reply(std::string_view json);
 
 }  // namespace sluice::sync

@@ -64,8 +64,8 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
   if (waiting_.back().empty()) waiting_.pop_back();
 }
 
-// Drops counts of the newest interval until the rest fits within max_waiting_counts_. REQUIRES: waiting_counts_ does
-// not include this interval yet.
+// Drops counts of `interval`, the newest one, until all waiting counts fit within max_waiting_counts_. REQUIRES:
+// waiting_counts_ leaves out this interval.
 void ReportQueue::bound_counts(Interval& interval) {
   const std::size_t room = max_waiting_counts_ - waiting_counts_;
   while (interval.counts.size() > room) {
@@ -86,16 +86,16 @@ std::span<const UsageReport> ReportQueue::to_send() {
     if (interval.subjects.size() > room_for_subjects) break;
     room_for_subjects -= interval.subjects.size();
     const std::size_t count = std::min(room, interval.counts.size());
-    send(interval, count);
+    make_report(interval, count);
     room -= count;
     if (interval.empty()) waiting_.pop_front();
   }
   return sent_;
 }
 
-// Makes a report of the last `count` counts of the interval and all its subjects. The rest becomes another report
-// later.
-void ReportQueue::send(Interval& interval, std::size_t count) {
+// Moves the last `count` counts of the interval and all its subjects into a new report. The remaining counts become
+// another report later.
+void ReportQueue::make_report(Interval& interval, std::size_t count) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);
   UsageReport& report = sent_.emplace_back();
   report.number = next_number_++;

@@ -1,10 +1,11 @@
 // Writes the last good state of an agent as text for its disk, and reads it back. An agent that starts without a server
-// can decide nothing before it has read this text, so the format is fast to read: each document follows its length and
-// hash, and the reader does not search, copy or hash documents.
+// can decide nothing before it has read this text, so the format is fast to read. Before each
+// document comes a line with its length and the object's hash, so the reader does not search, copy or hash documents.
 //
 //   sluice-state/v1 token=a1b2 revision=7 chain=<64 hex> objects=2\n
 //   tenant - shop 14 <64 hex>\n{"id":"shop"}…\n
 //
+// That line has the object's kind, tenant_id ("-" if empty) and id, the length of the document, and the object's hash.
 // The text has no checksum; the file around it has one (state_files). The network uses another format
 // (snapshot_document).
 //

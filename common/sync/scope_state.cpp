@@ -53,7 +53,7 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full) 
   }
   auto edits = checked_edits(full);
   if (!edits) return std::unexpected(std::move(edits.error()));
-  // Removes objects that are not in the full snapshot. Equal objects keep their memory.
+  // Finds the objects to remove: those that are not in the full snapshot.
   std::vector<ObjectPtr> gone;
   if (before.objects.size() > 0) {
     for (ObjectChange& change : difference(before.objects, ObjectSet().with(*edits))) {

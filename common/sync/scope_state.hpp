@@ -16,8 +16,8 @@ namespace sluice::sync {
 struct ScopeState {
   Position head;
   ObjectSet objects;
-  // The id of the agent token whose scope this is. "": the agent uses a service account, and the server checks the
-  // scope.
+  // The id of the agent token that has this scope; "": the agent uses a service account. replace() and apply() do not
+  // know the token and return "" here; their caller sets it.
   std::string token_id{};
 };
 
@@ -28,14 +28,14 @@ struct Applied {
 };
 
 // Replaces the state by a full snapshot of any history. Objects that are equal stay shared with the state before.
-// Errors: `full_snapshot_expected` (it is a delta), `duplicate_object`, `checksum_mismatch`.
+// Errors: `full_snapshot_expected` (`full` is a delta), `duplicate_object`, `checksum_mismatch`.
 Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full);
 
-// Applies a delta. Errors: `delta_expected`, `delta_not_next` (its `since` is not the state's revision),
-// `duplicate_object` (given twice, or given and removed), `checksum_mismatch`. After any of them, fetch a full
-// snapshot. Removing an object that does not exist is not an error: it was created and removed after `since`.
-// A delta does not name the history it starts from. The agent sends its chain with the request, and the server checks
-// the chain. If the server made a mistake there, the checksum would not match.
+// Applies a delta. Errors: `delta_expected`, `delta_not_next` (the delta's `since` is not the state's revision),
+// `duplicate_object` (an object is given twice, or given and removed), `checksum_mismatch`. After any of these errors,
+// fetch a full snapshot. Removing an object that does not exist is no error: it was created and removed after `since`.
+// A delta does not name the history that it starts from. Instead, the agent sends its chain with the request, and the
+// server checks the chain. After a wrong check, the checksum would not match.
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta);
 
 }  // namespace sluice::sync

@@ -1,14 +1,14 @@
-// The document that a server sends to an agent: a full snapshot of its scope, or the delta since a revision.
+// The document that a server sends to an agent: a full snapshot of the agent's scope, or the delta since a revision.
 //
 //   {"format":"sluice-sync/v1","revision":7,"chain":"…","checksum":"…","since":5,
 //    "objects":[{"kind":"policy","tenant_id":"shop","id":"orders","document":{…}}],
 //    "removed":[{"kind":"key","tenant_id":"shop","id":"k1"}]}
 //
-// Only deltas have `since` and `removed`. The documents of objects stay the same byte for byte, so server and agent
-// hash the same bytes.
+// Only deltas have `since` and `removed`. Writer and parser leave the documents of objects unchanged byte for byte, so
+// server and agent hash the same bytes.
 //
 // Forward compatibility: unknown members at the top and in items of the lists are ignored, so that a newer server may
-// add some. Another `format` or `kind` is refused. The reader of bundles refuses unknown fields in an object's
+// add members. Another `format` or `kind` is refused. The reader of bundles refuses unknown fields in an object's
 // document.
 //
 // Thread safety: values and pure functions.
@@ -33,9 +33,9 @@ inline constexpr std::string_view kSnapshotFormat = "sluice-sync/v1";
 inline constexpr std::size_t kMaxSnapshotBytes = json::kMaxBytes;  // after decompression
 
 struct SnapshotDocument {
-  Position head;      // the position after it is applied
+  Position head;      // the agent's position after it has applied this document
   Checksum checksum;  // of all objects at that position
-  // The revision that a delta starts from, below the head's revision. nullopt: this is a full snapshot.
+  // The revision that a delta starts from; below head.revision. nullopt: this is a full snapshot.
   std::optional<std::int64_t> since;
   std::vector<ObjectPtr> objects;  // in a delta: the new and the changed objects
   std::vector<ObjectId> removed;   // deltas only

@@ -1,5 +1,5 @@
-// Reads snapshots and deltas. It first replaces each object's document by {}, then reads the rest field by field. A
-// JSON tree of all documents would take many times their size in memory.
+// Reads full snapshots and deltas. The parser first replaces each object's document by {}, then reads the rest field by
+// field. A JSON tree of all documents would need many times their size in memory.
 #include <fmt/core.h>
 
 #include <limits>
@@ -34,13 +34,13 @@ class SnapshotReader {
   std::expected<SnapshotDocument, Faults> read(const json::Value& root) {
     const json::Place whole;
     json::Fields fields(root, whole, faults_);
-    if (fields.is_object() && is_known(fields)) read_members(fields);
+    if (fields.is_object() && check_format(fields)) read_members(fields);
     if (faults_.count() != 0) return std::unexpected(faults_.take());
     return std::move(out_);
   }
 
  private:
-  bool is_known(json::Fields& fields) {
+  bool check_format(json::Fields& fields) {
     fields.require("format", fmt::format("a snapshot starts with \"format\":\"{}\"", kSnapshotFormat));
     const auto format = fields.text("format", kMaxNameBytes);
     if (format && *format != kSnapshotFormat) {
@@ -120,9 +120,9 @@ std::expected<SnapshotDocument, Faults> parse_snapshot(std::string_view json) {
   const auto documents = json::find_members(json, "objects", "document");
   if (!documents) return std::unexpected(Faults{documents.error()});
   json::Tree tree;
-  const std::string frame = without_documents(json, *documents);
+  const std::string frame = without_documents(json, *documents);  // the JSON with {} for each document
   const auto root = tree.parse(frame);
-  // Leaves out the line of the fault, because it is a line of `frame` and not of `json`.
+  // Leaves out the fault's line number, because the parser counted the lines of `frame` and not of `json`.
   if (!root) return std::unexpected(Faults{{"", root.error().text}});
   auto snapshot = SnapshotReader(*documents).read(*root);
   if (!snapshot) json::locate_faults(json, snapshot.error());

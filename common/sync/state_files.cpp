@@ -156,8 +156,8 @@ std::uint64_t StateFiles::peek(FileSlot slot) const {
 Result<StateFiles::Loaded> StateFiles::load(const Check& check) const {
   const std::uint64_t first = peek(FileSlot::first);
   const std::uint64_t second = peek(FileSlot::second);
-  // Reads the newer file first. But a file without a valid first line is read before a valid one, so that it is
-  // reported as damage.
+  // Reads the newer file first. But a file without a valid first line is read before a valid file: otherwise the valid
+  // one would be returned and the damage not be reported.
   const bool second_first = second == 0 || (first != 0 && second > first);
   std::vector<std::string> damage;
   for (const FileSlot slot :

@@ -1,14 +1,16 @@
 // Keeps the last good state in files, for an agent that starts while the server cannot be reached.
 //
-// There are two generations, PATH.1 and PATH.2. save() writes a new file beside them, syncs it and renames it over the
-// older generation. So after the first save at least one file is complete at every moment, and the newest complete file
-// has the state of the last save() or of the one before.
+// The two files PATH.1 and PATH.2 hold the last two saved states. Each file has a generation number: 1 for the first
+// save, and one more for each later save. save() writes a new file beside them, syncs it and renames it over the older
+// one. So after the first save at least one file is complete at every moment. The newest complete file has the state of
+// the last or the second to last save().
 //
 //   sluice-last-known-good/v1 generation=7 bytes=123 sha256=<64 hex>\n<content>
 //
 // The hash covers generation, length and content. Files have mode 0600, because the content has the hashes of API keys.
 // PATH.lock keeps a second process from writing at the same time, for example a new agent that starts before the old
-// one has ended. Two alternating files need only one rename, which is atomic; a file with a backup would need two.
+// one has ended. Saving to two files in turn needs only one rename, which is atomic; a file and its backup would need
+// two renames.
 //
 // A save that fails changes nothing, with one exception: if only the sync of the folder fails, load() returns the new
 // state. All functions wait for the disk. Thread safety: none.
@@ -60,11 +62,11 @@ class StateFiles {
   // each).
   Result<Loaded> load(const Check& check = {}) const;
 
-  // Records that the state saved last is still valid: load() then reports the current time as `written`. Errors as
-  // save().
+  // Records that the state saved last is still valid: load() then reports the current time as `written`. Does nothing
+  // if no state was saved. Errors as save().
   Result<> confirm();
 
-  // Makes `content` the newest generation. If there is no error, it is on the disk when this returns.
+  // Makes `content` the newest generation. Unless an error is returned, `content` is then on the disk.
   // Errors: `snapshot_file_locked` (another process holds the lock), `snapshot_file_too_large`,
   // `snapshot_file_unwritable` (disk full, read-only, no such folder; the text names file and cause). The next call
   // retries everything.

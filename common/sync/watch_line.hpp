@@ -3,7 +3,8 @@
 //   {"revision":7,"chain":"…","spread_ms":0}
 //   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
 //
-// `tenants` is in the first heartbeat of a watch, and in later ones if it has changed.
+// `tenants` has the number of live agents of each tenant. It is in the first heartbeat of a watch, and in later
+// heartbeats if it has changed.
 //
 // Forward compatibility: unknown members are ignored.
 //
@@ -38,15 +39,17 @@ struct Announcement {
   bool operator==(const Announcement&) const = default;
 };
 
-// Number of live agents by tenant, each ≥ 0. kEveryTenant stands for every tenant of the scope that is not named.
+// Number of live agents by tenant, each ≥ 0. The entry kEveryTenant holds for each tenant of the scope without an
+// entry of its own.
 using LiveAgents = std::map<std::string, std::int64_t, std::less<>>;
 inline constexpr std::string_view kEveryTenant = "*";
 
 // The server is alive, and nothing in the scope has changed since the last announcement. `head`: the newest position.
 struct Heartbeat {
   Position head;
-  std::optional<LiveAgents> live_agents;                   // nullopt: unchanged since the heartbeat before
-  std::optional<std::chrono::milliseconds> reconnect_max;  // 1 ms to kMaxReconnect
+  std::optional<LiveAgents> live_agents;  // `tenants` in the line; nullopt: unchanged since the previous heartbeat
+  // The longest time that an agent waits before it reconnects: 1 ms to kMaxReconnect. nullopt: no change.
+  std::optional<std::chrono::milliseconds> reconnect_max;
 
   bool operator==(const Heartbeat&) const = default;
 };
@@ -68,7 +71,7 @@ class LineSplitter {
   // kMaxWatchLineBytes; do not call feed() again.
   Result<> feed(std::string_view bytes, std::vector<std::string>& lines);
 
-  // Bytes of an incomplete line. If a stream ends with some, it was cut off.
+  // The number of bytes of an incomplete line. If it is above 0 when the stream ends, the stream was cut off.
   std::size_t unfinished() const { return line_.size(); }
 
  private:

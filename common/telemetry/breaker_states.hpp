@@ -1,6 +1,6 @@
-// `sluice_breaker_state{endpoint}`: the state of the circuit breaker before each Redis.
+// `sluice_breaker_state{endpoint}`: the state of the circuit breaker of each Redis.
 //
-// Thread safety: any thread.
+// Thread safety: all functions from any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The decision log (`--decision-log`): one JSON object per line for each logged check, without raw subjects or keys.
 //
-// Thread safety: all functions from any thread. If the reader is blocked, lines are dropped (see LineWriter); no
-// decision is delayed.
+// Thread safety: all functions from any thread. If the reader of the log is blocked, lines are dropped (see
+// LineWriter); no decision is delayed.
 #pragma once
 
 #include <atomic>

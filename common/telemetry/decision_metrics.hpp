@@ -44,7 +44,8 @@ class DecisionMetrics final : public Instrument {
  public:
   static constexpr std::size_t kMaxPolicies = 200;
 
-  // `policy_label`: add the label `policy` for the first kMaxPolicies policies; later ones share the value `other`.
+  // `policy_label`: add the label `policy`. The first kMaxPolicies policies have their ids as its value; later policies
+  // share the value `other`.
   explicit DecisionMetrics(bool policy_label);
 
   // The counters of a tenant and policy. Both ids come from the snapshot, never from a request. `tenant` is "" for
@@ -58,7 +59,7 @@ class DecisionMetrics final : public Instrument {
   using Names = std::pair<std::string, std::string>;  // tenant, policy
 
   const bool policy_label_;
-  mutable std::mutex mutex_;  // guards the members below, but not the counts in the blocks
+  mutable std::mutex mutex_;  // guards the members below, but not the counts, which are atomic
   std::map<Names, std::unique_ptr<DecisionCounters>> blocks_;
   std::size_t policies_ = 0;  // policies with a label of their own so far
 };

@@ -1,8 +1,8 @@
 // A histogram of durations from 10 µs to 10 s that takes no lock: an observation is two relaxed atomic additions.
 // (prometheus-cpp's histogram takes a mutex, on which the workers would wait for each other.)
 //
-// Thread safety: observe() from any thread, also while a scrape collects. A scrape may see the bucket of an observation
-// before its part of the sum; `_count` always equals the `+Inf` bucket.
+// Thread safety: observe() from any thread, also while a scrape collects. A scrape may count an observation in its
+// bucket before `_sum` contains it; `_count` always equals the `+Inf` bucket.
 #pragma once
 
 #include <prometheus/client_metric.h>
@@ -20,7 +20,7 @@
 
 namespace sluice::telemetry {
 
-// The buckets of one series.
+// The buckets and the sum of one time series.
 class DurationBuckets {
  public:
   // A negative duration counts as zero.
@@ -44,7 +44,7 @@ class DurationBuckets {
   std::atomic<std::uint64_t> sum_ns_{0};  // overflows after 584 years
 };
 
-// A metric with one series.
+// A metric with one time series.
 class DurationHistogram final : public Instrument {
  public:
   // `spec` has no label, and its name ends in _seconds.

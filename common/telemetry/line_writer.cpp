@@ -18,7 +18,7 @@ namespace sluice::telemetry {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{16} << 10;
-constexpr int kPollMs = 20;  // how often a thread that waits for the reader checks give_up_
+constexpr int kPollMs = 20;  // between two checks of give_up_ while the thread waits for the reader
 
 struct Chunk {
   std::string bytes;
@@ -129,7 +129,7 @@ class LineWriter::Shared {
     dropped_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(rest, '\n')), std::memory_order_relaxed);
   }
 
-  // Waits until the descriptor takes bytes; false: give up.
+  // Waits until the descriptor accepts bytes. False: stop writing.
   bool ready() const {
     while (!give_up_.load(std::memory_order_relaxed)) {
       pollfd entry{.fd = fd_, .events = POLLOUT, .revents = 0};
@@ -152,7 +152,7 @@ class LineWriter::Shared {
   std::atomic<bool> give_up_{false};
   std::thread thread_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::condition_variable ended_;
   std::deque<Chunk> queue_;

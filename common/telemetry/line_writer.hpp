@@ -4,7 +4,7 @@
 // Lines wait in memory in chunks. When the reader is slower than the writers and `capacity` is reached, the oldest
 // chunk is dropped and its lines are counted: the newest lines are the ones that explain the current situation.
 //
-// Thread safety: append() and dropped() from any thread; stop() once.
+// Thread safety: append() and dropped() from any thread; stop() from one thread at a time.
 // Invariants: lines are written whole, in the order of append(), each ended by '\n'. A line is cut off only if a write
 // fails or stop() gives up; it counts as dropped. After stop() every line is either written or counted as dropped.
 // REQUIRES: the program ignores SIGPIPE.
@@ -25,7 +25,7 @@ class LineWriter {
   // The caller owns `fd` and keeps it open until stop() has returned. `capacity`: bytes that may wait; one line may
   // always wait, whatever its length.
   explicit LineWriter(int fd, std::size_t capacity = kDefaultCapacity);
-  ~LineWriter();  // as stop(kPatience)
+  ~LineWriter();  // calls stop(kPatience)
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 

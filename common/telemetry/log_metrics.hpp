@@ -1,4 +1,4 @@
-// The metrics of the writers behind the two logs.
+// How many lines the LineWriters of the program's log and of the decision log have dropped, as metrics.
 #pragma once
 
 #include "common/telemetry/line_writer.hpp"

@@ -1,5 +1,6 @@
-// A table of metrics whose values some object keeps anyway. Each row describes a metric and how a scrape reads it from
-// the object. A folder defines its table in its file `metrics`, and the program registers the table (Registry).
+// A table of metrics whose values some object (the source) keeps anyway. Each row describes a metric and how a scrape
+// reads it from the object. A folder defines its table in its file `metrics`, and the program registers the table
+// (Registry).
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@
 
 namespace sluice::telemetry {
 
-// How a scrape reads one value of a Source, on its own thread.
+// How a scrape reads one value from a Source, on the thread of the scrape.
 template <class Source>
 class Reading {
  public:

@@ -1,5 +1,5 @@
-// The agent's registry, which also owns the metrics of decisions, Redis, HTTP, workers and the bundle file. The program
-// creates one object and passes references to its parts to the code that counts.
+// The agent's metrics: a Registry that also owns the metrics of decisions, Redis, HTTP, workers and the bundle file.
+// The program creates one object and passes references to its parts to the code that counts.
 //
 // Thread safety: as documented by each part; render() from any thread.
 // Label values come from this program, its configuration, Redis (addresses) and the administrator's tenants and
@@ -59,8 +59,8 @@ class Metrics : public Registry {
     bundle_refused_.store(result == BundleLoad::refused, std::memory_order_relaxed);
   }
 
-  // Records the snapshot in force. `as_of_us`: when it was made or last confirmed, in microseconds since the Unix
-  // epoch.
+  // Records the snapshot in force. `as_of_us`: when it was made or last confirmed as current, in microseconds since the
+  // Unix epoch.
   void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
 
  private:

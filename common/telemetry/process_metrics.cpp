@@ -23,8 +23,8 @@ std::optional<double> clock_seconds(clockid_t clock) {
   return seconds(time);
 }
 
-// Start of the process in Unix time. Field 22 of /proc/self/stat has it in clock ticks after boot. Field 2, the name of
-// the program, may contain spaces, so counting starts at its closing ')'.
+// When the process started, in seconds since the Unix epoch. Field 22 of /proc/self/stat has it in clock ticks after
+// boot. Field 2, the name of the program in parentheses, may contain spaces, so counting begins at its closing ')'.
 std::optional<double> read_start_time() {
   std::ifstream file("/proc/self/stat");
   std::string text;

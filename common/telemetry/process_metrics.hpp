@@ -14,7 +14,7 @@ class ProcessMetrics {
  public:
   ProcessMetrics();
 
-  std::optional<double> start_time() const { return start_time_; }  // in Unix time
+  std::optional<double> start_time() const { return start_time_; }  // in seconds since the Unix epoch
 
  private:
   std::optional<double> start_time_;

@@ -1,6 +1,6 @@
 // Collects the metrics that a program exposes at /metrics. Programs register the metrics of their folders here.
-// render() reads them all, adds those of the build and the process, and writes Prometheus' text format. specs()
-// describes the same metrics.
+// render() reads all registered metrics, adds the metrics of the build and the process, and writes Prometheus' text
+// format. specs() describes the same metrics.
 //
 // Thread safety: all functions from any thread. Names, labels and their values never come from a request.
 #pragma once
@@ -24,8 +24,8 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Registers all rows of a table. `when`: the condition under which the program registers it, for specs().
-  // REQUIRES: `table` and `source` outlive every scrape.
+  // Registers all rows of a table. `when`: the condition under which the program registers the table, such as "with
+  // `--server`", for specs(). REQUIRES: `table` and `source` outlive every scrape.
   template <class Source>
   void add(const MetricTable<Source>& table, const Source& source, const std::string& when = {}) {
     for (const Metric<Source>& metric : table) {
@@ -37,13 +37,13 @@ class Registry {
     }
   }
 
-  // As above for a metric that keeps its own samples. REQUIRES: `instrument` outlives every scrape.
+  // Registers a metric that keeps its own samples. REQUIRES: `instrument` outlives every scrape.
   void add(const Instrument& instrument, std::string when = {});
 
-  // Everything in Prometheus' text format 0.0.4.
+  // All metrics in Prometheus' text format 0.0.4.
   std::string render() const;
 
-  // Descriptions of everything that is registered, in the order of render().
+  // The descriptions of all metrics, in the order of render().
   std::vector<MetricSpec> specs() const;
 
  private:
@@ -59,7 +59,7 @@ class Registry {
   void add(Entry entry);
 
   const ProcessMetrics process_;
-  mutable std::mutex mutex_;                                            // guards what follows
+  mutable std::mutex mutex_;                                            // guards the members below
   std::vector<std::pair<const Instrument*, std::string>> instruments_;  // with its `when`
   std::vector<Entry> entries_;
 };

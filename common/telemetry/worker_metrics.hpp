@@ -15,7 +15,7 @@
 namespace sluice::telemetry {
 
 // The slot of one worker. Aligned to a cache line, so that workers do not slow each other down. Store values with
-// set(): their order does not matter, so relaxed stores are enough.
+// set(): a scrape may see them in any order, so relaxed stores are enough.
 struct alignas(64) WorkerMetrics {
   enum class Known : std::uint8_t { unknown, no, yes };
 
@@ -26,7 +26,7 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> http_bad_requests{0};  // invalid framing or too large: refused before routing
   std::atomic<std::uint64_t> in_flight{0};          // checks without a decision yet
   std::atomic<std::uint64_t> redis_writes{0};
-  std::atomic<std::uint64_t> redis_waiting{0};  // calls that wait for their turn
+  std::atomic<std::uint64_t> redis_waiting{0};  // calls that wait to be sent
   std::atomic<std::uint64_t> redis_window{0};   // how many calls may be in flight
   std::atomic<std::uint64_t> redis_primary_changes{0};
   std::atomic<std::uint64_t> redis_redirects{0};
@@ -54,6 +54,6 @@ class WorkerSlots {
 };
 
 const MetricTable<WorkerSlots>& worker_metrics();
-const MetricTable<WorkerSlots>& worker_redis_metrics();  // of the connections to Redis
+const MetricTable<WorkerSlots>& worker_redis_metrics();  // the metrics of the workers' connections to Redis
 
 }  // namespace sluice::telemetry

@@ -1,5 +1,5 @@
 -- Token bucket and leaky bucket (common/limiter/algorithms/bucket.cpp). One value: the units used. Between judge and
--- charge it is in 1/q units, and p of these leave the bucket per us.
+-- charge the value counts in parts of 1/q unit, and p parts leave the bucket per us.
 --@judge token_bucket leaky_bucket bucket_with_debt
   local spent = floor(V[v] * q + 0.5) - elapsed * p
   if spent < 0 then spent = 0 end

@@ -1,8 +1,11 @@
--- Concurrency (common/limiter/algorithms/lease_set.cpp). p: lease_ttl in us. Its leases are a sorted set of their own.
+-- Concurrency (common/limiter/algorithms/lease_set.cpp). p: lease_ttl in us. The leases have a key of their own.
 --@entries read_leases
--- Leases are a sorted set. Each member is 16 random bytes, weight (I4) and ttl (d); its score is the expiry. The score of
--- the member '' is minus the sum of all weights. A lease is live if it expires after now, and at most 2 ttl after it.
--- Returns the leases, and how long until `cost` fits.
+-- Leases are a sorted set. Each member is 16 random bytes, weight (I4: the lease's cost) and ttl (d); its score is the
+-- expiry. The score of the member '' is minus the sum of all weights. A lease is live if it expires after now and at
+-- most 2 ttl after now.
+-- Returns a table about the leases, and how long until `cost` fits. In the table: `sum`, the weight of the live leases;
+-- `dead`, whether there are dead ones; `ahead`, whether some expire too late; `last`, the last expiry of a live one (0:
+-- none is live).
 function read_leases(key, cost, limit, ttl)
   local leases = {key = key, sum = -(call('ZSCORE', key, '') or 0), dead = false, last = 0}
   local horizon = now + 2 * ttl

@@ -8,18 +8,19 @@
 -- ARGV  1 parameters, packed, with the limits' name ids (I4 each) behind them · 2 their format ·
 --       then for each group: the format of its state, a packed untouched state, its packed counter ids ·
 --       last, where the plan has leases, the 16 random bytes that name this call's lease.
--- Parameters: groups, explain; then for each group its layout, the length of its state, its number of limits and
---       max_delay in us; then for each of these limits kind, cost, limit, p, q (common/limiter/program.hpp).
+-- Parameters: number of groups, explain (1: yes); then for each group its layout, the length of its state, its number
+--       of limits and max_delay in us; then for each limit of the group kind, cost, limit, p, q.
 -- State: layout (I4), limits + 32 * values (I2), time of the last charge (d), values (d each), counter ids (I4 each),
 --       overrides (40 bytes each: name id, counter id or 0, expiry, limit, p, q; each of the last three is -1 if the
 --       override does not replace it).
--- Reply: allowed, now, binding limit (from 0), its limit, remaining, reset_after; retry_after and delay of the decision;
---       for each lease limit the ttl of the lease taken or 0; where explained, for each limit admitted, limit,
---       remaining, reset_after, retry_after, delay. Times in us, -1 is never.
---       If now is outside the period of a quota, the reply is {-1, now}: the caller calls again with the right period.
+-- common/limiter/program.hpp explains layout, name id, counter id, p and q.
+-- Reply: allowed, now, index of the binding limit (from 0), its limit, remaining, reset_after; retry_after and delay of
+--       the decision; for each lease limit the ttl of the lease taken or 0; with explain, six numbers for each limit:
+--       admitted, limit, remaining, reset_after, retry_after, delay. Times in us, -1 is never.
+--       If now is outside the period of a quota, the reply is {-1, now}: the agent calls again with the right period.
 --
--- All numbers are integers below 2^53, so doubles hold them exactly; they enter the state by struct, never as text.
--- A first pass reads and judges and changes only local values; a second one charges, reports and writes.
+-- All numbers are integers below 2^53, so doubles hold them exactly. The state holds them packed, never as text.
+-- The first pass reads and judges, and changes only local values. The second pass charges, reports and writes.
 
 --@head
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
@@ -32,10 +33,10 @@ local now = clock[1] * 1000000 + clock[2]
 local P = {unpack_(ARGV[2], ARGV[1])}
 local groups, explain = P[1], P[2] == 1
 
--- Reads the state of a group that has another layout or overrides. Values are carried over by counter id: those of removed
--- limits are dropped, new limits start untouched. Overrides in force replace numbers in P.
+-- Reads the state of a group if its layout differs from the plan's or if it has overrides. Values are carried over by
+-- counter id: those of removed limits are dropped, new limits start untouched. Overrides in force replace numbers in P.
 -- Returns the values, the state's tail, and when the last override expires (0: there are none).
--- It uses no local of the script, so that creating it costs almost nothing if it is not called.
+-- This function uses no local variable of the script, so creating it costs almost nothing when it is not called.
 local function carry_over(P, now, state, group, at, first)
   local pack, unpack_, floor, ceil = struct.pack, struct.unpack, math.floor, math.ceil
   local _, head = unpack_('<I4I2', state)
@@ -83,20 +84,20 @@ local function carry_over(P, now, state, group, at, first)
   return V, tail, lives_until
 end
 
--- Functions that read logs and leases. Only plans with such limits create them, because creating a function costs as much
--- as judging a limit.
+-- Functions that read logs and leases. They are created only for plans with such limits, because creating a function
+-- costs as much as judging a limit.
 local ahead
 --@names
 if #KEYS > groups then
-  -- Entries and leases too far ahead of a clock that stepped back are dead. They must not count again when the clock comes
-  -- near them, so the call that finds them removes them, even a denial or a read.
+  -- After the clock stepped back, entries and leases too far ahead of it are dead. They must not count again when the
+  -- clock comes near them, so the call that finds them removes them, even a denial or a read.
   ahead = false
 
   --@entries
 end
 
 -- First pass: bring every limit forward to now and judge it.
-local states, tails, lives = {}, nil, nil            -- by group; the last two only where a state was carried over
+local states, tails, lives = {}, nil, nil            -- by group; tails and lives only where a state was carried over
 local collections, waits = #KEYS > groups and {}, explain and {}   -- by place of the limit in P
 local allowed, back, retry, binding = true, false, 0, nil
 local at, rule, collection = 3, 0, groups
@@ -115,7 +116,7 @@ for g = 1, groups do
   local elapsed, max_delay, v = now - t, P[at + 3], 4
   for r = at + 4, at + 5 * P[at + 2] - 1, 5 do
     local kind, cost, limit, p, q = P[r], P[r + 1], P[r + 2], P[r + 3], P[r + 4]
-    local over, wait, value, owed = 0, 0, v, false   -- owed: the cost fits into the debt of an untouched bucket
+    local over, wait, value, owed = 0, 0, v, false   -- owed: an untouched bucket can admit the cost by debt
     --@judge
     if cost > 0 and (over > 0 or limit == 0) then
       allowed = false
@@ -134,7 +135,7 @@ end
 
 --@second_pass
 -- Second pass: charge what was admitted, report, and write each group that changed. A plain denial needs only the
--- binding limit's numbers. With several groups the caller needs all of them, because groups are not in the plan's order.
+-- binding limit's numbers. With several groups the agent needs every limit's, because it chooses the binding limit.
 local everything = allowed or explain or back or ahead or groups > 1
 local reply = {allowed and 1 or 0, now, 0, 0, 0, 0, retry, 0}
 local explained, scarcest, delay = explain and {}, 2, 0
@@ -146,7 +147,7 @@ for g = 1, groups do
   for r = first, last, 5 do
     local kind, cost, limit, p, q = P[r], P[r + 1], P[r + 2], P[r + 3], P[r + 4]
     local charge = allowed and cost or 0
-    local left, reset, hold, entries = 0, 0, 0, false   -- entries: the limit keeps entries beside the state
+    local left, reset, hold, entries = 0, 0, 0, false   -- hold: the delay; entries: kept in a key of their own
     --@charge
 
     if left < 0 then left = 0 end

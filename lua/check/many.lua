@@ -1,7 +1,7 @@
 #!lua
 -- Judges several rulebooks in one call, each on its own keys. If all enforced rulebooks admit, all of them are charged;
--- otherwise none is. Each further rulebook is a shadow: it is judged and charged by itself, and its denial or error has no
--- effect on the others.
+-- otherwise none is. Each further rulebook is a shadow: it is judged and charged by itself, and its denial or error has
+-- no effect on the others.
 -- The build assembles this script: judge() consists of lua/check/frame.lua.
 --
 -- KEYS  for each rulebook the keys that check.lua has.
@@ -35,8 +35,8 @@ for i = 2, #counts, 2 do
 end
 local replies = {}
 
--- Judges the rulebooks from `first` to `last`. Charges all of them if all admit. If there are several, each runs as a
--- coroutine, which pauses between its passes. A single rulebook needs no coroutine.
+-- Judges the rulebooks from `first` to `last`. Charges all of them if all admit. If there are several, judge() runs as
+-- a coroutine for each, which pauses between the two passes. A single rulebook needs no coroutine.
 local function judge_together(first, last)
   if first == last then
     replies[first] = judge(rulebooks[first][1], rulebooks[first][2])
@@ -52,7 +52,7 @@ local function judge_together(first, last)
   for i = first, last do replies[i] = wrong_period or judges[i](admitted) end
 end
 
--- The same, but an error becomes the reply of these rulebooks and does not end the script.
+-- Calls judge_together(). An error becomes the reply of these rulebooks and does not end the script.
 local function reply_together(first, last)
   local done, failure = pcall(judge_together, first, last)   -- `failure` is a text, even if a command failed
   if done then return end

@@ -1,9 +1,9 @@
--- Sliding window log (common/limiter/algorithms/entry_log.cpp). p: the window in us, q: the counter id. Its entries are a
--- list of their own.
+-- Sliding window log (common/limiter/algorithms/entry_log.cpp). p: the window in us, q: the counter id. The entries
+-- have a key of their own.
 --@entries read_log
--- A log is a list of (time, running sum, cost, counter id), oldest first. Starting at index `low`, finds the first
--- entry whose time (field 1) or running sum (field 2) is above `bound`. Returns its index and the entry. REQUIRES: the
--- newest entry is above `bound`.
+-- A log is a list of entries (time, running sum, cost, counter id), oldest first. `field`: 1 is the time, 2 the running
+-- sum. Starting at index `low`, finds the first entry whose field is above `bound`; returns its index and the entry.
+-- REQUIRES: this field of the newest entry is above `bound`.
 local function first_above(key, low, field, bound)
   local high
   while true do
@@ -20,8 +20,9 @@ local function first_above(key, low, field, bound)
 end
 
 -- Returns a table about a log, and how long until `cost` fits. In the table: `sum`, the sum of the costs that count;
--- `dead`, how many entries at the front are dead (-1: all); `last`, the time for a new entry; `running`, the running
--- sum of the newest entry (0: no entry is live); `newest`, the time of the newest entry, if it is live.
+-- `dead`, how many entries at the front are dead (-1: all); `ahead`, whether they are dead because they are too far
+-- ahead of now; `last`, the time for a new entry; `running`, the running sum of the newest entry (0: no entry is live);
+-- `newest`, the time of the newest entry, if it is live.
 function read_log(key, cost, limit, window, id)
   local log = {key = key, sum = 0, dead = 0, last = now, running = 0}
   local newest = call('LINDEX', key, -1)

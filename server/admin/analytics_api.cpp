@@ -19,15 +19,19 @@ namespace {
 
 constexpr std::chrono::hours kDefaultWindow{1};
 constexpr std::size_t kMaxSubjects = 100;
-constexpr char kCursorSeparator = ' ';  // separates the values of a cursor; no value contains a space
+constexpr char kCursorSeparator = ' ';  // separates the values in a cursor; no value contains a space
 
-// The time that an answer covers. Includes `since`, excludes `until`.
+// A cursor of this list holds the window (as store::Page::after_tenant_id), and the values of the last row of the page
+// (as after_id).
+
+// The time range of an answer (not the window of a limit). Includes `since`, excludes `until`.
 struct Window {
   WallTime since;
   WallTime until;
 };
 
-// `Unit`: the time that one row of usage covers. `since` is rounded down to the begin of a row.
+// Reads `since` and `until` from the query. `Unit`: the time that one row of usage covers; `since` is rounded down to
+// the start of a row.
 template <class Unit>
 Window read_window(const Context& context) {
   Faults faults;
@@ -47,7 +51,7 @@ Window read_window(const Context& context) {
   return window;
 }
 
-// An open answer whose first members are the window.
+// Begins the answer's object with the members "since" and "until".
 Answer open_answer(const Window& window) {
   Answer answer;
   answer.object = open_object();
@@ -56,7 +60,7 @@ Answer open_answer(const Window& window) {
   return answer;
 }
 
-// Adds the conditions of the window and of the query. `time`: the column with the time of a row.
+// Adds SQL conditions: the window, and the filters of the query. `time`: the column with the time of a row.
 void filter(const Call& call, const Window& window, std::string_view time, store::Statement& statement) {
   statement.add(fmt::format(" WHERE {} >= $::timestamptz", time), format_timestamp(window.since));
   statement.add(fmt::format(" AND {} < $::timestamptz", time), format_timestamp(window.until));
@@ -67,17 +71,17 @@ void filter(const Call& call, const Window& window, std::string_view time, store
   }
 }
 
-// A column that rows are grouped by.
+// A column by which counts are grouped (not a dimension of checks).
 struct Dimension {
-  std::string_view name;  // of the column and of the member
+  std::string_view name;  // of the column in SQL and of the member in the answer
   std::string sql;
   bool is_time = false;
 };
 
 constexpr std::array<std::string_view, 6> kChoices{"tenant", "policy", "outcome", "minute", "hour", "day"};
 
-// Returns the dimensions in the order in which rows are sorted, whatever their order in `by`. Ids of policies are
-// unique only within a tenant, so grouping by policy groups by tenant too.
+// Reads the dimensions from the parameter `by`. Returns them in the order in which rows are sorted, which does not
+// depend on `by`. Ids of policies are unique only within a tenant, so grouping by policy groups by tenant too.
 std::vector<Dimension> read_dimensions(const Call& call) {
   std::string_view list = call.parameter("by");
   if (list.empty()) list = "policy,outcome";
@@ -109,7 +113,7 @@ std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Continues after the last row of the previous page. The cursor holds the values of that row.
+// Adds the SQL condition by which a page begins after the last row of the previous one.
 void continue_after(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
   if (page.after_tenant_id.empty()) return;
   std::vector<std::string> values;
@@ -138,7 +142,7 @@ Window window_of(const Context& context, const store::Page& page) {
   return {.since = *since, .until = *until};
 }
 
-// Outcomes of shadow policies are counted separately, because they decide nothing.
+// The totals as JSON. Outcomes of shadow policies are counted separately, because shadow policies decide nothing.
 std::string totals(Context& context, const Window& window) {
   store::Statement statement(
       R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),

@@ -5,7 +5,7 @@
 
 namespace sluice::server::admin {
 
-// Counts by tenant, policy, outcome and time, and their totals.
+// Numbers of decisions by tenant, policy, outcome and time, with totals.
 Answer list_analytics(Context& context);
 
 // The subjects that were throttled most.

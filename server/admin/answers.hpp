@@ -1,4 +1,5 @@
-// Completes an answer: adds to its open object the members that only the executor knows, and closes the object.
+// Completes the answer of a handler. If its JSON object is still open (Answer::object), finish() adds the members that
+// only the executor knows, and closes the object.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,10 +11,10 @@
 
 namespace sluice::server::admin {
 
-// An empty object, open for the members of an answer.
+// Begins the JSON object of an answer.
 json::Writer open_object();
 
-// What the executor knows when a call is done.
+// What the executor knows when a call is done. (Not the outcome of a check.)
 struct Outcome {
   std::optional<std::int64_t> revision;  // of the call's changes; nullopt: the call changed nothing
   bool published = true;                 // Redis has what the call wrote

@@ -1,5 +1,5 @@
-// POST /v1/admin/apply: changes the stored objects to those of a bundle. One transaction and one revision, with one
-// change for each object that differs.
+// POST /v1/admin/apply: changes the stored objects to those of a bundle, in one transaction and one revision. Each
+// object that differs is one change of that revision.
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
@@ -40,7 +40,7 @@ std::string diff_of(const std::string& before, const std::string& after) {
   return json::merge_patch(old_tree.parse(before).value(), new_tree.parse(after).value());
 }
 
-// Writes the planned changes and lists them.
+// Writes the planned changes, and lists them for the answer.
 class Writer {
  public:
   Writer(Context& context, const BundleBody& body, ApplyPlan plan)
@@ -48,7 +48,8 @@ class Writer {
     changes_.begin_list();
   }
 
-  // Removes overrides first, because new ones may replace them. Removes an object before those that it refers to.
+  // Removes overrides first, because new overrides may be for the same limits and identities. Removes every other
+  // object before the objects that it refers to.
   void write(const std::optional<std::string>& setting) {
     remove(Kind::override_);
     for (const Kind kind : kAllKinds) {
@@ -71,7 +72,8 @@ class Writer {
   store::ChangeLog& log() { return log_; }
 
  private:
-  void add(std::string_view action, const ObjectId& key, const std::string& diff = {}) {
+  // Adds an entry to the answer's list of changes.
+  void list_change(std::string_view action, const ObjectId& key, const std::string& diff = {}) {
     changes_.begin_object();
     changes_.field("action", action);
     changes_.field("kind", info(key.kind).name);
@@ -94,7 +96,7 @@ class Writer {
         taken.push_back(taken_by_another(kind, row.key, changes.create_index[i]));
         continue;
       }
-      add("create", row.key);
+      list_change("create", row.key);
       log_.add({.action = "create",
                 .key = row.key,
                 .organization_id = row.organization_id,
@@ -124,7 +126,7 @@ class Writer {
     const std::vector<std::int64_t> versions = store::update_all(tx_, kind, changes.update);
     for (std::size_t i = 0; i < versions.size(); ++i) {
       store::RowDraft& row = changes.update[i];
-      add("update", row.key, diff_of(changes.before[i].document, row.document));
+      list_change("update", row.key, diff_of(changes.before[i].document, row.document));
       log_.add({.action = "update",
                 .key = row.key,
                 .organization_id = row.organization_id,
@@ -142,7 +144,7 @@ class Writer {
     }
     store::remove_rows(tx_, kind, changes.remove);
     for (const store::StoredObject& object : changes.remove) {
-      add("delete", object.key);
+      list_change("delete", object.key);
       log_.removed("delete", object);
     }
   }
@@ -151,12 +153,12 @@ class Writer {
     const auto before = store::find(tx_, Kind::setting, "", "global", store::Lock::update);
     if (!before || before->document == document) return;
     const store::StoredObject after = store::update(tx_, *before, document);
-    add("update", after.key, diff_of(before->document, document));
+    list_change("update", after.key, diff_of(before->document, document));
     log_.updated("update", *before, after);
   }
 
-  // Limits, for each tenant, how many policies no index can find. Compiling the bundle counted only the bundle's
-  // policies; this counts all stored ones.
+  // Refuses the bundle if a tenant then has too many policies that no index can find. Compiling the bundle counted only
+  // the bundle's policies; this function counts all stored ones.
   void check_unindexed() {
     const KindChanges& changes = plan_.of(Kind::policy);
     if (changes.create.empty() && changes.update.empty()) return;
@@ -180,7 +182,7 @@ class Writer {
   const BundleBody& body_;
   ApplyPlan plan_;
   store::ChangeLog log_;
-  json::Writer changes_{json::Writer::Layout::compact};  // a list
+  json::Writer changes_{json::Writer::Layout::compact};  // the answer's list of changes
 };
 
 }  // namespace

@@ -88,8 +88,8 @@ class Planner {
       changes.remove.push_back(std::move(object));
   }
 
-  // Locks the objects that will change, and the ones that changed objects refer to. Throws ConcurrentChange if one has
-  // changed since it was read.
+  // Locks the objects of a kind that will change, and those that changed objects refer to. Throws ConcurrentChange if
+  // an object has changed since it was read.
   void lock(Kind kind) {
     const KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> rows;
@@ -109,12 +109,12 @@ class Planner {
     if (kind == Kind::plan) lock_used(kind, used_plans_);
   }
 
-  bool changes(Kind kind, const std::string& key) const {
+  bool is_changing(Kind kind, const std::string& key) const {
     return changing_[static_cast<std::size_t>(kind)].contains(key);
   }
 
-  // Collects the plans and policies that changed objects refer to. The bundle was checked as a whole, so these must not
-  // change until the commit.
+  // Collects the plans and policies that changed objects refer to. They must not change until the commit, because the
+  // changed objects were checked together with them.
   void collect_references(Kind kind) {
     std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
     for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {
@@ -122,7 +122,7 @@ class Planner {
     }
     if (kind == Kind::override_) {
       for (const Override& item : body_.bundle.overrides) {
-        if (!changes(kind, map_key(item.tenant_id, item.id))) continue;
+        if (!is_changing(kind, map_key(item.tenant_id, item.id))) continue;
         if (!item.policy_id.empty()) used_policies_.insert(map_key(item.tenant_id, item.policy_id));
         if (!item.plan_id.empty()) used_plans_.insert(map_key(item.tenant_id, item.plan_id));
       }
@@ -130,11 +130,12 @@ class Planner {
     if (kind != Kind::policy) return;
     for (const Policy& policy : body_.bundle.policies) {
       const std::string own = map_key(policy.tenant_id, policy.id);
-      const bool matters = changes(kind, own) || used_policies_.contains(own);
+      const bool matters = is_changing(kind, own) || used_policies_.contains(own);
       if (matters && !policy.plan_id.empty()) used_plans_.insert(map_key(policy.tenant_id, policy.plan_id));
     }
   }
 
+  // Locks the used objects that the call leaves unchanged.
   void lock_used(Kind kind, const std::unordered_set<std::string>& used) {
     std::vector<store::StoredObject> rows;
     for (const std::string& key : used) {
@@ -152,8 +153,9 @@ class Planner {
   ApplyPlan plan_;
   std::vector<std::string> pruned_tenants_;
   std::unordered_map<std::string, store::StoredObject>
-      unchanged_;  // by map_key(): the unchanged plans or policies, whichever was compared last
-  std::array<std::unordered_set<std::string>, kKinds> changing_;
+      unchanged_;  // by map_key(): the unchanged policies, and after lock_used() has cleared them, the unchanged plans
+  // All sets contain map_key()s.
+  std::array<std::unordered_set<std::string>, kKinds> changing_;  // by kind: the objects to create and to update
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;
 };

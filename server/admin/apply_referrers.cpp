@@ -33,9 +33,9 @@ struct Referrer {
   std::string document;
 };
 
-class Check {
+class ReferrerCheck {
  public:
-  Check(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan) : tx_(tx), body_(body) {
+  ReferrerCheck(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan) : tx_(tx), body_(body) {
     add(updated_plans_, plan.of(Kind::plan).update);
     add(removed_plans_, plan.of(Kind::plan).remove);
     add(updated_policies_, plan.of(Kind::policy).update);
@@ -46,7 +46,7 @@ class Check {
       if (updated_plans_.contains(map_key(policy.tenant_id, policy.plan_id))) {
         updated_policies_.insert(map_key(policy.tenant_id, policy.id));
       }
-      // A policy with the action delay limits the numbers of its plan's overrides.
+      // If a policy has the action delay, the numbers of its plan's overrides must fit its max_delay.
       if (policy.enforcement.action == Action::delay && !policy.plan_id.empty()) {
         delaying_plans_.insert(map_key(policy.tenant_id, policy.plan_id));
         tenants_.insert(policy.tenant_id);
@@ -68,6 +68,7 @@ class Check {
   }
 
  private:
+  // Adds a fault: the plan removes an object that `from` refers to.
   void report_removed(const Referrer& from, std::string_view kind, std::string_view id) {
     faults_.push_back({"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses "
                                        "it: add it to the bundle, or first remove the object that uses it",
@@ -158,8 +159,8 @@ class Check {
     if (!faults_.empty()) body_.refuse(std::move(faults_));
   }
 
-  // Reports a fault about one of `items`; `list`: the pointer to their list. Returns false if it is about another
-  // object.
+  // Reports a fault about one of `items`. `list`: the pointer to the list of these items. Returns false if the fault is
+  // about another object.
   bool report(const Fault& fault, std::string_view list, const std::vector<const Referrer*>& items) {
     if (!fault.pointer.starts_with(list)) return false;
     const std::size_t index = std::strtoull(fault.pointer.c_str() + list.size(), nullptr, 10);
@@ -173,12 +174,12 @@ class Check {
   const BundleBody& body_;
   KeySet updated_plans_;
   KeySet removed_plans_;
-  KeySet delaying_plans_;    // plans of the bundle's policies with the action delay
-  KeySet bundle_policies_;   // in the bundle
+  KeySet delaying_plans_;  // plans of the bundle's policies with the action delay
+  KeySet bundle_policies_;
   KeySet updated_policies_;  // updated, or with an updated plan
   KeySet removed_policies_;
-  KeySet ignored_overrides_;  // in the bundle, or removed: their stored documents no longer matter
-  std::set<std::string> tenants_;
+  KeySet ignored_overrides_;       // in the bundle, or removed: their stored documents no longer matter
+  std::set<std::string> tenants_;  // whose stored policies and overrides must be checked
   std::vector<Referrer> referrers_;
   Faults faults_;
 };
@@ -186,7 +187,7 @@ class Check {
 }  // namespace
 
 void check_referrers(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan) {
-  Check(tx, body, plan).run();
+  ReferrerCheck(tx, body, plan).run();
 }
 
 }  // namespace sluice::server::admin

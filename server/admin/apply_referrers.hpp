@@ -1,5 +1,5 @@
-// Checks stored policies and overrides that are not in the bundle, but depend on objects that apply changes or removes.
-// They must stay valid.
+// Applying a bundle changes and removes objects. Stored policies and overrides outside of the bundle may depend on
+// these objects, and must stay valid. This file checks that.
 //
 // Thread safety: none; it works in its caller's transaction.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace sluice::server::admin {
 
-// Refuses changes that remove an object which a policy or an override outside of the bundle refers to, or that make
-// such a policy or override invalid. REQUIRES: the objects to be changed are locked.
+// Refuses the call if a policy or an override outside of the bundle refers to an object that `plan` removes, or would
+// become invalid. REQUIRES: the objects to be changed are locked.
 void check_referrers(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan);
 
 }  // namespace sluice::server::admin

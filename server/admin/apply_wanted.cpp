@@ -34,6 +34,7 @@ ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   return found;
 }
 
+// Reads the rows of all objects, and collects the faults on the way.
 class Reader {
  public:
   Reader(Context& context, const BundleBody& body, const ApplyOptions& options)
@@ -107,7 +108,7 @@ class Reader {
     return store::find(context_.tx, Kind::organization, "", id).has_value();
   }
 
-  // The organization of new tenants that name none; "": unknown.
+  // The organization of new tenants without organization_id; "" if it is unknown.
   const std::string& default_organization() {
     if (default_organization_) return *default_organization_;
     default_organization_ = options_.organization_id;
@@ -197,7 +198,7 @@ class Reader {
   }
 
   void read_policy(Policy policy) {
-    policy.version = 1;  // the store counts versions
+    policy.version = 1;  // leaves `version` out of the document: the server counts versions itself
     add({Kind::policy, policy.tenant_id, policy.id}, canonical(policy, write_policy), policy_columns(policy));
   }
 
@@ -216,7 +217,7 @@ class Reader {
   WantedState wanted_;
   Faults faults_;
   std::optional<std::string> default_organization_;
-  std::unordered_map<std::string, std::string> organizations_;  // by tenant
+  std::unordered_map<std::string, std::string> organizations_;  // ids of the tenants' organizations, by tenant id
 };
 
 }  // namespace

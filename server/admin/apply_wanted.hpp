@@ -1,6 +1,6 @@
-// Turns a bundle into the rows that apply should store, and checks that the caller may write them.
+// Turns a bundle into the rows that POST /v1/admin/apply should store, and checks that the caller may write them.
 //
-// Thread safety: none; it belongs to its call.
+// Thread safety: none; a WantedState belongs to one call.
 #pragma once
 
 #include <array>
@@ -35,16 +35,18 @@ class WantedState {
   const std::vector<store::RowDraft>& of(Kind kind) const { return rows_[static_cast<std::size_t>(kind)]; }
 
   std::vector<std::string> tenant_ids;  // of the bundle's tenants
-  std::optional<std::string> setting;   // the new document of the global setting; nullopt: it stays
+  std::optional<std::string> setting;   // the new document with the global mode; nullopt: no change
 
  private:
   std::array<std::vector<store::RowDraft>, kKinds> rows_;
 };
 
-// Refuses objects that the caller may not create, change or see, and objects that would move to another owner. The
-// refusal names all faults of the mode, the organizations and the tenants; if there are none, all faults of the other
-// objects. If the bundle has a stored tenant without organization_id, the tenant keeps its organization. A new tenant
-// without organization_id gets the organization of the call, else of the token, else the bundle's only one.
+// Refuses objects that the caller may not create, change or see, and objects that would move to another owner. A
+// refusal lists all faults of the mode, the organizations and the tenants. If those have no faults, it lists all faults
+// of the other objects.
+//
+// In the bundle, a tenant may have no organization_id. A stored tenant then keeps its organization. A new tenant gets
+// the organization that the call names, else that of the token, else the bundle's only organization.
 WantedState wanted_state(Context& context, const BundleBody& body, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

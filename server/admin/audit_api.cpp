@@ -16,7 +16,7 @@
 namespace sluice::server::admin {
 namespace {
 
-// A query parameter that must equal a column.
+// A query parameter that filters by a column: entries whose column equals the parameter are listed.
 struct EqualFilter {
   std::string_view parameter;
   std::string_view sql;
@@ -25,7 +25,7 @@ constexpr std::array kEqualFilters{EqualFilter{"tenant_id", " AND tenant_id = $"
                                    EqualFilter{"object_id", " AND object_id = $"},
                                    EqualFilter{"actor_id", " AND actor_id = $"}};
 
-// A time in the query; nullopt: it is absent. Adds a fault if it is invalid.
+// Reads a time from the query. Returns nullopt if it is absent or invalid; adds a fault if it is invalid.
 std::optional<std::string> read_time(const Call& call, std::string_view name, Faults& faults) {
   const std::string_view text = call.parameter(name);
   if (text.empty()) return std::nullopt;
@@ -35,8 +35,8 @@ std::optional<std::string> read_time(const Call& call, std::string_view name, Fa
   return std::nullopt;
 }
 
-// The order of the list: newest first. Within one organization `seq` ascends with `revision`, so the list is ordered by
-// `seq` alone, which has an index.
+// The order of the list: newest first. Within one organization `seq` ascends with `revision`, so the list of one
+// organization is ordered by `seq` alone, which has an index.
 class Order {
  public:
   explicit Order(const Context& context) : organization_(context.call.parameter("organization_id")) {
@@ -114,6 +114,7 @@ const std::string& columns() {
   return names;
 }
 
+// An entry as JSON.
 std::string entry(const pqxx::row& row) {
   std::string text = "{";
   const auto add = [&text](std::string_view name, std::string_view json) {
@@ -123,13 +124,13 @@ std::string entry(const pqxx::row& row) {
     add(name, json::string_literal(row[column].c_str()));
   };
   // An empty column (the entry belongs to no organization or tenant) becomes null.
-  const auto add_place = [&](std::string_view name, Column column) {
+  const auto add_owner = [&](std::string_view name, Column column) {
     add(name, row[column].size() == 0 ? "null" : json::string_literal(row[column].c_str()));
   };
   const auto add_document = [&](std::string_view name, Column column) {
     add(name, row[column].is_null() ? "null" : row[column].c_str());
   };
-  add_place("organization_id", organization_id);
+  add_owner("organization_id", organization_id);
   add("seq", row[seq].c_str());
   add_text("at", at);
   add_text("actor_id", actor_id);
@@ -138,7 +139,7 @@ std::string entry(const pqxx::row& row) {
   add_text("request_id", request_id);
   add_text("action", action);
   add_text("kind", kind);
-  add_place("tenant_id", tenant_id);
+  add_owner("tenant_id", tenant_id);
   add_text("object_id", object_id);
   add("version", row[version].c_str());
   add_document("before", before);

@@ -1,5 +1,5 @@
-// Routes of bindings. A binding names a Kubernetes service account, or a whole namespace, and the tenants whose
-// policies its agents get.
+// Routes of bindings. A binding names a Kubernetes service account, or a whole namespace, and some tenants. Agents that
+// run under that service account, or in that namespace, get the policies of these tenants.
 //
 // A binding belongs to the organization of these tenants: the organization's administrators and auditors see it in
 // lists and in the audit trail. Only the platform writes bindings, because a namespace belongs to no organization.

@@ -6,16 +6,16 @@
 namespace sluice::server::admin {
 
 // GET export?organization_id=&tenant_id=&include=overrides: the stored objects in the caller's scope, as a bundle.
-// Every kind has a list, even an empty one, so apply with prune restores exactly this state. REQUIRES:
-// Route::one_snapshot.
+// Every exported kind has a list, even an empty one, so applying the bundle with `prune` restores exactly this state.
+// REQUIRES: Route::one_snapshot, so that all lists belong to one revision.
 Answer export_bundle(Context& context);
 
-// POST explain {"tenant_id","key_id"?,"request"}: which policy would decide a check, and why each other candidate would
-// not. REQUIRES: Route::one_snapshot.
+// POST explain {"tenant_id","key_id"?,"request"}: says which policy would decide a check, and why each other candidate
+// would not. REQUIRES: Route::one_snapshot, because TenantSnapshots::get() needs it.
 Answer explain_request(Context& context);
 
-// POST validate {"kind","tenant_id"?,"object"}, or a bundle: its canonical form and warnings, or all its faults. Stores
-// nothing.
+// POST validate {"kind","tenant_id"?,"object"}, or a bundle: answers the canonical form with warnings, or refuses the
+// body with all its faults. Stores nothing.
 Answer validate_body(Context& context);
 
 // POST apply?dry_run=&prune=&organization_id= with a bundle: changes the stored objects to those of the bundle. Answers

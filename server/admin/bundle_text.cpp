@@ -12,7 +12,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kRows = 1000;  // read by one statement
+constexpr std::size_t kRows = 1000;  // rows that one statement reads
 
 std::vector<store::Filter> filters_of(const BundleSelection& part, Kind kind) {
   std::vector<store::Filter> filters;

@@ -1,5 +1,5 @@
-// Writes stored objects as the text of a bundle, for export and explain. Documents are stored in canonical form and
-// copied. Only the document of a policy changes: it gets the member `version`, unless that is 1
+// Writes stored objects as the text of a bundle, for export and explain. Documents are stored in canonical form, so
+// they are copied as they are. Only the document of a policy gets one more member, `version`, unless the version is 1
 // (store::bundle_document()).
 //
 // Thread safety: none; it works in its caller's transaction and scope.

@@ -29,7 +29,7 @@ class TenantSnapshots;
 // A request, copied from the connection's buffers.
 struct Call {
   const Route* route = nullptr;
-  std::vector<std::string> path_values;                    // of the template's {…}, decoded
+  std::vector<std::string> path_values;                    // the values of the {…} in Route::path, decoded
   std::vector<std::pair<std::string, std::string>> query;  // decoded, names checked against the route
   std::string target;                                      // as sent, for the idempotency key's fingerprint
   std::string body;
@@ -51,7 +51,7 @@ struct Call {
 
 // A secret that exactly one answer shows.
 struct Secret {
-  std::string_view member;  // "key"
+  std::string_view member;  // its name in the answer: "key" or "token"
   std::string text;
 };
 
@@ -59,7 +59,7 @@ struct Secret {
 // the executor adds the members that only it knows and closes the object (answers.hpp).
 struct Answer : http::Answer {
   std::optional<json::Writer> object;
-  // Shown in the object. A replay of the call shows null instead.
+  // Becomes a member of the object. If the call is repeated with its Idempotency-Key, that member is null instead.
   std::optional<Secret> secret;
   // If set, the object gets a member "published". The handler sets whether Redis has the changes of earlier calls. The
   // answer shows true if Redis has both these changes and the changes of this call.
@@ -74,15 +74,15 @@ struct FinishedAnswer : http::Answer {
   FinishedAnswer() = default;
   FinishedAnswer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
 
-  std::string replay_body;            // what a replay of the call gets
+  std::string replay_body;            // the body for a replay: the call repeated with its Idempotency-Key
   std::chrono::milliseconds wait{0};  // as in Answer
 };
 
-// Thrown if a concurrent change may have outdated what the call has read. The executor repeats the whole call, and
+// Thrown if another call may have changed an object since this call read it. The executor repeats the whole call, and
 // answers 409 after the last attempt.
 struct ConcurrentChange : std::exception {};
 
-// What a handler works with. Everything it changes through `log` becomes one revision after it returns.
+// What a handler works with. The executor records all changes in `log` as one revision after the handler has returned.
 struct Context {
   const Call& call;
   const auth::Principal& principal;
@@ -90,7 +90,7 @@ struct Context {
   store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
-  std::vector<counters::RulesPtr> compiled{};  // the rules that this call's drafts compiled
+  std::vector<counters::RulesPtr> compiled{};  // Draft::rules of this call's drafts
   counters::Publisher* publisher = nullptr;    // nullptr: the server runs without Redis
   std::vector<counters::CounterRef> resets{};  // counters to be reset after the commit
 };

@@ -51,7 +51,7 @@ struct CounterTarget {
     }
     return text += '}';
   }
-  // An open object whose first members name the tenant, the policy or plan, and the identity.
+  // Begins a JSON object with the tenant, the policy or plan, and the identity.
   json::Writer open() const {
     json::Writer out = open_object();
     out.field("tenant_id", tenant_id);
@@ -146,9 +146,9 @@ std::string names_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-// The identity must name every dimension of key_by, with null for a dimension that the requests lack. An identity that
-// leaves out such a dimension is refused, because it would name another counter. The identity may leave out a dimension
-// that only some limits add; the call then leaves out these limits.
+// The identity must name every dimension of key_by, with null for a dimension that the requests lack: without one of
+// them it would name another counter. It may leave out a dimension that only some limits add to the counter key; the
+// call then leaves out these limits.
 void check_identity(CounterQuery& query) {
   const std::vector<DimensionRef>& key_by = query.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;
@@ -160,9 +160,10 @@ void check_identity(CounterQuery& query) {
   Faults faults;
   for (const DimensionRef& dimension : key_by) {
     if (query.target.names(dimension)) continue;
-    faults.push_back({fmt::format("/identity/{}", to_string(dimension)),
-                      fmt::format("is missing: the key has the dimensions {}; write null for requests without it",
-                                  names_of(key_by))});
+    faults.push_back(
+        {fmt::format("/identity/{}", to_string(dimension)),
+         fmt::format("is missing: the counter key has the dimensions {}; write null for requests without it",
+                     names_of(key_by))});
   }
   for (const auto& [dimension, value] : query.target.identity_values) {
     if (std::ranges::find(known, dimension) != known.end()) continue;

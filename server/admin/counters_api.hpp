@@ -5,9 +5,9 @@
 
 namespace sluice::server::admin {
 
-// {"tenant_id", "policy_id" or "plan_id", "identity"}: answers each limit's present numbers. Charges nothing.
+// Takes {"tenant_id", "policy_id" or "plan_id", "identity"}. Answers each limit's present numbers. Charges nothing.
 Answer read_counters(Context& context);
-// The same body. Forgets what the identity used; its overrides stay. The server resets Redis after the commit.
+// Takes the same body. Forgets what the identity used; its overrides stay. The reset in Redis follows the commit.
 Answer reset_counters(Context& context);
 
 }  // namespace sluice::server::admin

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMaxConflicts = 20;  // conflicting policies to warn of
 
-// The warnings about the body, among those of the bundle.
+// The bundle's warnings that are about the body, which is the first object in the list of its kind.
 Faults warnings_about(const Bundle& bundle, Kind kind) {
   const std::string own = fmt::format("/{}/0", info(kind).plural);
   Faults found;
@@ -78,15 +78,15 @@ class DraftCompiler {
 
   const std::string& organization_id() const { return organization_id_; }
 
-  // Reads and compiles the bundle. Throws a Refusal with the faults of the body or, if it has none, with the faults
-  // that it would cause in other objects.
+  // Reads and compiles the bundle. Throws a Refusal with the faults of the body. If the body has none, but would make
+  // other objects invalid, the Refusal has the faults of these objects.
   void compile();
   // REQUIRES: compile() was called.
   const Bundle& bundle() const { return bundle_; }
   // The draft of the body, without rules. REQUIRES: compile() was called, and the kind belongs to a tenant.
   Draft draft(std::vector<store::ExtraColumn> extra = {}) const;
-  // The rules that compile() made. `id`, `document`: the body as it will be stored. REQUIRES: compile() was called.
-  // Moves the bundle out: do not call bundle() or draft() afterwards.
+  // The rules that compile() made. `id`, `document`: the object as it will be stored. REQUIRES: compile() was called.
+  // The bundle moves into the rules, so bundle() and draft() must not be called afterwards.
   counters::RulesPtr take_rules(const std::string& id, const std::string& document);
 
  private:
@@ -121,7 +121,7 @@ void DraftCompiler::compile() {
   if (builder.faults().count() != 0) refuse(builder.faults().take());
   bundle_ = builder.take();
   compiled_us_ = SystemClock().now_us();
-  // Some faults show only when the bundle is compiled, as agents do.
+  // Some faults show only when the bundle is compiled.
   auto built = policy::build_snapshot(bundle_, 0, compiled_us_);
   if (!built) refuse(std::move(built.error()));
   snapshot_ = std::move(*built);
@@ -164,16 +164,16 @@ void DraftCompiler::refuse(Faults faults) const {
   http::refuse_faults(422, own_faults.empty() ? std::move(other_faults) : std::move(own_faults));
 }
 
+// The SHA-256 of a text, as an SQL value of type bytea.
 std::string digest_text(const std::string& text) {
   const Sha256Digest digest = sha256(text);
   return postgres::bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// Limits how many policies of a tenant have no indexable dimension, because every request is matched against all of
-// them.
+// Limits how many policies of a tenant no index can find, because every request is matched against all of them.
 void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
-  // The lock keeps two concurrent calls from both using the last free place.
+  // Without this lock, two concurrent calls could exceed the limit together.
   store::find(tx, Kind::tenant, "", item.tenant_id, store::Lock::update);
   const pqxx::result rows =
       tx.exec("SELECT count(*) FROM policies WHERE tenant_id = $1 AND unindexed AND id <> $2", item.tenant_id, item.id);
@@ -204,7 +204,8 @@ Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   return found;
 }
 
-// A limit has at most one override for an identity. An expired override counts until the server removes it.
+// Refuses a second override for the same limit and identity. An expired override counts until the server removes it.
+// `target`: the hash of limit and identity, as in the column "target".
 void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
@@ -226,7 +227,7 @@ std::string canonical(const Bundle& bundle, Kind kind, std::size_t index) {
 
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy) {
   const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
-  // The column "place" holds the hash of what makes two policies compete.
+  // Two policies with the same hash in the column "place" conflict (policy::competition_key()).
   return {{"place", "bytea", digest_text(policy::competition_key(policy))},
           {"unindexed", "boolean", indexable ? "false" : "true"}};
 }

@@ -1,9 +1,9 @@
 // Turns the body of a call into a draft: the row to be stored.
 //
-// The body becomes part of a small bundle, together with the objects that it refers to and those that refer to it. This
-// bundle is read and compiled by the code that agents use. So one set of rules applies, all faults are found at once,
-// and nothing is stored that an agent would refuse. The bundle is compiled once: the draft carries the compiled rules
-// along, to find and publish the counters that the change affects.
+// The body becomes part of a small bundle, together with the objects that it refers to and those that refer to it. The
+// code that agents use reads and compiles this bundle. So all faults are found at once, and the server stores nothing
+// that an agent would refuse. The bundle is compiled only once: the draft carries the compiled rules along, which later
+// serve to find and publish the counters that the change affects.
 #pragma once
 
 #include <optional>
@@ -31,12 +31,13 @@ struct Draft {
   counters::RulesPtr rules = nullptr;  // the compiled bundle, for plans, policies and overrides
 };
 
-// Members that only answers have. Bodies may contain them, so an answer can be sent back; the server ignores them.
+// Members that the server adds to answers. A body may contain them too, and the server ignores them there: so a caller
+// can change an answer and send it back.
 inline constexpr std::array<std::string_view, 6> kReadOnly{"version",    "revision", "created_at",
                                                            "updated_at", "warnings", "secret_already_shown"};
 
 // `body`: an object without read-only members, with `tenant_id` and `id` if the kind has them. Each function refuses a
-// faulty body with all its faults. It locks the objects that the body refers to until the end of the transaction.
+// faulty body with all its faults, and locks the objects that the body refers to until the end of the transaction.
 Draft draft_organization(postgres::Transaction& tx, const json::Value& body);
 Draft draft_tenant(postgres::Transaction& tx, const json::Value& body);
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body);
@@ -45,7 +46,8 @@ Draft draft_override(postgres::Transaction& tx, const json::Value& body);
 // Drafts an object of a kind that refers only to its tenant. The body of a key must already have `key_hash`.
 Draft draft_in_tenant(postgres::Transaction& tx, Kind kind, const json::Value& body);
 
-// The canonical form, which is stored. `write`: write_plan and the like.
+// The canonical form of an object, which is what the server stores. `write`: write_plan() or the writer of another
+// kind.
 template <class Item, class Write>
 std::string canonical(const Item& item, Write write) {
   json::Writer out(json::Writer::Layout::compact);
@@ -55,7 +57,7 @@ std::string canonical(const Item& item, Write write) {
 // The canonical form of object number `index` in the bundle's list of this kind.
 std::string canonical(const Bundle& bundle, Kind kind, std::size_t index);
 
-// Columns of the table that are stored beside the document.
+// The values of the columns that the tables of policies and overrides have beside the document.
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy);
 std::vector<store::ExtraColumn> override_columns(const Override& item);
 

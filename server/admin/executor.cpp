@@ -17,7 +17,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr int kAttempts = 4;  // for each call, if changes conflict or the connection was lost
+constexpr int kAttempts = 4;  // attempts for each call, if changes conflict or the connection was lost
 
 FinishedAnswer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
   return http::problem(http::Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"),
@@ -57,7 +57,7 @@ FinishedAnswer Executor::admit(postgres::Session& session, const Call& call) {
   return with_retries(session, call, &Executor::check_caller);
 }
 
-// Only authenticates the caller and checks its permission.
+// Authenticates the caller and checks its permission, no more.
 FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   authenticate_caller(tx, call);
@@ -111,13 +111,13 @@ auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const C
   return std::move(*principal);
 }
 
-// A call whose transaction is over, and whose counters are not published yet.
+// A call after its transaction. Its overrides and resets are not published yet.
 struct Executor::CommittedCall {
   Answer answer;
   std::optional<std::int64_t> revision;
   auth::Principal principal;
-  bool idempotent = false;                     // the answer is kept for replays
-  std::vector<counters::CounterRef> counters;  // to be published
+  bool idempotent = false;                     // the answer is stored for replays
+  std::vector<counters::CounterRef> counters;  // counter keys to be published
   std::vector<counters::RulesPtr> rules;       // compiled by the call
 
   FinishedAnswer finished(bool published) const {
@@ -181,7 +181,7 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call)
   return published ? std::move(answer) : done.finished(false);
 }
 
-// The answer after an exception that is not retried, or that was retried without success. Logs the exception.
+// The answer to a call that failed with this exception, and is not repeated again. Logs the exception.
 FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {
   const postgres::FailureClass failure = postgres::classify(error);
   const std::string what = postgres::describe(error);

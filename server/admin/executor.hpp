@@ -18,7 +18,7 @@ namespace sluice::server::admin {
 
 inline constexpr unsigned kAdmitted = 100;  // HTTP's "Continue": the call is not refused
 
-// Thread safety: run() on any thread of the pool, each with its own session.
+// Thread safety: run() and admit() on any thread of the pool, each with its own session.
 class Executor {
  public:
   Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
@@ -27,7 +27,8 @@ class Executor {
   // Sets the publisher of overrides. REQUIRES: called before the first run().
   void set_publisher(counters::Publisher& publisher) { publisher_ = &publisher; }
 
-  // Decides whether the caller may make the call, before its body has arrived: kAdmitted or a refusal. Never throws.
+  // Decides, before the body has arrived, whether the caller may make the call. Returns an answer with the status
+  // kAdmitted, or a refusal. Never throws.
   FinishedAnswer admit(postgres::Session& session, const Call& call);
   // Runs the call and publishes what it changed. Never throws.
   FinishedAnswer run(postgres::Session& session, const Call& call);

@@ -1,5 +1,5 @@
-// POST /v1/admin/explain: says which policy would decide a request. It selects the policy with the agent's own code. It
-// reads no counters, so the answer does not say whether a limit would deny the request.
+// POST /v1/admin/explain: says which policy would decide a check. The server selects the policy with the agents' own
+// code. It reads no counters, so the answer does not say whether a limit would deny the check.
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
@@ -65,7 +65,7 @@ void check_key(Context& context, const ExplainParameters& parameters) {
 }
 
 // The `reason` of the answer. "judged": an agent's reason would depend on counters. "unknown_plan" and "missing_key":
-// an agent would refuse the check. An agent would give the other reasons too.
+// an agent would refuse the check. Any other reason is also the one that an agent would give.
 std::string_view reason_of(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:
@@ -80,7 +80,7 @@ std::string_view reason_of(const Selection& selection) {
   return "";
 }
 
-// Whether the request is allowed; "null" if that depends on counters.
+// Whether the check would be allowed, as JSON; "null" if that depends on counters.
 std::string_view allowed_text(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:

@@ -19,18 +19,21 @@ using namespace std::chrono_literals;
 constexpr std::chrono::seconds kLongestWait{60};
 constexpr std::array<std::string_view, 2> kStatuses{"live", "missing"};
 
-std::string seconds(std::chrono::seconds time) { return fmt::format("interval '{} s'", time.count()); }
+std::string interval(std::chrono::seconds time) { return fmt::format("interval '{} s'", time.count()); }
 
 // SQL conditions on a row of `agents AS a`.
-std::string is_known() { return fmt::format("NOT a.gone AND a.heard_at > now() - {}", seconds(fleet::kRememberedFor)); }
-std::string is_live() { return fmt::format("a.heard_at > now() - {}", seconds(fleet::kLiveFor)); }
-// Every 5 s a server confirms in the row that the agent's watch is open. A server that was killed no longer does this.
+std::string is_known() {
+  return fmt::format("NOT a.gone AND a.heard_at > now() - {}", interval(fleet::kRememberedFor));
+}
+std::string is_live() { return fmt::format("a.heard_at > now() - {}", interval(fleet::kLiveFor)); }
+// Whether the agent has a watch open. The server of the watch confirms that in the row every 5 s. If the server was
+// killed, the confirmations end, and the agent counts as not connected.
 std::string is_connected() {
-  return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", seconds(fleet::kLiveFor));
+  return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", interval(fleet::kLiveFor));
 }
 
-// `r`: the newest revision; `h`: the revision that the agent enforces, NULL if it is of another history; `n`: the
-// revision after it.
+// `r`: the newest revision. `h`: the revision that the agent enforces; NULL if the agent has another history. `n`: the
+// revision after the one that the agent enforces.
 constexpr std::string_view kFrom = R"(
 FROM agents AS a CROSS JOIN revision AS r
 LEFT JOIN revisions AS h ON h.revision = a.revision AND h.chain = a.chain
@@ -88,9 +91,9 @@ std::chrono::milliseconds read_wait(const Call& call) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(*wait);
 }
 
-// A query of the agents whose scope overlaps the caller's; `what`: its SELECT. The query must run in the scope of the
-// platform: row-level security would leave out agents with a larger scope than the caller's, and a revision would count
-// as enforced too early. The caller learns only the number of these agents.
+// A query of the agents whose scope overlaps the caller's. `what`: the text of the query up to its FROM. The query must
+// run in the scope of the platform: in the caller's scope, row-level security would leave out agents with a larger
+// scope, and a revision would count as enforced too early. The caller learns only the number of these agents.
 store::Statement overlapping_agents(const auth::Principal& caller, std::string_view what) {
   store::Statement statement{std::string(what)};
   statement.add(kFrom).add("WHERE ").add(is_known());
@@ -104,8 +107,8 @@ store::Statement overlapping_agents(const auth::Principal& caller, std::string_v
 }
 
 // Every agent is in exactly one class. An agent that lost its watch may have restarted with an older snapshot than its
-// last report says. So it counts as missing until its next watch, and the revision that it names there
-// (`held_revision`) counts until its next report.
+// last report says. So it counts as missing until it opens a new watch. There it names its revision (`held_revision`),
+// which counts until its next report.
 constexpr std::array<std::string_view, 5> kClasses{"enforcing", "lagging", "missing", "refusing", "foreign"};
 std::string class_of(std::int64_t revision) {
   return fmt::format(R"(CASE WHEN NOT ({}) OR (a.watch IS NOT NULL AND NOT {}) THEN 'missing'
@@ -133,7 +136,7 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
     found.agents += fmt::format(R"(,"{}":{})", kClasses[i], rows[0][static_cast<int>(i) + 1].c_str());
   }
   found.agents += '}';
-  // Without agents nothing is enforced, so a script that waits for enforcement keeps waiting.
+  // Without agents this is false, so a script that waits for its agents does not go on too early.
   found.enforced_by_all =
       rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
   return found;

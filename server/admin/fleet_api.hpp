@@ -8,8 +8,8 @@ namespace sluice::server::admin {
 // The agents whose scope is within the caller's, ordered by id.
 Answer list_agents(Context& context);
 
-// A revision, how many agents enforce it, and whether all do. Only agents whose scope overlaps the caller's count. With
-// `wait`, the server answers when all of them enforce the revision, or after that time.
+// A revision, how many agents enforce it, and whether all of them do. Counts the agents whose scope overlaps the
+// caller's. With `wait`, the server answers when all of these agents enforce the revision, or after that time.
 Answer get_enforcement(Context& context);
 
 }  // namespace sluice::server::admin

@@ -13,11 +13,11 @@ namespace sluice::server::admin {
 
 inline constexpr std::string_view kIdempotencyLifetime = "24 hours";
 
-// Takes the key for this call. Returns nullopt if the key is new, else the answer of the earlier call. Refuses a key
-// that a different request has used.
+// Reserves the key for this call and returns nullopt, if the key is new. Else returns the answer of the earlier call
+// with this key. Refuses a key that a different request has used.
 std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call);
 
-// Stores the answer for replays. REQUIRES: begin_idempotent() took the key.
+// Stores the answer for replays. REQUIRES: begin_idempotent() returned nullopt for this call.
 void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
                        const FinishedAnswer& answer);
 

@@ -10,7 +10,7 @@ constexpr std::string_view kHash = "key_hash";
 
 std::string key_id(postgres::Transaction&, std::string_view, const json::Value&) { return store::random_id(Kind::key); }
 
-// Adds a hash to a body without one: that of `before`, or that of a new secret.
+// Adds a `key_hash` to a body without one: the hash that `before` has, or the hash of a new secret.
 json::Value complete_key(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                          std::optional<Secret>& secret) {
   std::vector<json::Member> added;

@@ -1,6 +1,8 @@
 // The metrics of the admin API: requests by route and status, and their durations by route.
 //
-// Thread safety: counting from any thread, without a lock. No label comes from a request.
+// No label value comes from a request, so callers cannot add time series.
+//
+// Thread safety: counting from any thread, without a lock.
 #pragma once
 
 #include <chrono>
@@ -19,14 +21,14 @@ class CallMetrics final : public telemetry::Instrument {
   // REQUIRES: this object outlives every scrape of `registry`.
   explicit CallMetrics(telemetry::Registry& registry);
 
-  // Counts an answered call. `route`: nullptr if no route matches its path.
+  // Counts an answered call. `route`: nullptr if no route matches the call.
   void count(const Route* route, unsigned status, std::chrono::nanoseconds took) noexcept;
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   telemetry::HttpCounters requests_;
-  std::deque<telemetry::DurationBuckets> durations_;  // by index of the route; the last: paths without a route
+  std::deque<telemetry::DurationBuckets> durations_;  // by index of the route; the last one: calls without a route
 };
 
 }  // namespace sluice::server::admin

@@ -13,10 +13,12 @@
 namespace sluice::server::admin {
 namespace {
 
-// Whether a list of entity tags is "*" or contains this one. The server's tags are strong. A proxy that compresses
-// makes them weak: If-None-Match compares weakly and still matches, If-Match compares strongly and does not (RFC 9110
-// section 8.8.3.2).
+// How entity tags are compared (RFC 9110 section 8.8.3.2). The server's tags are strong, but a proxy that compresses
+// makes them weak. If-None-Match compares weakly, so such a tag still matches; If-Match compares strongly, so it does
+// not.
 enum class Comparison : std::uint8_t { strong, weak };
+
+// Whether a list of entity tags is "*" or contains `tag`.
 bool lists_tag(std::string_view list, const std::string& tag, Comparison comparison) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());

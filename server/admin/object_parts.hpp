@@ -1,7 +1,7 @@
 // Functions that the handlers of all kinds share: reading a body, finding the object that a path names, conditional
-// requests, writing with an audit record, and the answer.
+// requests, writing with an audit record, and the answer. The functions throw Refusal.
 //
-// Thread safety: none; each works in its caller's transaction. They throw Refusal.
+// Thread safety: none; each function works in its caller's transaction.
 #pragma once
 
 #include <string>
@@ -15,37 +15,37 @@
 
 namespace sluice::server::admin {
 
-// The tenant that the query names, else the only tenant of the caller's token. "": there is neither, or the kind has no
-// tenant.
+// The tenant that the query names, else the tenant of the caller's token if the token has exactly one. Returns "" if
+// there is no such tenant, or if objects of the kind belong to no tenant.
 std::string tenant_of(const Context& context, Kind kind);
 // The tenant that the body names, else tenant_of(). Refuses a body and a query that name different tenants.
 std::string body_tenant(const Context& context, const json::Value& body, Kind kind);
 
-// As tenant_of(), but refuses 422 if the result would be "" and ids of the kind are unique only within a tenant.
+// As tenant_of(). If ids of the kind are unique only within a tenant, refuses 422 instead of returning "".
 std::string required_tenant(const Context& context, Kind kind);
 
 // The body as an object. Refuses a body that is not JSON or not an object.
 json::Value read_body(const Call& call, json::Tree& tree);
 // Whether an object has a member that is not null.
 bool is_given(const json::Value& body, std::string_view name);
-// The body without read-only members, and with tenant and id: members that are missing are added. Refuses a body that
-// names a different tenant or id. `tree` holds the body.
+// The body without read-only members. Adds `tenant_id` and `id` if they are missing; refuses a body that names a
+// different tenant or id. `tree` holds the body.
 json::Value with_ids(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
                      const std::string& id);
 
-// The names of members to drop from a body: the read-only ones, and `secret` if it is null, because a replayed answer
-// shows it as null.
+// The names of members to drop from a body: the read-only members, and the member `secret` if it is null (a replayed
+// answer shows it as null, and may be sent back).
 std::vector<std::string_view> members_to_drop(const json::Value& body, std::string_view secret);
 
-// The object that the path names. Refuses 404 if there is none in the caller's scope.
+// Finds the object that the path names. Refuses 404 if it does not exist in the caller's scope.
 store::StoredObject require(Context& context, Kind kind, store::Lock lock);
 
-// Refuses 412 if If-Match or If-None-Match does not hold. `found`: the stored object; nullptr: there is none.
+// Refuses 412 if If-Match or If-None-Match does not hold. `found`: the stored object; nullptr if it does not exist.
 void check_conditions(const Call& call, const store::StoredObject* found);
 // Whether the caller has the current version already: If-None-Match names its ETag.
 bool has_current_version(const Call& call, const store::StoredObject& found);
 
-// Inserts a draft and records the change. REQUIRES: no object has its id.
+// Inserts a draft and records the change. `collection`: as in Resource. REQUIRES: no object has the draft's key.
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection,
                     std::string_view action = "create");
 // Replaces `before` by a draft and records the change. Does nothing if the document is the same.

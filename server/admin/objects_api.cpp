@@ -33,7 +33,7 @@ std::string slug(std::string_view name) {
   return id;
 }
 
-// "" for a policy in shorthand: its codec makes an id from its content.
+// Makes an id from the policy's name. Returns "" for a shorthand policy: reading it makes the id from its content.
 std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   json::FaultList ignored;
   const json::Place root;
@@ -47,14 +47,14 @@ struct BodyReader {
   Context& context;
   const Resource& resource;
   json::Tree tree{};  // holds the body and the values made from it
-  Faults faults{};    // found while translating
+  Faults faults{};    // found by Resource::translate
 
   json::Value read() {
     const json::Value body = read_body(context.call, tree);
     return resource.translate == nullptr ? body : resource.translate(context, tree, body, faults);
   }
 
-  // Makes the draft. Refuses the body if there are faults: those found here and those found while translating.
+  // Makes the draft. If the body has faults, refuses it with these faults and those of Resource::translate.
   Draft draft(const json::Value& body) {
     std::optional<Draft> made;
     try {

@@ -1,4 +1,5 @@
-// Create, read, replace, patch, delete and list: the same code for every kind. A Resource holds what differs.
+// Handlers that create, read, replace, patch, delete and list objects: the same code for every kind. A Resource holds
+// what differs from kind to kind.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,8 @@
 
 namespace sluice::server::admin {
 
-// Makes an id from an object's name: "Pro plan!" → "pro-plan". The id is random if the name has no usable character or
-// the id is taken.
+// Makes an id from an object's name: "Pro plan!" → "pro-plan". If the name has no usable character, or that id is
+// taken, the id is random.
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
 // How the handlers serve one kind.
@@ -22,23 +23,24 @@ struct Resource {
   Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
   Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
-  // Makes an id for a body without one. It returns "" if the codec makes the id from the content.
+  // Makes an id for a body without one. Returns "" for a shorthand policy: reading it makes the id from its content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
   // Turns members that are never stored into stored ones, such as `ttl` into `expires_at`, or drops them. Adds faults
-  // to `faults`. The function is nullptr if the kind has no such members.
+  // to `faults`. The function pointer itself is nullptr if the kind has no such members.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
-  // Adds the members that the server makes to a body that already has its ids. Sets `secret` if it made a secret.
-  // `before`: the object to be replaced; nullptr: a new object. The function is nullptr if the server makes no members
-  // for this kind.
+  // Adds members that the server makes, such as `key_hash`, to a body that already has its ids. Sets `secret` if it
+  // made a secret. `before`: the object to be replaced; nullptr if the object is new. The function pointer itself is
+  // nullptr if the kind has no such members.
   json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                           std::optional<Secret>& secret) = nullptr;
 };
 
+// Resource::draft for a kind that refers only to its tenant.
 template <Kind kind>
 Draft in_tenant(postgres::Transaction& tx, const json::Value& body) {
   return draft_in_tenant(tx, kind, body);
 }
-// An id made of the body's member `name`.
+// Resource::make_id for a kind with the member `name`.
 template <Kind kind>
 std::string id_from_name(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   return unique_id(tx, kind, tenant_id, body.text_of("name"));

@@ -16,8 +16,9 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};
+constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};  // need no token
 
+// Status and response component of the problems that every operation may answer.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCommonProblems{{{"400", "BadRequest"},
                                                                                         {"405", "MethodNotAllowed"},
                                                                                         {"408", "Timeout"},
@@ -34,6 +35,7 @@ openapi::Operation open_operation(std::string_view path) {
           .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
 }
 
+// The sentence that says which permission and scope a call needs.
 std::string needs(const Route& route) {
   const std::string roles = auth::roles_with(route.permission);
   std::string_view scope;
@@ -43,7 +45,8 @@ std::string needs(const Route& route) {
                      roles == auth::kRoleNames ? "every role" : roles, scope);
 }
 
-// Derives what an operation says about permission, parameters, headers and problems from the properties of its route.
+// Makes the Operation of a route: derives permission, parameters, headers and problems from the properties of the
+// route.
 class OperationBuilder {
  public:
   OperationBuilder(const openapi::Description& description, const Route& route)

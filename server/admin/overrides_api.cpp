@@ -17,7 +17,7 @@ namespace {
 
 constexpr Micros kLongestTtl = std::chrono::days(36'500);
 
-// When an override with this `ttl` ends.
+// When an override with this `ttl` expires; nullopt if the `ttl` is invalid.
 std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   const auto duration = parse_duration(ttl);
   if (!duration || *duration < std::chrono::milliseconds(1) || *duration > kLongestTtl) return std::nullopt;
@@ -49,12 +49,13 @@ json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value&
 const Resource kOverrides{Kind::override_, "/v1/admin/overrides", &draft_override, &id_from_name<Kind::override_>,
                           &translate_ttl};
 
-// Whether Redis has this override as it was stored before this call.
+// Whether Redis has the override as it was stored before this call.
 bool is_published(Context& context, const store::StoredObject& item) {
   return counters::unpublished(context.tx, {&item, 1}).empty();
 }
 
-// Completes the answer to a write. Even if this call changed nothing, an earlier change may not be published yet.
+// Sets Answer::published after a write. If this call changed the override, only the publication of this change matters,
+// and the executor adds that. If the call changed nothing, an earlier change may not be published yet.
 Answer with_published(Context& context, Answer answer) {
   answer.published =
       !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
@@ -74,7 +75,7 @@ ClearSelection read_clear_selection(Context& context) {
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
-  // An empty id is refused: it would remove all overrides of the tenant, and the caller meant one policy or plan.
+  // Refuses an empty id: "clear" would remove all overrides of the tenant, but the caller meant one policy or plan.
   ClearSelection cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
                          .policy_id = read_optional_id(fields, "policy_id"),
                          .plan_id = read_optional_id(fields, "plan_id")};

@@ -1,5 +1,5 @@
-// Routes of overrides. They do what the routes of other kinds do, and three things more: a body may have `ttl` instead
-// of `expires_at`, every answer has "published" (Redis has the override), and `clear` removes many.
+// Routes of overrides. Three things are different from the routes of other kinds. A body may have `ttl` instead of
+// `expires_at`. Every answer says in "published" whether Redis has the override. And `clear` removes many overrides.
 #pragma once
 
 #include "server/admin/call.hpp"

@@ -1,4 +1,5 @@
-// Pages of lists: reads `limit` and `cursor`, and writes `items` and `next`. Every route that lists uses it.
+// Pages of lists: reads `limit` and `cursor` from the query, and writes `items` and `next` into the answer. All
+// handlers that list objects page by page use these functions.
 #pragma once
 
 #include <array>
@@ -18,16 +19,18 @@ inline constexpr std::size_t kMaxPage = 1000;
 // Reads the query's `limit` and `cursor`. Refuses 400 if one of them is invalid.
 store::Page read_page(const Call& call);
 
-// An opaque cursor for the page that begins after this object.
+// An opaque cursor for the page that begins after this object. Lists of other things than objects put two texts of
+// their own into it.
 std::string cursor_after(std::string_view tenant_id, std::string_view id);
 
-// Removes the objects beyond the page. Returns the cursor of the next page; "": this is the last page.
+// `found`: the result of store::list(). Removes the object beyond the page, if there is one. Returns the cursor of the
+// next page; "" if this is the last page.
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);
 
-// Refuses 400: this server did not make the cursor.
+// Refuses 400, because no server made this cursor for this list.
 [[noreturn]] void refuse_cursor();
 
-// Refuses 400 if a filter's value is not one of `choices`: an empty list would hide the caller's mistake.
+// Refuses 400 if a filter's value is not one of `choices`. An empty list as the answer would hide the caller's mistake.
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices);
 inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow", "off"};
 
@@ -50,7 +53,7 @@ Answer list_answer(const std::string& next, WriteItems write_items) {
   return answer;
 }
 
-// As list_answer() above, with items that are JSON texts.
+// As the template list_answer(), with items that are JSON texts.
 Answer list_answer(const std::string& next, const std::vector<std::string>& items);
 
 }  // namespace sluice::server::admin

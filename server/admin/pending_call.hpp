@@ -31,13 +31,14 @@ struct PendingCall {
   std::variant<sluice::http::Reply, sluice::http::Admission> reply;  // Admission: the body has not been read yet
   Call call;
   Time arrived = std::chrono::steady_clock::now();
-  Time begin = arrived;  // of this attempt
-  bool answered = false;
+  Time begin = arrived;   // when this attempt began
+  bool answered = false;  // or taken over by the next attempt
   std::atomic<Stage> stage{Stage::waiting};
 
   bool asks_for_body() const { return std::holds_alternative<sluice::http::Admission>(reply); }
   bool changes() const { return !asks_for_body() && call.route->changes(); }
-  // Decides a race between the pool and the time limit: either the call begins, or it is given up and never begins.
+  // Decides a race between the pool and the time limit: either the call begins to run, or it is given up and never
+  // runs. Returns true to the side that was first.
   bool leave_queue(Stage next) {
     Stage expected = Stage::waiting;
     return stage.compare_exchange_strong(expected, next);

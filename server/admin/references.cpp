@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 20;
 
-// SQL condition for the rows that refer to the object. $1: its id; $2: its tenant. Every condition uses $2, because
-// PostgreSQL must be able to infer the type of each parameter.
+// SQL condition for the rows that refer to an object. $1: the object's id; $2: its tenant. Conditions that do not need
+// $2 mention it all the same, because PostgreSQL must be able to infer the type of each parameter.
 std::string condition(const Reference& reference) {
   if (reference.list) return fmt::format("$1 = ANY ({}) AND $2::text IS NOT NULL", reference.member);
   return fmt::format("{} = $1 AND {}", reference.member,
@@ -22,20 +22,20 @@ std::string condition(const Reference& reference) {
 
 void refuse_referenced(postgres::Transaction& tx, const ObjectId& key) {
   Faults found;
-  const auto add_users = [&](Kind user, const Reference& reference) {
+  const auto add_referrers = [&](Kind kind, const Reference& reference) {
     const pqxx::result rows =
-        tx.exec(fmt::format("SELECT id, tenant_id FROM {} WHERE {} ORDER BY tenant_id, id LIMIT {}", info(user).table(),
+        tx.exec(fmt::format("SELECT id, tenant_id FROM {} WHERE {} ORDER BY tenant_id, id LIMIT {}", info(kind).table(),
                             condition(reference), kMaxNamed),
                 key.id, key.tenant_id);
     for (const auto& row : rows) {
       if (found.size() == kMaxNamed) break;
-      const std::string tenant = info(user).local_id ? fmt::format(" of tenant {}", row[1].c_str()) : "";
-      found.push_back({"", fmt::format("{} {}{} uses it", info(user).name, row[0].c_str(), tenant)});
+      const std::string tenant = info(kind).local_id ? fmt::format(" of tenant {}", row[1].c_str()) : "";
+      found.push_back({"", fmt::format("{} {}{} uses it", info(kind).name, row[0].c_str(), tenant)});
     }
   };
-  for (const Kind user : kAllKinds) {
-    for (const Reference& reference : info(user).references) {
-      if (reference.to == key.kind) add_users(user, reference);
+  for (const Kind kind : kAllKinds) {
+    for (const Reference& reference : info(kind).references) {
+      if (reference.to == key.kind) add_referrers(kind, reference);
     }
   }
   if (found.empty()) return;

@@ -21,7 +21,8 @@
 namespace sluice::server::admin {
 namespace {
 
-// Route handlers for one kind each. The routes of most kinds differ only in the kind and in the filters of its list.
+// Route handlers, each for one kind. The routes of most kinds differ only in the kind and in the filters of their
+// lists.
 
 template <const Resource& resource>
 Answer create(Context& context) {
@@ -254,7 +255,7 @@ std::vector<std::string_view> segments(std::string_view path) {
 
 bool is_variable(std::string_view segment) { return segment.starts_with('{'); }
 
-// Whether a path matches a template; sets the values of its variables.
+// Whether a path matches the route's template. Sets `values` to the decoded values of the template's variables.
 bool matches(const Route& route, const std::vector<std::string_view>& path, std::vector<std::string>& values) {
   const std::vector<std::string_view> wanted = segments(route.path);
   if (wanted.size() != path.size()) return false;

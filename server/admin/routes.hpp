@@ -1,5 +1,5 @@
-// The table of all routes of the admin API. The router, the checks of permissions, the OpenAPI document and the test of
-// every role against every route read this table.
+// The table of all routes of the admin API, and the search for the route of a request. The executor reads permissions
+// from this table, and the OpenAPI document is derived from it. A test tries every role on every route of the table.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,10 @@ struct Route {
   RouteHandler handler;
   std::string_view parameters = "";  // names allowed in the query, with commas between
   std::size_t max_body = 1 << 20;    // bytes
-  bool one_snapshot = false;         // the transaction reads one snapshot of the database
-  bool takes_yaml = false;           // its body may be YAML
+  bool one_snapshot = false;         // all reads of the transaction see the same state of the database
+  bool takes_yaml = false;           // the body may be YAML
 
+  // By the method only: also true for a POST that changes nothing, such as validate.
   bool changes() const { return method != "GET"; }
 };
 
@@ -32,7 +33,7 @@ std::span<const Route> routes();
 struct RouteMatch {
   const Route* route = nullptr;          // nullptr: no route has this path and method
   std::vector<std::string> path_values;  // decoded
-  std::string allow;                     // methods of the path's routes; "": no route has this path
+  std::string allow;                     // the methods of the routes with this path; "": no route has this path
 };
 RouteMatch find_route(std::string_view method, std::string_view path);
 

@@ -1,6 +1,6 @@
 // Writes the table of routes as text, for the command `sluice-server routes`.
 //
-// Thread safety: pure.
+// Thread safety: a pure function.
 #pragma once
 
 #include <string>

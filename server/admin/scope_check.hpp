@@ -1,6 +1,6 @@
 // Checks that the organization and the tenants in the body of a token or a binding exist.
 //
-// Thread safety: none; works in its caller's transaction.
+// Thread safety: none; it works in its caller's transaction.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace sluice::server::admin {
 
-// Adds a fault for each organization or tenant that does not exist or is outside the caller's scope; the text is the
-// same for both. If the body names only tenants, sets `organization_id` to their organization. Locks the rows it finds
-// until the end of the transaction.
+// Adds a fault for each organization or tenant that does not exist or is outside the caller's scope; the text of the
+// fault does not say which. If the body names only tenants, sets `organization_id` to their organization; a tenant of
+// another organization gets a fault. Locks the rows that it finds until the end of the transaction.
 void check_scope(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
                  const std::vector<std::string>& tenant_ids, Faults& faults);
 

@@ -63,7 +63,7 @@ bool is_yaml(std::string_view type) {
   return type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml" || type == "text/x-yaml";
 }
 
-// `list`: names with commas between.
+// Whether `list`, which has commas between the names, contains a name.
 bool is_among(std::string_view name, std::string_view list) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -73,8 +73,8 @@ bool is_among(std::string_view name, std::string_view list) {
   return false;
 }
 
-// The server refuses an empty value of these parameters: a caller that sends ?dry_run= has lost the value, and may not
-// have meant "false".
+// The server refuses an empty value of these parameters: a caller that sends ?dry_run= has probably lost the value, and
+// may not have meant "false".
 constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,until,dry_run,prune,status,wait,by";
 
 // Reads the parameters of the query. Refuses unknown, repeated and empty ones.
@@ -165,7 +165,7 @@ void AdminService::admit(sluice::http::Request& head, sluice::http::Admission ad
   begin(head, std::make_shared<Pending>(std::move(admission)));
 }
 
-// Checks the request without PostgreSQL, and answers it or submits it to the pool.
+// Checks what can be checked without PostgreSQL. Then refuses the request, or submits it to the pool.
 void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending> pending) {
   pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
@@ -179,10 +179,10 @@ void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending
   submit(std::move(pending));
 }
 
-// Runs the call on a thread of the pool. The answer is sent by the loop, or the call waits (WaitingCalls).
+// Runs the call on a thread of the pool. Afterwards the loop sends the answer, or the call waits (WaitingCalls).
 void AdminService::submit(std::shared_ptr<Pending> pending) {
   track_deadline(pending);
-  Pending& waiting = *pending;
+  Pending& submitted = *pending;
   auto job = [this, pending = std::move(pending)](postgres::Session& session) mutable {
     FinishedAnswer answer;
     if (pending->leave_queue(Pending::Stage::running)) {
@@ -193,12 +193,12 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
       if (!waiting_.keep_waiting(pending, answer)) finish(*pending, answer);
     });
   };
-  // If the pool refuses the job, `wrapped` keeps the job, and `waiting` stays valid.
+  // If the pool refuses the job, `wrapped` still owns the job and so the call: `submitted` stays valid.
   postgres::Pool::Job wrapped(std::move(job));
   if (pool_.submit(wrapped)) return;
-  finish(waiting, http::problem(http::Refusal(503, "overload", "Too many calls are waiting; try again.", {},
-                                              "Retry-After: 1\r\n"),
-                                waiting.call.request_id));
+  finish(submitted, http::problem(http::Refusal(503, "overload", "Too many calls are waiting; try again.", {},
+                                                "Retry-After: 1\r\n"),
+                                  submitted.call.request_id));
 }
 
 // Applies the time limit to a call.
@@ -208,7 +208,7 @@ void AdminService::track_deadline(const std::shared_ptr<Pending>& pending) {
   if (!timer_runs_) wake_at_next_deadline();
 }
 
-// All calls have the same time limit, so the first to arrive is the first to exceed it.
+// All calls have the same time limit, so the attempt that began first is the first to exceed it.
 void AdminService::wake_at_next_deadline() {
   timer_runs_ = false;
   while (!calls_.empty()) {

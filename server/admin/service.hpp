@@ -1,10 +1,11 @@
 // The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool,
 // and sends the answer.
 //
-// A call that exceeds the time limit is answered 503, although it may still succeed: PostgreSQL's client waits without
-// limit for a server that does not answer.
+// The client library of PostgreSQL waits without limit for a PostgreSQL that does not answer. So a call that exceeds
+// the time limit is answered 503, although it may still succeed.
 //
-// Thread: handle() on the server's loop; calls run on the pool's threads, and their answers are posted back.
+// Thread: admit() and handle() are called on the server's loop. Calls run on the pool's threads, and post their answers
+// back to the loop.
 #pragma once
 
 #include <chrono>
@@ -46,11 +47,11 @@ class AdminService final : public sluice::http::Handler {
   }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
-  // A large body is only read if the caller may make the call.
+  // Called before a large body is read. The body is only read if the caller may make the call.
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
-  // Answers waiting calls with their last answer, because the server drains.
+  // Ends the waits of WaitingCalls: sends each waiting call its last answer. For a server that drains.
   void end_waiting() { waiting_.end(); }
 
  private:

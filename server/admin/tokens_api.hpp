@@ -1,8 +1,8 @@
 // Routes of admin tokens and agent tokens.
 //
-// A token never grants more than it has, and can only change tokens that it could have granted. The role and the scope
-// of a token cannot be changed; a revoked token stays revoked. The last live platform_admin token cannot be revoked,
-// expired or deleted: otherwise nobody could make another one.
+// A token cannot create a token with more permissions or a larger scope than its own, nor change or delete such a
+// token. The role and the scope of a token cannot be changed; a revoked token stays revoked. The last live
+// platform_admin token cannot be revoked, expired or deleted: otherwise nobody could make another one.
 #pragma once
 
 #include "server/admin/call.hpp"

@@ -18,6 +18,7 @@
 namespace sluice::server::admin {
 namespace {
 
+// The answer for a valid body. `canonical`: its canonical form.
 Answer valid(std::string_view canonical, const Faults& warnings) {
   std::string faults;
   sluice::http::write_faults(warnings, faults);
@@ -43,7 +44,7 @@ const Resource* resource_of(std::string_view kind) {
   return nullptr;
 }
 
-// The parts of {"kind","tenant_id","object"}.
+// The members of the body {"kind","tenant_id","object"}.
 struct ValidateParameters {
   const Resource* resource = nullptr;
   json::Value object;
@@ -78,9 +79,9 @@ ValidateParameters read_validate_parameters(Context& context, const json::Value&
   return parameters;
 }
 
-// Answers the document that creating or replacing the object would store. For a new key the hash is left out: nobody
-// gets the secret that was made for it.
-Answer draft(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
+// Answers the document that creating or replacing the object would store. For a new API key, the answer leaves out the
+// hash, because nobody gets the secret that the hash belongs to.
+Answer canonical_answer(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
   const auto& [resource, object, tenant_id] = parameters;
   const std::string_view given = object.text_of("id");
   const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
@@ -101,7 +102,7 @@ Answer draft(Context& context, json::Tree& tree, const ValidateParameters& param
 Answer validate_object(Context& context, json::Tree& tree, const json::Value& body) {
   const ValidateParameters parameters = read_validate_parameters(context, body);
   try {
-    return draft(context, tree, parameters);
+    return canonical_answer(context, tree, parameters);
   } catch (http::Refusal& refusal) {
     for (Fault& fault : refusal.faults) {
       if (!fault.pointer.starts_with('?')) fault.pointer.insert(0, "/object");

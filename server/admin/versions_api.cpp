@@ -26,13 +26,13 @@ std::optional<std::int64_t> number_from(std::string_view text) {
   return number;
 }
 
-// An object that has versions, though it may be deleted.
+// An object that may be deleted. Its versions are kept.
 struct PastObject {
   ObjectId key;
   std::string organization_id;
 };
 
-// The object that the path names. Its tenant must exist.
+// The object that the path names. Refuses 404 if its tenant does not exist; does not check the object.
 PastObject key_of_path(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();
@@ -78,7 +78,7 @@ std::int64_t read_version(const Call& call) {
   return *version;
 }
 
-// Reads {"percent":25}. Returns the number as the body writes it (25.0 stays 25.0). It points into `tree`.
+// Reads {"percent":25}. Returns the number as the body writes it (25.0 stays 25.0), as a view into `tree`.
 json::Value read_percent(const Call& call, json::Tree& tree) {
   json::FaultList faults;
   const json::Place root;

@@ -1,5 +1,5 @@
-// Routes of earlier versions of plans and policies. Every version is kept, also of deleted objects, and can be
-// restored.
+// Routes of the versions of plans and policies, and of the rollout of a policy. The server keeps every version, also of
+// deleted objects, and can restore each.
 #pragma once
 
 #include "server/admin/objects_api.hpp"
@@ -10,10 +10,11 @@ namespace sluice::server::admin {
 Answer list_versions(Context& context, Kind kind);
 Answer get_version(Context& context, Kind kind);
 
-// {"version":3}: writes that version's document as a new version, which must be valid today. Restores a deleted object.
+// Takes {"version":3}. Writes that version's document as a new version; the document must be valid by today's rules.
+// Restores a deleted object.
 Answer roll_back(Context& context, const Resource& resource);
 
-// {"percent":25}: the share of subjects that a policy applies to.
+// Takes {"percent":25}. Sets the share of subjects that a policy applies to.
 Answer roll_out(Context& context);
 
 }  // namespace sluice::server::admin

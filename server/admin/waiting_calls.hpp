@@ -1,5 +1,5 @@
-// Calls that wait for a condition (GET /v1/admin/revisions/{revision}?wait=…). The server repeats each every 200 ms. A
-// call uses a thread of the pool only while it runs.
+// Calls that wait for a condition (GET /v1/admin/revisions/{revision}?wait=…). The server repeats such a call every
+// 200 ms. Between two attempts the call does not use a thread of the pool.
 //
 // Thread: the server's loop.
 #pragma once
@@ -26,15 +26,15 @@ class WaitingCalls {
   using Repeat = std::function<void(std::shared_ptr<PendingCall>)>;
   using Finish = std::function<void(PendingCall&, const FinishedAnswer&)>;
 
-  // `repeat` repeats the call. `finish` ends the wait with the last answer.
+  // `repeat` runs the call again. `finish` sends the last answer.
   WaitingCalls(boost::asio::io_context& loop, Repeat repeat, Finish finish)
       : timer_(loop), repeat_(std::move(repeat)), finish_(std::move(finish)) {}
 
-  // Keeps the call, to repeat it. Returns false if it must be answered now: its answer has no `wait`, its time is over,
-  // or too many calls wait.
+  // Takes the call over, to repeat it; then the caller must not use `call` any more. Returns false if the call must be
+  // answered now: its answer has no `wait`, its time is over, too many calls wait, or the server drains.
   bool keep_waiting(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
 
-  // Ends all waits, for a server that drains. Later calls do not wait.
+  // Answers all waiting calls, because the server drains. Calls that come later do not wait.
   void end();
 
  private:

@@ -38,7 +38,8 @@ class Positions {
     const auto column = static_cast<std::size_t>(mark.column);
     // The parser's marks may lie after the end of the text.
     if (at > text_.size() || column > at) return PositionCounter(text_).at(text_.size());
-    // Most marks follow the previous one on the same line. Counting goes on from there, so a long line is counted once.
+    // Most marks follow the previous mark on the same line. Counting goes on from the previous mark, so even a long
+    // line is counted only once.
     if (mark.line != line_ || at < last_) {
       line_ = mark.line;
       last_ = at - column;
@@ -52,9 +53,9 @@ class Positions {
 
  private:
   std::string_view text_;
-  int line_ = -1;
-  std::size_t last_ = 0;
-  std::ptrdiff_t characters_ = 0;  // of the line, before last_
+  int line_ = -1;                  // of the previous mark
+  std::size_t last_ = 0;           // byte offset of the previous mark
+  std::ptrdiff_t characters_ = 0;  // characters of the line before last_
 };
 
 // Writes the parser's events as JSON.
@@ -129,7 +130,7 @@ class Writer final : public YAML::EventHandler {
   // The JSON of a node that an alias can repeat.
   struct Anchored {
     std::size_t offset = 0;
-    std::size_t size = 0;  // 0: it has not ended
+    std::size_t size = 0;  // 0: the node has not ended
     std::size_t first_position = 0;
     std::size_t positions = 0;
     std::size_t depth = 0;  // levels of lists and maps in it
@@ -214,16 +215,16 @@ class Writer final : public YAML::EventHandler {
   Positions positions_;
   YamlDocument out_;
   std::vector<OpenNode> open_;
-  std::vector<Anchored> anchors_;  // by the parser's number
-  std::size_t aliased_ = 0;
+  std::vector<Anchored> anchors_;  // by the number that the parser gives to an anchor
+  std::size_t aliased_ = 0;        // bytes of JSON that aliases have added
 };
 
 Fault too_large() {
   return {"", fmt::format("YAML may have at most {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
-// The largest number of brackets that are open at the same time, including those in texts. The parser keeps all of them
-// in memory before its events show the depth.
+// The largest number of brackets that are open at the same time, including those in texts. The parser would keep all
+// open brackets in memory before its first event, so check_depth() would come too late.
 std::size_t open_brackets(std::string_view text) {
   std::size_t open = 0;
   std::size_t most = 0;
@@ -234,7 +235,8 @@ std::size_t open_brackets(std::string_view text) {
   return most;
 }
 
-// Finds what the parser would not report: bytes that it would change silently, and texts that cost it too much memory.
+// Finds faults that the parser would not report: bytes that it would change silently, and texts for which it would need
+// too much memory.
 std::optional<Fault> fault_of_text(std::string_view text) {
   if (text.size() > kMaxYamlBytes) return too_large();
   if (!is_utf8(text)) return Fault{"", "the text is not UTF-8", 1, 1};

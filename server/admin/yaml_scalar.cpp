@@ -28,7 +28,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// Removes the first character if it is one of these. Returns whether it was.
+// Removes the first character if it is one of `one_of`. Returns whether it was.
 bool take(std::string_view& text, std::string_view one_of) {
   if (text.empty() || one_of.find(text.front()) == std::string_view::npos) return false;
   text.remove_prefix(1);

@@ -10,9 +10,9 @@
 
 namespace sluice::server::admin {
 
-// Returns the JSON text of a plain scalar. Numbers keep their digits: "+1", "01" and ".5" become 1, 1 and 0.5.
-// Hexadecimal and octal numbers become decimal. The error is a sentence for the caller, about infinity, NaN, or a
-// hexadecimal or octal number of more than 64 bits.
+// Returns the JSON text of a plain scalar. Numbers keep their digits, but "+1", "01" and ".5" become 1, 1 and 0.5.
+// Hexadecimal and octal numbers become decimal. Infinity, NaN, and hexadecimal or octal numbers of more than 64 bits
+// are errors; the error is a sentence for the caller.
 std::expected<std::string, std::string> json_of_plain(std::string_view text);
 
 }  // namespace sluice::server::admin

@@ -14,9 +14,10 @@ namespace {
 
 constexpr int kMaxLines = 10;  // for each kind of difference
 
-// Each query below returns rows that differ: kind, tenant, id, version, and a text.
+// Each query below returns what differs: kind, tenant, id and version of an object, and a text. kRevisions returns a
+// revision and a text.
 
-// The trail holds a fingerprint of an API key instead of its hash, so the documents of keys are not compared here.
+// The trail holds a fingerprint of an API key instead of the key's hash, so documents of keys are not compared here.
 constexpr std::string_view kTrailAndVersions = R"(
 SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in audit, but not in versions'
@@ -36,8 +37,8 @@ SELECT kind, tenant_id, id, version,
 FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
 WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
 
-// The state before a change must equal the version before it. Keys are left out because of their fingerprint, settings
-// because their version 1 is not in versions.
+// `before` in an audit row must equal the object's previous version. Keys are left out because the trail holds only
+// their fingerprints. Settings are left out because their version 1 is not in `versions`.
 constexpr std::string_view kBeforeAndVersions = R"(
 SELECT a.kind, a.tenant_id, a.object_id, a.version, 'has a `before` that differs from the previous version'
 FROM audit a LEFT JOIN versions v
@@ -45,11 +46,11 @@ FROM audit a LEFT JOIN versions v
      (a.kind, a.tenant_id, a.object_id, a.version - 1, a.organization_id)
 WHERE a.kind <> 'key' AND v.document::text IS DISTINCT FROM a.before AND a.kind <> 'setting')";
 
-// {0} is the table of the objects, {1} their kind. Version 1 of the settings comes from the schema, so it has no
-// history.
+// {0} is the table of the objects, {1} their kind. Version 1 of the settings comes from a migration, so it is not in
+// `versions`.
 constexpr std::string_view kObjectsAndVersions = R"(
 SELECT '{1}', tenant_id, id, coalesce(o.version, v.version),
-       CASE WHEN o.version IS NULL THEN 'is the last version, but the object was removed without a version for that'
+       CASE WHEN o.version IS NULL THEN 'is the last version, but the object was removed without a version that says so'
             WHEN v.version IS NULL THEN 'is stored as an object, but not in versions'
             ELSE 'is an object that differs from its last version' END
 FROM {0} o FULL JOIN (SELECT DISTINCT ON (tenant_id, id, organization_id) tenant_id, id, organization_id, version, document FROM versions

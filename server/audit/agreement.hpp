@@ -1,8 +1,10 @@
-// Checks that objects, versions, changes and the audit trail agree. Each audit row has one version and one change. The
-// state before a change equals the version before it. Each object equals its newest version. No revision is missing.
+// Checks that the audit trail agrees with the tables of objects and with two other tables: `versions` (every version of
+// each object) and `changes` (what each revision changed). Each audit row must have one version and one change. Its
+// `before` must equal the object's previous version. Each object must equal its newest version. No revision may be
+// missing.
 //
 // Thread safety: none; the functions run on the transaction's thread and throw what libpqxx throws.
-// REQUIRES: the transaction sees every organization, in one snapshot.
+// REQUIRES: the transaction sees every organization, and all its reads see the same state of the database.
 #pragma once
 
 #include <string>

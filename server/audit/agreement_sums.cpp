@@ -1,3 +1,4 @@
+// tables_agree(): compares the tables by sums of hashes.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -14,10 +15,10 @@ namespace {
 
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
-// The sums leave out the documents of these kinds. The trail holds a fingerprint of an API key instead of its hash, and
-// no row for the first version of the settings; both kinds are compared row by row. A counter has no stored
-// object: each of its resets is one version by itself.
-constexpr std::string_view kComparedByRow = "('key', 'setting', 'counter')";
+// The sum of documents leaves out these kinds. For API keys the trail holds fingerprints instead of hashes, and for the
+// settings it has no row for version 1, so tables_agree() compares both kinds row by row. Counters are not stored as
+// objects: each reset of a counter is recorded as version 1 of a new id.
+constexpr std::string_view kNotInDocumentSum = "('key', 'setting', 'counter')";
 
 std::int64_t random_seed() {
   std::array<std::uint8_t, 8> bytes;
@@ -42,9 +43,9 @@ class HashSum {
 
 std::uint64_t sum(const pqxx::field& field) { return static_cast<std::uint64_t>(field.as<std::int64_t>()) % kModulus; }
 
-// Three sums, each with a seed of its own: columns that versions share with the trail, columns that versions share with
-// changes, and documents. For documents: the sum over all versions equals the sum over all replaced documents
-// (audit.before) plus the sum over the present objects.
+// Three sums, each with a seed of its own: of columns that `versions` shares with the trail, of columns that `versions`
+// shares with `changes`, and of documents. For documents, the sum over all versions must equal the sum over all
+// replaced documents (audit.before) plus the sum over the objects that exist now.
 struct Hashes {
   HashSum trail;
   HashSum change;
@@ -65,21 +66,21 @@ std::uint64_t documents_now(pqxx::transaction_base& work, const HashSum& hash) {
 
 bool sums_agree(pqxx::transaction_base& work) {
   const Hashes hashes;
-  const std::string by_row = fmt::format("IN {}", kComparedByRow);
+  const std::string left_out = fmt::format("IN {}", kNotInDocumentSum);
   const pqxx::row trail = work.exec1(fmt::format(
       "SELECT {}, {} FROM audit",
       hashes.trail.of(
           "kind, tenant_id, object_id, version, organization_id, revision, actor_id, made_at, after IS NULL, "
           "CASE WHEN kind <> 'key' THEN after END"),
       hashes.document.of("kind, tenant_id, object_id, version - 1, organization_id, before",
-                         fmt::format("before IS NOT NULL AND kind NOT {}", by_row))));
+                         fmt::format("before IS NOT NULL AND kind NOT {}", left_out))));
   const pqxx::row versions = work.exec1(fmt::format(
       "SELECT {}, {}, {} FROM versions",
       hashes.trail.of("kind, tenant_id, id, version, organization_id, revision, actor_id, made_at, document IS NULL, "
                       "CASE WHEN kind <> 'key' THEN document::text END"),
       hashes.change.of("kind, tenant_id, id, version, organization_id, revision, document IS NULL"),
       hashes.document.of("kind, tenant_id, id, version, organization_id, document::text",
-                         fmt::format("document IS NOT NULL AND kind NOT {}", by_row))));
+                         fmt::format("document IS NOT NULL AND kind NOT {}", left_out))));
   const pqxx::row changes =
       work.exec1(fmt::format("SELECT {}, count(*) FILTER (WHERE ordinal = 1) = (SELECT revision FROM revision), "
                              "coalesce(max(revision), 0) = (SELECT revision FROM revision) FROM changes",

@@ -71,10 +71,12 @@ void ChainCheck::check(const TrailRow& row) {
   }
 }
 
-// Checks whether the changed row and `row` were swapped: computes the hash that the changed row's content would have as
-// row number `seq`. If only the contents were swapped, `row` has this hash. If the hashes were swapped too, the changed
-// row has it. If the hashes were swapped and the rows are neighbours, `row` has the hash from which the changed row's
-// hash is computed.
+// Checks whether the changed row and `row` were swapped. `here` is the hash that the content of the changed row would
+// have as row number `seq`. There are three cases:
+// - Only the contents were swapped: `row` has the hash `here`.
+// - The hashes were swapped too: the changed row has the hash `here`.
+// - The hashes were swapped too, and the rows are neighbours: the changed row has the hash that its content would have
+//   as row number `seq` after a row with the hash of `row`.
 void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);

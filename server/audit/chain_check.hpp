@@ -31,7 +31,7 @@ struct ChainFault {
     foreign,    // the row holds content of another organization
     truncated,  // rows at the end are gone
     added,      // there are rows after the head
-    head,       // the head in the table audit_heads is not the last row
+    head,       // the table audit_heads has no head of this chain, or a head that is not the last row
     rewritten,  // the chain is consistent, but differs from the saved head
   };
   Kind kind = Kind::changed;
@@ -66,7 +66,7 @@ class ChainCheck {
   ChainReport finish(const std::optional<ChainHead>& stored);
 
  private:
-  // A copy of a row with a wrong hash. It outlives the reader's buffer.
+  // A copy of a row with a wrong hash. It owns its texts, because the reader overwrites the row.
   struct ChangedRow {
     explicit ChangedRow(const TrailRow& row);
     ChangedRow(const ChangedRow&) = delete;  // `fields` points into `texts`
@@ -87,7 +87,7 @@ class ChainCheck {
 
   ChainReport report_;
   std::optional<ChainHead> saved_;
-  std::optional<ChangedRow> changed_;  // the changed row, until a swap explains it
+  std::optional<ChangedRow> changed_;  // the changed row, until check_swap() finds that it was swapped
 };
 
 }  // namespace sluice::server::audit

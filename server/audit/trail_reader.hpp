@@ -1,8 +1,8 @@
 // Reads the audit trail from PostgreSQL row by row, ordered by organization and number.
 //
-// It streams with COPY, so only one row is in memory at a time.
+// The rows are streamed with COPY, so only one row is in memory at a time.
 //
-// Thread safety: none; it belongs to the transaction's thread. Everything throws what libpqxx throws.
+// Thread safety: none; a reader belongs to the transaction's thread. Everything throws what libpqxx throws.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ namespace sluice::server::audit {
 struct TrailRow {
   store::AuditRow fields;  // views, valid until the next row is read
   Sha256Digest hash{};
-  // Whether ChangeLog::record() can have written these columns. `fields` and `hash` cannot show this: they do not
-  // distinguish an empty text from NULL, and cannot hold an infinite time or a hash of another length.
+  // False: ChangeLog::record() cannot have written these columns, so somebody else did. `fields` and `hash` cannot show
+  // that: an empty text looks like NULL in them, and they cannot hold an infinite time or a hash of another length.
   bool well_formed = false;
 };
 

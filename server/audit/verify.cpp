@@ -34,7 +34,7 @@ Heads read_stored_heads(pqxx::transaction_base& work) {
   Heads heads;
   for (const auto& row : work.exec("SELECT organization_id, seq, encode(hash, 'hex') FROM audit_heads")) {
     ChainHead head{.seq = row[1].as<std::int64_t>(), .hash = {}};
-    from_hex(row[2].c_str(), head.hash);  // a head of another length stays zero, which matches no row
+    from_hex(row[2].c_str(), head.hash);  // a hash of another length stays zero, which matches no row
     heads.emplace(row[0].c_str(), head);
   }
   return heads;

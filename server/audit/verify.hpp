@@ -1,10 +1,10 @@
-// Verifies the audit trail, for the command. It checks the rows of every organization's hash chain, the heads in the
-// table audit_heads, and heads saved outside the database. It also checks that versions, changes and objects agree with
-// the trail.
+// Verifies the audit trail, for the command `audit verify`. It checks the rows of every organization's hash chain, the
+// heads (last rows) in the table audit_heads, and heads saved outside the database. If all chains are intact, it also
+// checks that versions, changes and objects agree with the trail.
 //
-// All reads happen in one snapshot of PostgreSQL, so a trail that grows meanwhile does not look broken.
+// All reads see the same state of the database, so a trail that grows meanwhile does not look broken.
 //
-// Thread safety: none; it belongs to the thread of its connection. Everything throws what libpqxx throws.
+// Thread safety: none; verify() belongs to the thread of its connection. Everything throws what libpqxx throws.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // "sluboot"
 
-// Reads the document with the code that reads every token's body, so that the same rules apply.
+// Writes a request body for the token and reads it with read_token(), so that the same rules apply as in the API.
 Result<TokenDocument> first_token(const std::string& name) {
   json::Tree tree;
   const std::string body = "{\"name\":" + json::string_literal(name) + R"(,"role":"platform_admin"})";

@@ -1,4 +1,5 @@
-// Which role has which permission: one table. Whatever the table does not allow is denied.
+// Which role has which permission: one table (roles.cpp). Whatever the table does not allow is denied. Also says which
+// tokens a principal may grant.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace sluice::server::auth {
 
-// From the most to the least powerful; grant_fault() compares them.
+// In order from the most to the least powerful role, because grant_fault() compares roles.
 enum class Role : std::uint8_t { platform_admin, org_admin, operator_role, auditor };
 
 // The permission that a route requires.
@@ -27,7 +28,8 @@ enum class Permission : std::uint8_t {
 
 bool allows(Role role, Permission permission);
 
-// What a route reads or changes. The caller's scope must be at least as large.
+// What a route reads or changes: something of a tenant, of an organization or of the platform. The scope of the
+// caller's token must be at least as large.
 enum class Level : std::uint8_t { tenant, organization, platform };
 
 std::string_view to_string(Level level);
@@ -56,8 +58,8 @@ struct Principal {
   postgres::Scope scope() const;
 };
 
-// Returns why `grantor` may not grant a token with the role and scope of `token`, or nullopt if it may. A token never
-// grants more than it has itself.
+// Returns why `grantor` may not grant a token with the role and scope of `token`; nullopt: it may. Nobody can grant a
+// higher role or a larger scope than their own token has.
 std::optional<std::string> grant_fault(const Principal& grantor, const Principal& token);
 
 }  // namespace sluice::server::auth

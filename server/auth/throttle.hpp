@@ -1,7 +1,8 @@
-// Counts failed authentications by source address, with a token bucket each. A source that fails too often gets 429
-// instead of 401. A valid token is accepted from any source, so nobody can lock out its owner by failing on purpose.
+// Counts failed authentications by source address, with one token bucket for each source. A source that fails too often
+// gets 429 instead of 401. A valid token is accepted from any source, so nobody can lock out its owner by failing on
+// purpose.
 //
-// Thread safety: all functions from any thread. Time is a parameter.
+// Thread safety: all functions from any thread. Time is a parameter: `now_us` is Unix time in µs.
 #pragma once
 
 #include <chrono>
@@ -21,8 +22,8 @@ class FailureThrottle {
   // dropped. If there are none, an arbitrary source is dropped.
   static constexpr std::size_t kSources = 10'000;
 
-  // Counts a failure of `source`. Returns 0 if the answer is 401. Else the answer is 429, and the result says when the
-  // source may fail again.
+  // Counts a failure of `source`. Returns 0 if the answer to this failure is 401. Otherwise the answer is 429, and the
+  // result is the time after which a further failure gets 401 again.
   std::chrono::seconds failed(std::string_view source, std::int64_t now_us);
 
   // Whether the next failure of `source` would get 429.

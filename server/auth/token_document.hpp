@@ -31,7 +31,7 @@ struct TokenDocument {
   bool operator==(const TokenDocument&) const = default;
 };
 
-// The fields of both types, and the one that only admin tokens have.
+// kAll: the fields of admin tokens and agent tokens. kOfAdmin: the field that only admin tokens have.
 namespace token_field {
 using json::Field;
 inline constexpr Field kId{.name = "id", .type = Field::Type::text, .max = kMaxIdBytes, .schema = "Id", .always = true};
@@ -53,10 +53,10 @@ inline constexpr std::array kOfAdmin{kRole};
 
 enum class TokenType : std::uint8_t { admin, agent };
 
-// Reads a token from a request body. If the body leaves out organization_id or tenant_ids, the new token gets the
-// values of `giver`, the caller's own token; a new platform_admin token gets none. The role is never inherited. Adds
-// all faults of the document itself to `faults`. The caller of this function checks that organization and tenants
-// exist.
+// Reads a token from a request body. `giver`: the principal who sends the request. If the body leaves out
+// organization_id or tenant_ids, the new token gets the value of `giver`; but a new platform_admin token gets neither.
+// The role is never inherited. Adds all faults of the document to `faults`. The caller of this function checks that the
+// organization and the tenants exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
 // Canonical compact JSON.
@@ -68,6 +68,7 @@ TokenDocument stored_token(std::string_view document, TokenType type);
 // The principal that this token authenticates. An agent token gets the lowest role.
 Principal principal_of(const TokenDocument& token);
 
+// Whether the token is neither revoked nor expired. `now_us`: Unix time in µs.
 bool is_live(const TokenDocument& token, std::int64_t now_us);
 
 }  // namespace sluice::server::auth

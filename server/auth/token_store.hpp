@@ -1,4 +1,4 @@
-// Makes tokens and stores them as rows; lists live platform_admin tokens.
+// Makes tokens and stores them as rows. Lists the live platform_admin tokens (neither revoked nor expired).
 //
 // Thread safety: none; everything runs in the caller's transaction and throws what libpqxx throws.
 #pragma once
@@ -22,7 +22,7 @@ struct MintedToken {
 MintedToken insert_token(postgres::Transaction& tx, store::ChangeLog& log, TokenDocument token, TokenType type);
 
 // Returns the ids of live platform_admin tokens, sorted. Locks their rows until the end of the transaction, so no other
-// transaction can revoke one meanwhile. REQUIRES: the transaction has entered Scope::everything().
+// transaction can revoke one of these tokens meanwhile. REQUIRES: the transaction has entered Scope::everything().
 std::vector<std::string> lock_platform_admins(postgres::Transaction& tx, std::int64_t now_us);
 
 constexpr Kind kind_of(TokenType type) { return type == TokenType::admin ? Kind::token : Kind::agent_token; }

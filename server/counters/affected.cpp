@@ -17,16 +17,17 @@ namespace {
 // The state before or after the transaction's changes.
 enum class Side : std::uint8_t { before, after };
 
-// Compiles the rules around each changed object on both sides, and collects the counter keys whose overrides differ.
+// For each changed object, compiles the rules that depend on it before and after the changes. Collects the counter keys
+// whose overrides differ.
 class Comparison {
  public:
   Comparison(postgres::Transaction& tx, const std::vector<store::Change>& changes, std::int64_t now_us,
              std::vector<RulesPtr>& known)
       : tx_(tx), now_us_(now_us), known_(known) {
     for (const store::Change& change : changes) {
-      const auto [at, first] = changed_.try_emplace(name_of(change.key.kind, change.key.tenant_id, change.key.id),
-                                                    Documents{change.before, change.after, change.organization_id});
-      if (!first) at->second.after = change.after;
+      const auto [at, inserted] = changed_.try_emplace(name_of(change.key.kind, change.key.tenant_id, change.key.id),
+                                                       Documents{change.before, change.after, change.organization_id});
+      if (!inserted) at->second.after = change.after;
     }
   }
 
@@ -76,6 +77,7 @@ class Comparison {
       overridden_->insert(name_of(Kind::plan, row[0].c_str(), row[2].c_str()));
     }
   }
+  // Whether the change of this object can change the overrides of a counter key.
   bool may_matter(Kind kind, const std::string& tenant, const std::string& id, const Documents& documents) const {
     if (!overridden_ || kind == Kind::override_ || overridden_->contains(name_of(kind, tenant, id))) return true;
     if (kind != Kind::policy) return false;
@@ -84,7 +86,7 @@ class Comparison {
     });
   }
 
-  // The next functions read plans and policies as they are on one side: before or after the changes.
+  // The next four functions read plans and policies in their state before or after the changes.
 
   std::optional<std::string> document(Kind kind, const std::string& tenant, const std::string& id, Side side) {
     const auto found = changed_.find(name_of(kind, tenant, id));
@@ -177,8 +179,8 @@ class Comparison {
     });
   }
 
-  // Adds to found_ every counter key whose overrides differ between the sides. `policy`: only counters of this policy;
-  // "": all. `collect` adds the documents of one side to the builder.
+  // Adds to found_ every counter key whose overrides differ between before and after. `collect` adds the documents of
+  // one side to the builder. `policy`: compares only counters of this policy; "": all counters.
   void compare(const std::string& tenant, const std::string& organization,
                const std::function<void(RulesBuilder&, Side)>& collect, const std::string& policy = {}) {
     struct OldOverrides {
@@ -207,7 +209,7 @@ class Comparison {
     }
     for (auto& [key, removed] : before) found_.try_emplace(key, std::move(removed.counter));
   }
-  // The rules of one side; nullptr if it has no overrides.
+  // The rules before or after the changes; nullptr if no override was collected for that side.
   RulesPtr compiled(const std::string& tenant, const std::string& organization,
                     const std::function<void(RulesBuilder&, Side)>& collect, Side side) {
     RulesBuilder rules(organization, tenant);

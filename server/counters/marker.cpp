@@ -14,7 +14,8 @@ std::string marker_key(unsigned number) {
   return number == 0 ? std::string("sl:{marker}") : fmt::format("sl:{{marker:{}}}", number);
 }
 
-// The key for the next marker. Both keys have the same hash tag, because RENAME in a Cluster needs them on one node.
+// The key under which begin() writes the new marker; end() renames it to `marker`. The two keys have the same hash tag,
+// because RENAME in a Cluster needs them on one node.
 std::string next_of(const std::string& marker) { return marker + ":next"; }
 
 struct NodeStatus {
@@ -50,7 +51,7 @@ Result<Marker::Status> Marker::read() {
     slots_[each.key] = each.slots;
     const std::string& run_id = node->info.run_id;
     std::string value = each.slots == 0 ? run_id : fmt::format("{}:{:016x}", run_id, each.slots);
-    // While slots are being moved, their hash changes with each reading. One republication at the end is enough.
+    // While slots are being moved, their hash differs at every read. One republication after the last move is enough.
     const auto seen = before.find(each.key);
     const bool moving = seen != before.end() && seen->second != each.slots && node->marker.starts_with(run_id);
     if (node->marker != value && !moving) all.lost.push_back({each.key, std::move(value)});

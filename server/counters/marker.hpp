@@ -1,10 +1,10 @@
-// Detects that Redis lost overrides, for the publisher. The marker is a key whose value is the run id of the Redis that
-// it was written to. A Redis gets a new run id with every start. In a Cluster each primary has a marker, whose value
-// also has a hash of the primary's slots.
+// Detects that Redis lost overrides, for the publisher. The marker is a key in Redis. Its value is the run id of the
+// Redis that it was written to; a Redis gets a new run id with every start. In a Cluster each primary has a marker,
+// and the value also has a hash of the primary's slots.
 //
-// The marker is missing after FLUSHALL or an empty start, and on a primary that has just got its first slots. A restart
-// or a failover may lose the last writes. After it, the marker's value differs from the run id of the running Redis. It
-// also differs after a primary got slots from a node that died.
+// The marker is missing after FLUSHALL, after a start without data, and on a primary that has just got its first slots.
+// A restart or a failover may lose the last writes: afterwards the marker has the run id of the former Redis. After a
+// primary got slots from a node that died, the marker has the hash of the former slots.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,24 @@ class Marker {
   // A Redis whose marker is missing or has another value.
   struct Lost {
     std::string key;    // the marker's key
-    std::string value;  // that it is to have
+    std::string value;  // the value that the marker should have
   };
   struct Status {
     std::vector<Lost> lost;             // where overrides may be missing
-    std::string maxmemory_policy;       // of the first Redis whose policy is not noeviction, or else noeviction
+    std::string maxmemory_policy;       // noeviction if every Redis has it, else the first other policy
     std::vector<Error> not_answered{};  // one error for each primary of a Cluster that did not answer
   };
-  // Error: no Redis has answered.
+  // Reads the markers. Error: no Redis has answered.
   Result<Status> read();
 
-  // Call begin() before all overrides are written again, end() afterwards. begin() takes those out of status.lost that
-  // refuse writes now, and fails if no other is left. end() fails if a Redis lost its data in between.
+  // Call begin() before all overrides are written again, end() afterwards. begin() removes each Redis that accepts no
+  // writes now from status.lost, and fails if none remains. end() fails if a Redis lost its data in between.
   Result<> begin(Status& status);
   Result<> end(const Status& status);
 
  private:
   RedisLink& link_;
-  std::map<std::string, std::uint64_t> slots_;  // by key, as last read
+  std::map<std::string, std::uint64_t> slots_;  // NodeKey::slots at the last read(), by the marker's key
 };
 
 }  // namespace sluice::server::counters

@@ -10,8 +10,8 @@
 namespace sluice::server::counters {
 namespace {
 
-// SQL for the number of an identity's advisory lock; $1 is the tenant. Two identities with the same number share a
-// lock, which only costs waiting time.
+// SQL for the number of an identity's advisory lock. $1: the tenant; `hash`: one of TenantIdentities::hashes. Two
+// identities with the same number share a lock, which only costs waiting time.
 constexpr std::string_view kLockNumber = "hash # hashtextextended($1, 1)";
 
 std::string number_array(const std::vector<std::int64_t>& numbers) {

@@ -1,8 +1,8 @@
-// The PostgreSQL table of counter keys that must still be written to Redis. An admin write commits their rows together
-// with the change itself (the pattern "transactional outbox").
+// The PostgreSQL table of counter keys that must still be written to Redis. An admin write commits its rows of this
+// table together with the change itself (the pattern "transactional outbox").
 //
-// A publisher locks an identity before it reads its live overrides (those that have not expired), and holds the lock
-// until Redis has answered. So no thread or server writes an older state over a newer one.
+// A publisher locks an identity before it reads the identity's live overrides (those that have not expired), and holds
+// the lock until Redis has answered. So no thread or server writes an older state over a newer one.
 //
 // Every function sees only the rows in its transaction's scope, and throws what libpqxx throws.
 #pragma once
@@ -37,13 +37,14 @@ struct TenantIdentities {
 
 // The identities of these counters, grouped by tenant.
 std::vector<TenantIdentities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
-// Reads the oldest `limit` rows after `seq`, returns their identities, and sets `seq` to that of the last row read. An
-// empty result: there are no more rows.
+// Reads the oldest `limit` rows after `seq`, returns their identities, and sets `seq` to that of the last row read.
+// Returns an empty list if there are no more rows.
 std::vector<TenantIdentities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
 
-// Locks the identities until the end of the transaction, so no other publisher writes them. Waits for other holders.
+// Locks the identities until the end of the transaction, so no other publisher writes their overrides. Waits while
+// another publisher holds a lock.
 void lock(postgres::Transaction& tx, const TenantIdentities& identities);
-// Locks the identities that are free and removes the others from `identities`. Does not wait.
+// Locks the identities that are free, and removes the others from `identities`. Does not wait.
 void try_lock(postgres::Transaction& tx, TenantIdentities& identities);
 
 // The rows of these identities, oldest first.
@@ -53,7 +54,7 @@ void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 // The number of all rows.
 std::int64_t count_waiting(postgres::Transaction& tx);
 
-// Returns tenant and id of those of the given overrides that are not published yet.
+// Which of these overrides are not published yet: pairs of tenant id and override id.
 std::set<std::pair<std::string, std::string>> unpublished(postgres::Transaction& tx,
                                                           std::span<const store::StoredObject> overrides);
 

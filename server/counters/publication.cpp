@@ -72,8 +72,8 @@ std::vector<std::string> collections_of(const Rules& rules, const CounterRef& co
   return {};
 }
 
-// Whether the fault concerns this key only, so that other keys can still be written. Redis has answered such a write,
-// so it will not execute it later.
+// Whether the fault concerns only this key, so that other keys can still be written. After such a fault Redis has
+// answered the write with an error, and does not execute the write later.
 bool concerns_one_key(limiter::StoreFault fault) {
   using limiter::StoreFault;
   return fault == StoreFault::wrong_type || fault == StoreFault::script || fault == StoreFault::cluster_down;

@@ -1,6 +1,6 @@
-// Brings counter keys in Redis up to date with PostgreSQL: writes their live overrides (not expired) and removes ended
-// ones. publish_waiting() does so for the counter keys in the outbox, and carries out resets. publish_live() does so
-// for every counter key of some identities that has live overrides. The publisher uses both.
+// Brings counter keys in Redis up to date with PostgreSQL: replaces the overrides in a counter key by the live ones
+// (not expired) in PostgreSQL. publish_waiting() updates the counter keys in the outbox, and carries out resets.
+// publish_live() updates every counter key of some identities that has live overrides. The publisher calls these two.
 //
 // REQUIRES: the identities are locked (outbox.hpp). The functions throw RulesFault and what libpqxx throws.
 #pragma once
@@ -23,8 +23,8 @@ struct Published {
   void add(Published more);
 };
 
-// Writes the outbox rows of these identities. Removes the rows that were written. `known`: rules that the caller has
-// compiled, used where PostgreSQL still has the same documents.
+// Updates or resets the counter keys that have outbox rows of these identities, and removes each row whose write
+// succeeded. `known`: rules that the caller has compiled; they are used if PostgreSQL still has the same documents.
 Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                           std::int64_t now_us, std::span<const RulesPtr> known = {});
 
@@ -33,7 +33,7 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Tena
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                        std::int64_t now_us);
 
-// One entry for each tenant with overrides, with empty `hashes`.
+// One entry for each tenant that has overrides; its `hashes` are empty.
 std::vector<TenantIdentities> tenants_with_overrides(postgres::Transaction& tx);
 // Sets tenant.hashes to the identities of this tenant that have live overrides.
 void read_live_identities(postgres::Transaction& tx, TenantIdentities& tenant);

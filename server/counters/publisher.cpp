@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kFirstAttempt{3'000};
 constexpr std::chrono::seconds kRemoveExpiredEvery{5};
 constexpr std::size_t kExpiredBatchSize = 500;
 constexpr std::size_t kBatchSize = 500;         // rows or identities per transaction
-constexpr std::size_t kMaxBeforeAnswer = 1000;  // counters; if there are more, publish() leaves all to the thread
-constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // "sluice" in ASCII, and 2; an advisory lock's number
+constexpr std::size_t kMaxBeforeAnswer = 1000;  // counter keys; publish() leaves a larger number to the thread
+constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // number of an advisory lock: "sluice" in ASCII, then 2
 
 postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
 
@@ -160,7 +160,7 @@ bool Publisher::publish_due(pqxx::connection& connection) {
   if (!marker) return false;
   note_eviction_policy(marker->maxmemory_policy);
   if (!may_publish()) return true;
-  // A Redis that refuses writes holds back what is its own, no more.
+  // In a Cluster, the outbox is published even if one primary refuses writes: the other primaries still get theirs.
   const bool republished = marker->lost.empty() || republish(connection, *marker);
   if (!republished && !link_.has_several_nodes()) return false;
   enqueue_uncertain(connection);
@@ -206,20 +206,21 @@ void Publisher::count_and_expire(pqxx::connection& connection) {
   tx.enter(everything());
   statistics_.waiting = count_waiting(tx);
   if (steady_clock::now() - expired_removed_at_ >= kRemoveExpiredEvery) {
-    // If kExpiredBatchSize were removed there may be more, and the next run continues.
+    // If a full batch was removed, more overrides may have expired: the next run removes another batch.
     if (remove_expired(tx, kExpiredBatchSize) < kExpiredBatchSize) expired_removed_at_ = steady_clock::now();
   }
   tx.commit();
 }
 
-// Only the server that gets the advisory lock republishes. The others later find the marker intact.
+// Publishes all overrides again and renews the marker. Returns false if something failed. Only the server that gets the
+// advisory lock republishes; for the other servers this returns true, and later they find the marker intact.
 bool Publisher::republish(pqxx::connection& connection, Marker::Status& marker) {
   const std::size_t lost = marker.lost.size();
-  const auto locked = [&](const char* function) {
+  const auto call_on_lock = [&](const char* function) {
     pqxx::nontransaction work(connection);
     return work.exec(fmt::format("SELECT {}({})", function, kRepublishLock))[0][0].as<bool>();
   };
-  if (!locked("pg_try_advisory_lock")) return true;
+  if (!call_on_lock("pg_try_advisory_lock")) return true;
   log_.warn("redis_lost_data", "Redis has lost overrides: the server publishes all of them again.");
   bool all = marker_.begin(marker).has_value();
   std::vector<TenantIdentities> tenants;
@@ -230,7 +231,7 @@ bool Publisher::republish(pqxx::connection& connection, Marker::Status& marker) 
   }
   for (std::size_t i = 0; all && i < tenants.size(); ++i) all = republish_tenant(connection, std::move(tenants[i]));
   all = all && marker_.end(marker).has_value();
-  locked("pg_advisory_unlock");
+  call_on_lock("pg_advisory_unlock");
   if (!all || marker.lost.size() < lost) return false;
   ++statistics_.republished;
   log_.info("overrides_republished", "Redis holds all overrides again.", {{"tenants", tenants.size()}});

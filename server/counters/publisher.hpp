@@ -1,9 +1,9 @@
-// Publishes overrides into Redis. The admin API calls publish() right after a commit. A thread publishes the rows that
-// are left in the outbox, also those of an earlier run or of another server, and repeats this until Redis has answered.
-// It publishes all overrides again when Redis has lost data.
+// Publishes overrides: writes them into the counter keys in Redis. The admin API calls publish() right after a commit.
+// The publisher's thread publishes the rows that are left in the outbox, also those of an earlier run or of another
+// server, and repeats this until Redis has answered. It publishes all overrides again when Redis has lost data.
 //
-// Thread safety: publish() and the statistics from any thread. The thread has its own connection to PostgreSQL. Any
-// number of servers may run publishers at the same time.
+// Thread safety: publish() and the statistics from any thread. The publisher's thread has its own connection to
+// PostgreSQL. Any number of servers may run publishers at the same time.
 #pragma once
 
 #include <atomic>
@@ -46,38 +46,39 @@ class Publisher {
   // Starts to connect and waits up to 3 s for the result. Error `evicts`: Redis may evict overrides, and allow_evicting
   // is not set. An unreachable Redis is not an error: the publisher keeps trying.
   Result<> start();
-  // Returns false if the thread still waits for PostgreSQL after `timeout`. It then ends with the process.
+  // Stops. Returns false if the thread still waits for PostgreSQL after `timeout`; the thread then ends with the
+  // process.
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
-  // Publishes counters that a transaction has enqueued and committed. Returns false if some are left to the thread.
-  // `known`: rules that the transaction has compiled. If all are published, calls `done` in the transaction that
-  // removes their rows from the outbox. Never throws.
+  // Publishes counter keys that a transaction has enqueued and committed. If all are published, calls `done` in the
+  // transaction that removes their rows from the outbox. Returns false if some are left to the thread. `known`: rules
+  // that the transaction has compiled. Never throws.
   bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
                std::span<const RulesPtr> known, const std::function<void(postgres::Transaction&)>& done);
 
   RedisLink& link() { return link_; }
   const RedisLink& link() const { return link_; }
 
-  // Reasons for /readyz.
+  // Why the server cannot publish now, as sentences for /readyz; empty if it can.
   std::vector<std::string> degraded() const;
 
   struct Statistics {
     std::atomic<std::uint64_t> published{0};    // counter keys written
     std::atomic<std::uint64_t> failed{0};       // failed attempts to write a counter key
     std::atomic<std::uint64_t> republished{0};  // how often all overrides were written
-    std::atomic<std::int64_t> waiting{0};       // rows of the outbox at the last check
-    std::atomic<bool> evicts{false};            // Redis may evict overrides, at the last check
+    std::atomic<std::int64_t> waiting{0};       // rows of the outbox when the thread last counted them
+    std::atomic<bool> evicts{false};            // Redis may evict overrides, by the last reading of its policy
   };
   const Statistics& statistics() const { return statistics_; }
 
  private:
   void run();
-  bool wait(std::chrono::nanoseconds time);  // false: stop
+  bool wait(std::chrono::nanoseconds time);  // returns false if the thread must stop
   bool run_once();
   bool publish_due(pqxx::connection& connection);
   bool stopping();
-  // Calls `publish`. If the tenant's rules do not compile, logs that and counts one failure.
+  // Calls `publish`. If the tenant's rules do not compile, logs that and returns one failure.
   Published publish_guarded(const TenantIdentities& identities, const std::function<Published()>& publish);
   void count_and_expire(pqxx::connection& connection);
   bool republish(pqxx::connection& connection, Marker::Status& marker);

@@ -1,8 +1,9 @@
 // The server's connection to the counters' Redis, for threads that block until Redis answers: the publisher and the
-// admin API. One pipelined client runs on a loop of its own. A command that gets no answer fails at its deadline.
+// admin API. The link owns one pipelined client, and a thread with the client's event loop. A command that gets no
+// answer fails at its deadline.
 //
-// Thread safety: all functions may be called from any thread except the link's own. After stop() they return
-// `unavailable`.
+// Thread safety: all functions may be called from any thread except the link's own. After stop(), reads and writes fail
+// with `unavailable`.
 #pragma once
 
 #include <atomic>
@@ -49,9 +50,9 @@ class RedisLink {
 
   // Waits for the first attempt to connect. Returns nullopt if it failed or took longer than `timeout`.
   std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds timeout);
-  // Connected; in a Cluster: to at least one of the primaries.
+  // Whether the link is connected, in a Cluster to at least one primary.
   bool ready() const { return ready_.load(std::memory_order_relaxed); }
-  // Whether this is a Cluster with several primaries: if one does not answer, others may.
+  // Whether this is a Cluster with several primaries. If one of them does not answer, the others may.
   bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
 
   const telemetry::BreakerStates& breaker_states() const { return breaker_states_; }
@@ -60,15 +61,15 @@ class RedisLink {
     std::string key;
     std::uint64_t slots = 0;  // redis::Client::slots_hash()
   };
-  // One key for each primary: the first of name(0), name(1), … that it holds.
+  // One key for each primary that has slots: the first of name(0), name(1), … whose slot the primary serves.
   std::vector<NodeKey> key_of_each_node(const std::function<std::string(unsigned)>& name);
 
   // Executes all writes, at most 64 at a time. results[i] belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
   // Judges a call; with cost 0 it reads the counters without charging them.
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
-  // Sends one command to the node that holds `key`, and returns the reply's text, nullopt for nil. Errors: unavailable,
-  // redis (an error reply).
+  // Sends one command to the node that serves the slot of `key`. Returns the reply's text; nullopt for nil. Errors:
+  // `unavailable`; `redis` for an error reply.
   Result<std::optional<std::string>> command(std::string key, std::vector<std::string> words);
 
  private:
@@ -95,7 +96,7 @@ class RedisLink {
   std::condition_variable changed_;
   bool attempted_ = false;
   bool stopped_ = true;
-  std::optional<redis::ServerInfo> first_;
+  std::optional<redis::ServerInfo> first_;  // the result of the first attempt to connect
 
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
   std::thread thread_;

@@ -119,11 +119,11 @@ std::string identity_text(const Override& item) {
 Identity parse_identity(const std::string& text) {
   json::Tree tree;
   const auto value = tree.parse(text);
-  if (!value || value->type() != json::Type::object) throw RulesFault("an identity is an object");
+  if (!value || value->type() != json::Type::object) throw RulesFault("a stored identity is not a JSON object");
   Identity identity;
   for (const json::Member& member : value->members()) {
     const auto dimension = parse_dimension(member.name);
-    if (!dimension) throw RulesFault("an identity has dimensions");
+    if (!dimension) throw RulesFault("a stored identity names an unknown dimension");
     if (member.value.type() == json::Type::string) identity.emplace_back(*dimension, member.value.text());
   }
   return identity;

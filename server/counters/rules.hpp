@@ -1,5 +1,6 @@
-// Compiles some of one tenant's plans, policies and overrides with the code that agents decide by. The result names the
-// counter keys and the overrides of each. The publisher and the admin API's routes for overrides and counters use it.
+// Compiles some of one tenant's plans, policies and overrides with the same code as the agents. The result names the
+// counter keys and the overrides of each key. The publisher and the admin API's routes for overrides and counters use
+// it.
 //
 // Thread safety: Rules are immutable; a RulesBuilder belongs to one thread.
 #pragma once
@@ -20,11 +21,12 @@
 
 namespace sluice::server::counters {
 
-// A counter key, and the tenant, the policy or plan, and the identity that it belongs to. Also a row of the outbox.
+// A counter key, and the tenant, the policy or plan, and the identity that it belongs to. A row of the outbox has the
+// same fields.
 struct CounterRef {
   std::string organization_id;
   std::string tenant_id;
-  std::string policy_id;  // "": the counter of checks that name the plan
+  std::string policy_id;  // "": the counter belongs to checks that name the plan
   std::string plan_id;    // "": the policy has limits of its own
   std::string identity;   // {"subject":"user:42"}; a dimension that the requests lack is null or left out
   std::string counter_key;
@@ -33,7 +35,7 @@ struct CounterRef {
 
 using Identity = std::vector<std::pair<DimensionRef, std::string>>;
 
-// Stored documents do not fit together or do not compile: a bug, or another program wrote to the tables.
+// Thrown if stored documents do not fit together or do not compile: a bug, or another program wrote to the tables.
 class RulesFault : public std::exception {
  public:
   explicit RulesFault(std::string text) : text_(std::move(text)) {}
@@ -43,7 +45,7 @@ class RulesFault : public std::exception {
   std::string text_;
 };
 
-// The documents that rules are compiled from, each by its id. Equal sources make equal rules.
+// The documents that rules are compiled from, by id.
 struct RulesSources {
   std::string organization_id;
   std::string tenant_id;
@@ -69,7 +71,7 @@ class Rules {
 
   // The rulebook of a policy, or of a plan if policy_id is "". nullptr: these rules do not contain it.
   const policy::Rulebook* find(std::string_view policy_id, std::string_view plan_id) const;
-  // The counter key of one identity. `group`: an index into Program::groups, which are the limits that share a key.
+  // The counter key of one identity. `group`: an index into Program::groups; the limits of a group share a counter key.
   std::string key_of(const policy::Rulebook& rulebook, std::size_t group, const Identity& identity) const;
 
  private:
@@ -87,7 +89,7 @@ class RulesBuilder {
  public:
   RulesBuilder(std::string organization_id, std::string tenant_id);
 
-  // The first document of an id counts; later ones are ignored.
+  // If a document with this id was added before, the call does nothing.
   void add_plan(const std::string& id, std::string document) { sources_.plans.try_emplace(id, std::move(document)); }
   void add_policy(const std::string& id, std::string document) {
     sources_.policies.try_emplace(id, std::move(document));
@@ -96,7 +98,8 @@ class RulesBuilder {
   void add_override(const std::string& id, const std::string& document);
   bool has_overrides() const { return !sources_.overrides.empty(); }
 
-  // Returns an element of `known` that was made from the same documents, or else compiles them. Throws RulesFault.
+  // Returns the element of `known` that would be the same (Rules::same_as), else compiles the documents. Throws
+  // RulesFault.
   RulesPtr build(std::int64_t now_us, std::span<const RulesPtr> known = {}) const;
 
  private:
@@ -108,7 +111,7 @@ std::string member_of(const std::string& document, std::string_view name);
 
 // The identity as JSON text, as in an override's document.
 std::string identity_text(const Override& item);
-// Reads a text of identity_text(), without dimensions that are null. Throws RulesFault.
+// Parses the result of identity_text(), and leaves out dimensions that are null. Throws RulesFault.
 Identity parse_identity(const std::string& text);
 
 }  // namespace sluice::server::counters

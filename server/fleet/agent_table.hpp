@@ -1,5 +1,5 @@
-// The agents that report to this server, and which of them must be stored in PostgreSQL. The table also counts live
-// agents, including those that other servers have stored. `fleet` uses it.
+// A table of the agents that report to this server. It tells `fleet` which of them to store in PostgreSQL, and it
+// counts live agents, including those that other servers have stored.
 //
 // Thread safety: none; one thread at a time. Time is a parameter; no I/O.
 // Invariant: for every agent that is not `dirty`, PostgreSQL holds the same values, or the caller of take_changed() is
@@ -68,15 +68,15 @@ class AgentTable {
   bool watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                    const std::optional<sluice::sync::Position>& held, FleetTime now);
   void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id);
-  void end_watches();  // of all agents, when this server stops
+  void end_watches();  // ends the watches of all agents, because this server stops
 
-  // Returns the agents to store, sorted by key: agents that changed or reported, and agents with an open watch that
-  // must be confirmed. They count as stored unless put_back() is called.
+  // Returns the agents to store, sorted by key: agents that changed or reported, and agents whose open watch must be
+  // confirmed. They count as stored unless the caller gives them to put_back(), because storing failed.
   std::vector<AgentRow> take_changed(FleetTime now);
   void put_back(const std::vector<AgentRow>& rows);
 
-  // Replaces the list of stored agents. `agents`: those that all servers have stored. Forgets agents that were not
-  // heard from for kRememberedFor.
+  // Replaces the list of stored agents. `agents`: every agent that any server has stored. `tenants`: see
+  // LiveCounts::visible_to(). Forgets agents that have left or were not heard from for kRememberedFor.
   void replace_stored(const std::vector<StoredAgent>& agents, TenantsByOrganization tenants, FleetTime now);
 
   struct Counts {

@@ -133,7 +133,7 @@ void Fleet::run_once(bool last) {
   } catch (const std::exception& error) {
     on_failure(error);
   }
-  // After a failure, the next run retries everything that was due: `store_every` from now.
+  // After a failure, everything that was due is retried `store_every` from now.
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
     if (now >= next) next = now + every;
   };

@@ -2,8 +2,8 @@
 //
 // The server's loop only reads and writes memory here. A thread with its own connection stores the agents' state once a
 // second, reads the agents of all servers every two seconds, and stores usage once a minute, in one transaction. While
-// PostgreSQL cannot be reached, reports wait within limits. Above the limits they are not accepted, and agents keep
-// them.
+// PostgreSQL cannot be reached, usage reports wait within limits. Above the limits they are not accepted, and agents
+// send them again later.
 //
 // Thread safety: the functions of FleetPort are for the server's loop, the statistics for any thread.
 #pragma once
@@ -32,10 +32,10 @@ namespace sluice::server::fleet {
 class Fleet final : public sync::FleetPort {
  public:
   struct Options {
-    std::chrono::milliseconds store_every{1'000};   // agents' state
-    std::chrono::milliseconds read_every{2'000};    // agents of all servers
-    std::chrono::milliseconds batch_every{60'000};  // usage
-    std::size_t max_rows = UsagePending::kMaxRows;  // of usage that waits
+    std::chrono::milliseconds store_every{1'000};   // how often to store the agents' state
+    std::chrono::milliseconds read_every{2'000};    // how often to read the agents of all servers
+    std::chrono::milliseconds batch_every{60'000};  // how often to store usage
+    std::size_t max_rows = UsagePending::kMaxRows;  // of usage that is not stored yet
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
 
@@ -64,12 +64,12 @@ class Fleet final : public sync::FleetPort {
     std::atomic<std::uint64_t> replayed{0};      // reports that were accepted or stored before
     std::atomic<std::uint64_t> dropped{0};       // reports not accepted; agents send them again
     std::atomic<std::uint64_t> stored{0};        // reports
-    std::atomic<std::uint64_t> out_of_scope{0};  // decisions and subjects outside the token's scope
-    std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that found the table full
-    std::atomic<std::uint64_t> batches{0};       // of usage
+    std::atomic<std::uint64_t> out_of_scope{0};  // see UsageBatch
+    std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that did not fit into the full table
+    std::atomic<std::uint64_t> batches{0};       // transactions that stored usage
     std::atomic<std::uint64_t> statements{0};    // sent to PostgreSQL
-    std::atomic<std::uint64_t> failures{0};      // transactions that failed
-    std::atomic<std::int64_t> waiting_rows{0};   // of usage
+    std::atomic<std::uint64_t> failures{0};      // failed attempts to store or read
+    std::atomic<std::int64_t> waiting_rows{0};   // rows of usage that are not stored yet
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -78,7 +78,7 @@ class Fleet final : public sync::FleetPort {
 
   void request_stop();
   void run();
-  bool wait();  // until something is due; returns false when stopping
+  bool wait();  // waits until something is due; returns false if the thread must stop
   void run_once(bool last);
   void store_state(pqxx::connection& connection);
   void read_fleet(pqxx::connection& connection);
@@ -90,12 +90,12 @@ class Fleet final : public sync::FleetPort {
   const Options options_;
   const Clock& clock_;
   telemetry::Log& log_;
-  const std::string replica_;  // random name of this run
+  const std::string replica_;  // a random name for this server process
   Statistics statistics_;
 
   // Only the thread uses these.
   std::unique_ptr<pqxx::connection> connection_;
-  bool failing_ = false;  // the last run failed
+  bool failing_ = false;  // the last run_once() failed
   Time next_state_;
   Time next_read_;
   Time next_batch_;

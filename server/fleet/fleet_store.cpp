@@ -55,8 +55,8 @@ std::string_view watch_text(WatchState watch) {
   return "";
 }
 
-// $1 to $14: one column each; $15: the name of this server. Watch and state are updated separately, because one server
-// may have the agent's watch while another one receives its reports.
+// $1 to $14: arrays, one for each column of `given`; $15: the name of this server. Watch and state are updated
+// independently, because one server may have the agent's watch while another one receives its reports.
 constexpr const char* kStoreAgents = R"(
 INSERT INTO agents AS a (scope, agent_id, organization_id, tenant_ids, token_id, state, revision, chain, reported_at,
                          refused_at, heard_at, watch, watch_at, held_revision, held_at, gone)

@@ -15,24 +15,24 @@
 
 namespace sluice::server::fleet {
 
-// One statement. It does not overwrite a later report that another server stored. `replica`: the name of this server,
-// stored with its watches. REQUIRES: `rows` is not empty and sorted by key.
+// Stores agents with one statement. It does not overwrite a later report that another server stored. `replica`: the
+// name of this server, stored with its watches. REQUIRES: `rows` is not empty and sorted by key.
 void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, const std::string& replica);
 
-// One statement. Returns all agents that were heard from within kRememberedFor, including those that have left.
+// Reads all agents that were heard from within kRememberedFor, including those that have left. One statement.
 std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 
-// One statement. Returns the tenants of these organizations.
+// Reads the tenants of these organizations. One statement.
 TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
 // Adds the usage of each report whose number is above its boot's mark, and moves the marks, so that each report counts
-// once. Boot: one start of an agent; mark: the number of its last stored report. At most kUsageStatements statements.
-// REQUIRES: `taken` is not empty and sorted by boot.
+// once. A boot is one run of an agent; its mark is the number of its last stored report. At most kUsageStatements
+// statements. REQUIRES: `taken` is not empty and sorted by boot.
 inline constexpr int kUsageStatements = 5;
 UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> taken, WallTime now);
 
-// Removes usage older than `retention`, agents that were not heard from for kRememberedFor, and marks older than 7
-// days.
+// Removes usage older than `retention`, agents that were not heard from for kRememberedFor, and marks of boots that
+// reported no usage for 7 days.
 void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention);
 
 }  // namespace sluice::server::fleet

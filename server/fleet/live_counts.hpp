@@ -22,12 +22,13 @@ class LiveCounts {
  public:
   void add(const AgentScope& agent);
 
-  // Returns the number of agents by tenant. "*" stands for every tenant of the caller's scope that is not listed. For a
-  // caller of the platform, `tenants` names the tenants of each organization that has agents for all its tenants. A
-  // tenant that is missing there gets the number of "*".
+  // Returns the number of live agents by tenant. "*" stands for every tenant of the caller's scope that has no entry.
+  // `tenants` is used for a caller of the platform only, and holds the tenants of organizations_to_list(). A tenant
+  // that is missing there gets no entry unless an agent lists it.
   sluice::sync::LiveAgents visible_to(const AgentScope& caller, const TenantsByOrganization& tenants) const;
 
-  // The organizations that `tenants` must contain for callers of the platform.
+  // The organizations that have agents for all their tenants: a caller of the platform needs an entry for each of these
+  // tenants. Empty if no agent of the platform is live, because then there is no such caller.
   std::vector<std::string> organizations_to_list() const;
 
   std::size_t total() const { return total_; }
@@ -39,7 +40,7 @@ class LiveCounts {
   };
 
   std::size_t total_ = 0;
-  std::int64_t platform_ = 0;
+  std::int64_t platform_ = 0;  // agents of the platform
   std::map<std::string, Organization, std::less<>> organizations_;
 };
 

@@ -22,7 +22,7 @@ struct UsageRow {
   std::string tenant_id;
   std::string policy_id;
   std::string name;
-  std::string organization_id;
+  std::string organization_id;  // "": the tenant was deleted
   std::int64_t count = 0;
 
   bool operator==(const UsageRow&) const = default;
@@ -31,17 +31,17 @@ struct UsageRow {
 using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;
 
 struct UsageBatch {
-  std::vector<UsageRow> minutes;  // sorted, one row per key
-  std::vector<UsageRow> hours;
-  std::vector<Mark> marks;         // taken[i] has marks[i]
-  std::uint64_t stored = 0;        // reports
-  std::uint64_t replayed = 0;      // reports at or below their mark; a server counted them before
-  std::uint64_t out_of_scope = 0;  // decisions and subjects of tenants outside the scope of the agent's token
+  std::vector<UsageRow> minutes;   // decisions by minute and outcome; sorted, no two rows differ only in `count`
+  std::vector<UsageRow> hours;     // denials by hour and throttled subject; sorted likewise
+  std::vector<Mark> marks;         // the new marks: marks[i] is for taken[i].boot
+  std::uint64_t stored = 0;        // reports whose usage is in the rows
+  std::uint64_t replayed = 0;      // reports numbered at or below their boot's old mark; a server counted them before
+  std::uint64_t out_of_scope = 0;  // decisions and denials of tenants outside the scope of the agent's token
 };
 
-// `marks[i]`: the number of the last stored report of the boot taken[i].boot. A tenant that is missing in
-// `organization_by_tenant` was deleted; only agents of the platform may still report its usage. Times after `now` count
-// as `now`.
+// `taken`: reports by boot (one run of an agent). `marks[i]`: the number of the last stored report of taken[i].boot.
+// A tenant that is missing in `organization_by_tenant` was deleted; only agents of the platform may still report its
+// usage. Times after `now` count as `now`.
 UsageBatch aggregate(std::span<const BootReports> taken, std::span<const std::int64_t> marks,
                      const OrganizationByTenant& organization_by_tenant, WallTime now);
 

@@ -43,8 +43,8 @@ UsagePending::AddResult UsagePending::add(const sync::AgentCaller& caller, const
       continue;
     }
     const std::size_t rows = rows_of(report);
-    // After one report is over the limit, accept none of the later ones. Otherwise `accepted` would move past it, and
-    // it would be taken for a replay when the agent sends it again.
+    // After one report is over the limit, no later one is accepted. Otherwise `accepted` would move past the first one,
+    // which would then look like a replay when the agent sends it again.
     if (result.over_limit > 0 || rows_ + rows > max_rows_) {
       ++result.over_limit;
       continue;

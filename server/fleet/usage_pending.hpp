@@ -3,7 +3,7 @@
 // accepted.
 //
 // Thread safety: none; one thread at a time. Time is a parameter; no I/O.
-// Invariant: all reports of a boot up to `accepted` are stored, waiting, or being stored.
+// Invariant: all reports of a boot (one run of an agent) up to `accepted` are stored, waiting, or being stored.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@
 
 namespace sluice::server::fleet {
 
-// Reports of one boot with increasing numbers. The numbers are higher than those of all its reports taken before.
+// Reports of one boot, in the order of their numbers. All earlier reports of the boot that this server accepted are
+// stored.
 struct BootReports {
   AgentBoot boot;
   AgentScope scope;
@@ -39,7 +40,7 @@ class UsagePending {
   explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
   struct AddResult {
-    std::int64_t stored = 0;     // the number of the boot's last stored report
+    std::int64_t stored = 0;     // the number of the boot's last stored report that this server knows; 0: none
     std::size_t accepted = 0;    // reports accepted now
     std::size_t replayed = 0;    // reports accepted before
     std::size_t over_limit = 0;  // reports not accepted, because the queue is full
@@ -54,7 +55,7 @@ class UsagePending {
   void put_back(std::vector<BootReports> taken);
 
   std::size_t rows() const { return rows_; }  // waiting or being stored
-  // Whether the queue is more than half full, so that it should be stored now.
+  // Whether the waiting reports fill more than half of the queue, so that they should be stored now.
   bool over_half_full() const { return waiting_rows_ * 2 > max_rows_; }
 
   // Forgets boots that sent nothing for kRememberedFor and have no reports that wait or are being stored.

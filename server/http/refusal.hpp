@@ -14,7 +14,7 @@ namespace sluice::server::http {
 
 class Refusal : public std::exception {
  public:
-  // `type`: the last segment of the problem's type; "" means about:blank.
+  // `type`: the last segment of the problem's type URI, "/problems/TYPE"; "" stands for about:blank.
   Refusal(unsigned status, std::string type, std::string detail, Faults faults = {}, std::string headers = {})
       : status(status),
         type(std::move(type)),
@@ -31,7 +31,7 @@ class Refusal : public std::exception {
   std::string headers;  // complete header lines
 };
 
-// Throw the most common refusals. `pointer`: the JSON pointer of the faulty field.
+// These throw the most common refusals. `pointer`: the JSON pointer of the faulty field.
 [[noreturn]] void refuse_faults(unsigned status, Faults faults);
 [[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
 [[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404

@@ -57,13 +57,14 @@ struct Binding {
   bool operator==(const Binding&) const = default;
 };
 
-// Adds all faults of the document itself to `faults`. The caller checks that organization and tenants exist.
+// Reads a binding from a request body. Adds all faults of the body to `faults`. The caller checks that the organization
+// and the tenants exist.
 Binding read_binding(const json::Value& body, Faults& faults);
 
 // Canonical compact JSON.
 std::string write_binding(const Binding& binding);
 
-// Reads the document of a stored row. An unreadable one gets the namespace "", so it matches no pod.
+// Reads the document of a stored row. If the document has faults, the namespace is "", so the binding matches no pod.
 Binding read_stored_binding(std::string_view document);
 
 // All bindings, by namespace and service account. There is at most one for each pair.
@@ -71,11 +72,11 @@ class Bindings {
  public:
   void add(Binding binding);
 
-  // Returns the binding of the service account, else that of its namespace, else nullptr.
+  // Returns the binding for the service account, else the one for all service accounts of the namespace, else nullptr.
   const Binding* find(std::string_view namespace_, std::string_view service_account) const;
 
-  // The last revision that changed a binding of the namespace; 0: there is none. Since then, the scopes of the
-  // namespace's pods have not changed.
+  // The last revision that changed a binding of the namespace; 0: no such revision is known. The scopes of the
+  // namespace's pods have not changed since that revision.
   void set_changed_at(std::string namespace_, std::int64_t revision) {
     changed_.insert_or_assign(std::move(namespace_), revision);
   }

@@ -1,4 +1,5 @@
-// The flags about reviews of agents' tokens and about the Redis login for agents. server/config.cpp reads them.
+// The flags about reviews of agents' tokens and about the Redis login for agents. server/config.cpp calls
+// read_identity().
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Caches reviews of tokens for a limited time. Tokens are stored as SHA-256 hashes.
+// Caches the results of token reviews for a limited time, for `reviewer`. Tokens are stored as SHA-256 hashes.
 //
 // Time is a parameter. Thread safety: none; one thread at a time.
 #pragma once
@@ -42,8 +42,8 @@ class ReviewCache {
     return found != entries_.end() && found->second->until > now ? found->second : nullptr;
   }
 
-  // A full cache first drops its expired entries. If there are none, it drops an arbitrary entry, whose token is then
-  // reviewed again.
+  // A full cache first drops its expired entries. If there are none, it drops an arbitrary entry; the token of that
+  // entry is reviewed again when it is next used.
   void put(const Sha256Digest& token, CachedReviewPtr review, Time now) {
     if (entries_.size() >= max_entries_ && !entries_.contains(token)) make_room(now);
     entries_.insert_or_assign(token, std::move(review));

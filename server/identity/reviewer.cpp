@@ -40,7 +40,7 @@ void Reviewer::on_answer(const Sha256Digest& key, std::optional<WallTime> expire
   const auto now = steady_clock::now();
   const auto until = now + time_to_cache(review);
   const auto result = std::make_shared<const CachedReview>(CachedReview{.review = std::move(review), .until = until});
-  // If this review failed, an earlier review stays valid.
+  // A failed review does not replace an earlier review that is still valid.
   if (result->review.outcome != Review::Outcome::failed || !cache_.find(key, now)) cache_.put(key, result, now);
   const auto callbacks = pending_.extract(key);
   for (const Callback& callback : callbacks.mapped()) callback(result);

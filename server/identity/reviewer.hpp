@@ -1,11 +1,11 @@
-// Has Kubernetes review agents' tokens for policy sync, and caches the answers. An accepted token is cached for
-// `accepted_for`, but never beyond its expiry; a refused token for `refused_for`. Concurrent reviews of one token share
-// a request.
+// Sends agents' tokens to Kubernetes for review (TokenReview), and caches the answers. Policy sync uses it. An accepted
+// token is cached for ReviewOptions::accepted_for, but never beyond its expiry; a refused token for `refused_for`.
+// Concurrent reviews of one token share a request.
 //
 // A revoked token keeps working for `accepted_for` and the 10 s that Kubernetes itself caches. While Kubernetes cannot
 // be reached, a cached review stays valid until it expires. After that the token is not accepted.
 //
-// Thread: the loop.
+// Thread: the event loop's.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ struct ReviewOptions {
   std::chrono::milliseconds accepted_for{45'000};
   std::chrono::milliseconds refused_for{5'000};
   std::chrono::milliseconds failed_for{1'000};
-  std::chrono::milliseconds deadline{3'000};
-  std::size_t max_cached = 50'000;  // tokens in the cache
+  std::chrono::milliseconds deadline{3'000};  // of a request to Kubernetes
+  std::size_t max_cached = 50'000;            // tokens in the cache
 };
 
 class Reviewer {
@@ -44,7 +44,7 @@ class Reviewer {
     std::atomic<std::uint64_t> failed{0};
   };
 
-  // REQUIRES: the references outlive the reviewer. After its destruction no callback is called.
+  // REQUIRES: the references outlive the reviewer. Once the reviewer is destroyed, no callback is called.
   Reviewer(kubernetes::Api& api, const Clock& clock, telemetry::Log& log, ReviewOptions options);
   ~Reviewer();
   Reviewer(const Reviewer&) = delete;
@@ -58,7 +58,7 @@ class Reviewer {
 
   const ReviewOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }
-  // Why the last review failed; "" if it did not.
+  // Why the last review failed; "" if Kubernetes accepted or refused the token.
   const std::string& degraded() const { return degraded_; }
 
  private:
@@ -72,10 +72,10 @@ class Reviewer {
   telemetry::Log& log_;
   const ReviewOptions options_;
   ReviewCache cache_;
-  std::unordered_map<Sha256Digest, std::vector<Callback>, DigestHash> pending_;
+  std::unordered_map<Sha256Digest, std::vector<Callback>, DigestHash> pending_;  // by the token's hash
   Statistics statistics_;
   std::string degraded_;
-  std::shared_ptr<char> alive_ = std::make_shared<char>();
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  // if it has expired, on_answer() is not called
 };
 
 }  // namespace sluice::server::identity

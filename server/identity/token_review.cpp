@@ -32,7 +32,8 @@ std::string_view extra(const json::Value& user, std::string_view name) {
   return list.empty() ? std::string_view() : text(list.front());
 }
 
-// "system:serviceaccount:shop:default"
+// Reads namespace and service account from a user name such as "system:serviceaccount:shop:default". Returns false for
+// any other user.
 bool read_account(std::string_view user, PodIdentity& pod) {
   if (!user.starts_with(kServiceAccountPrefix)) return false;
   user.remove_prefix(kServiceAccountPrefix.size());
@@ -49,7 +50,7 @@ Review read_status(const json::Value& status, std::string_view audience) {
     const std::string_view error = status.text_of("error").substr(0, kMaxQuoted);
     return refused(fmt::format("Kubernetes does not accept this token{}{}", error.empty() ? "" : ": ", error));
   }
-  // An API server that ignores audiences would accept tokens made for other services.
+  // An API server that ignores audiences would also accept tokens that were made for other services.
   if (!contains(status.items_of("audiences"), audience)) {
     return refused(fmt::format("Kubernetes has not checked that this token is for the audience {}", quoted(audience)));
   }

@@ -1,4 +1,5 @@
-// The response to an AdmissionReview (admission.k8s.io/v1), and the error for a request that cannot be read.
+// Writes the webhook's response to an AdmissionReview (admission.k8s.io/v1), the API server's question about one pod.
+// Also writes the error for a request that cannot be read.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,8 +16,8 @@ namespace sluice::server::injector {
 std::string write_review(std::string_view uid, const Injection& injection);
 
 // The error for a request that cannot be read, as a Status object (v1). The API server shows its message to the creator
-// of the pod if the failure policy is Fail, and logs it otherwise. If this were not a Status object, the API server
-// would show only "unknown".
+// of the pod if the failure policy is Fail, and logs it otherwise. For an error in another form it would show only
+// "unknown".
 std::string write_status(unsigned code, std::string_view reason, std::string_view message);
 
 }  // namespace sluice::server::injector

@@ -1,4 +1,4 @@
-// The request of an AdmissionReview (admission.k8s.io/v1).
+// Parses an AdmissionReview (admission.k8s.io/v1), the API server's question about one pod, and decides the response.
 //
 // Parsing is strict about the fields that are used and ignores unknown ones, because API servers add fields.
 // Thread safety: pure functions.
@@ -15,7 +15,7 @@
 
 namespace sluice::server::injector {
 
-// The views live as long as the tree.
+// The views and `pod` live as long as the tree that was passed to read_review().
 struct AdmissionRequest {
   enum class Operation : std::uint8_t { create, update, delete_, connect };
   std::string_view uid;  // not empty
@@ -27,11 +27,12 @@ struct AdmissionRequest {
   const json::Value* pod = nullptr;
 };
 
-// Errors, with a text that names the field, the rule and the fix: `malformed` (no JSON, or a field is missing or of
-// another type), `wrong_version`, `wrong_kind` (not an AdmissionReview, or not about a Pod), `no_uid`.
+// Errors, with a text that names the field, the rule and the fix: `malformed` (not JSON, or a field is missing or of
+// another type), `wrong_version`, `wrong_kind` (not an AdmissionReview, or not about a Pod), `no_uid` (the uid is empty
+// or too long).
 Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree);
 
-// The response: inject() for the creation of a pod; every other operation is allowed unchanged.
+// Decides the response: the result of inject() if the request creates a pod, else no change.
 Injection decide(const AdmissionRequest& request, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

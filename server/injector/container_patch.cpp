@@ -23,8 +23,8 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
-// What a container has at kSocketFolder: nothing, the agent's socket volume, another volume, or no access to it because
-// a folder above is mounted read-only.
+// What a container has at kSocketFolder: no mount, the volume of the agent's socket, or another volume. `unreachable`:
+// it cannot have a mount there, because a folder above is mounted read-only.
 enum class Folder : std::uint8_t { missing, mounted, taken, unreachable };
 
 Folder find_folder(const json::Value& container) {

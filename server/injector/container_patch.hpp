@@ -1,4 +1,5 @@
-// Gives the pod's own containers two variables and the folder of the agent's socket, so that they find the agent.
+// Patches the pod's own containers so that they find the agent: adds the variables SLUICE_URL and SLUICE_SOCKET, and
+// mounts the folder of the agent's socket.
 //
 // Existing variables and mounts stay as they are. The new variables come first, so that the container's own variables
 // may refer to them: $(SLUICE_URL). Thread safety: pure functions.
@@ -12,11 +13,12 @@
 
 namespace sluice::server::injector {
 
-// `at`: the pointer of the container.
+// `at`: the JSON pointer of the container in the pod.
 void patch_container(json::Patch& patch, std::string_view at, const json::Value& container,
                      std::vector<std::string>& warnings);
 
-// Patches all containers of the pod, and the init containers that start after the sidecar.
+// Patches all containers of the pod, and the init containers that start after the sidecar. A new sidecar will be the
+// first init container, so then all init containers are patched.
 void patch_containers(json::Patch& patch, const Pod& pod, std::vector<std::string>& warnings);
 
 }  // namespace sluice::server::injector

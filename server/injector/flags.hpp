@@ -1,4 +1,5 @@
-// The flags of the injector: --webhook, and the settings of agents in pods. server/config.cpp reads them.
+// The server's flags for the injector, which adds agents to pods: --webhook, and the settings of these agents.
+// server/config.cpp calls read_injector().
 #pragma once
 
 #include <chrono>
@@ -42,10 +43,10 @@ inline constexpr FlagSpec kInjectMissedEvery{
     "How often the server looks for pods that should have an agent and have none: 1s to 1h. Needs --kubernetes."};
 
 struct InjectorOptions {
-  std::string listen;
-  InjectorSettings settings;  // without CA certificates
+  std::string listen;         // --webhook
+  InjectorSettings settings;  // without CA certificates, which the Injector adds
   std::string counters_ca_file;
-  std::chrono::milliseconds missed_every{60'000};
+  std::chrono::milliseconds missed_every{60'000};  // how often to search for missed pods (see missed_pods.hpp)
 };
 
 // Returns nullopt without --webhook. `api` names the server's own namespace, whose pods get no sidecar. Without `api`,

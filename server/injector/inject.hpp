@@ -1,12 +1,12 @@
-// Computes the JSON patch that adds a sidecar to a pod.
+// Computes the JSON patch that adds a sidecar (a container with the agent) to a pod.
 //
 // Idempotent: a pod that was already patched gets an empty patch, even if the API server has filled in defaults since.
 // An existing sidecar, recognised by its name and the annotation sluice.dev/injected, is updated to the current
 // settings. It keeps its position, and additions by others stay.
 //
 // An unknown or invalid annotation gives a warning and the default is used, because an error in the agent's settings
-// must not keep a pod from starting. Most pods are created by controllers, which show warnings to nobody, so warnings
-// are also written to the annotation sluice.dev/warnings. Thread safety: pure functions.
+// must not keep a pod from starting. The warnings are also written to the annotation sluice.dev/warnings, because most
+// pods are created by controllers, which do not show warnings. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Injection {
   Result result = Result::unchanged;
   std::string patch;  // RFC 6902; "": nothing to change
   std::vector<std::string> warnings;
-  std::optional<Skip> skip;  // with `skipped`
+  std::optional<Skip> skip;  // why the pod gets no sidecar; only if `skipped`
 };
 
 Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);

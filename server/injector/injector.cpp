@@ -58,7 +58,8 @@ Result<> Injector::load() {
   return {};
 }
 
-// Reads the CA file every 10 s. If it is invalid, the former content stays in use and one warning is logged.
+// Reads the file of --inject-counters-ca every 10 s. If it is invalid, the former content stays in use and one warning
+// is logged.
 void Injector::reload_periodically() {
   timer_.expires_after(kReadFileEvery);
   timer_.async_wait([this](const boost::system::error_code& stopped) {

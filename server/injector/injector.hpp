@@ -1,7 +1,8 @@
-// Connects the injector's parts for the server: the webhook on a listener of its own, and the search for missed pods.
+// Connects the injector's parts for the server: the webhook on a listener of its own, and the search for missed pods,
+// which were created without a sidecar (see missed_pods.hpp).
 //
-// Thread: the loop's; metrics may be read from any thread. REQUIRES: what the constructor's references and `api` name
-// outlives this object.
+// Thread: the loop's; metrics may be read from any thread. REQUIRES: the objects that the constructor gets by
+// reference, and `*api`, outlive this object.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ namespace sluice::server::injector {
 
 class Injector {
  public:
-  // `api`: nullptr means that missed pods are not searched. `server_ca` is called for each pod and returns the CA
-  // certificates (PEM) that the agent trusts for --inject-server-url; "": unknown at the moment.
+  // `api`: nullptr means no search for missed pods. `server_ca` is called for each pod and returns the CA certificates
+  // (PEM) that the agent trusts for --inject-server-url; "": unknown at the moment.
   using ServerCa = std::function<std::string()>;
   Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api, ServerCa server_ca,
            const Clock& clock, telemetry::Log& log);

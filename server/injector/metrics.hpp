@@ -1,4 +1,4 @@
-// The metrics of the injector: reviews of pods by the webhook, and pods that it missed.
+// The metrics of the injector: pods that the webhook reviewed, and pods that were created without a sidecar.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"
@@ -10,7 +10,7 @@ telemetry::MetricSpec reviews_spec();
 telemetry::MetricSpec skipped_pods_spec();
 telemetry::MetricSpec review_duration_spec();
 
-// With the Kubernetes API: the search for pods that the webhook missed.
+// The metrics of the search for missed pods. A server without --kubernetes does not have them.
 const telemetry::MetricTable<MissedPods::Statistics>& missed_pods_metrics();
 
 }  // namespace sluice::server::injector

@@ -1,9 +1,10 @@
-// Finds pods without a sidecar in labelled namespaces: they were created while the injector did not answer, or before
-// the namespace had its label. MissedPods counts them and writes one Event for each, but does not change the pods.
+// Finds missed pods: pods without a sidecar in labelled namespaces. They were created while the injector did not
+// answer, or before the namespace had its label. MissedPods counts them and writes one Event for each, but does not
+// change them.
 //
 // It lists pods at the start and periodically, page by page, one request at a time. If the API server does not answer,
-// the last count stays, and the log says so once. Thread: the loop's; the statistics may be read from any thread.
-// REQUIRES: what the constructor's references name outlives this object.
+// the last count stays, and the log reports the failure once. Thread: the loop's; the statistics may be read from any
+// thread. REQUIRES: the objects that the constructor gets by reference outlive this object.
 #pragma once
 
 #include <atomic>
@@ -39,7 +40,7 @@ class MissedPods {
   MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, const InjectorSettings& settings, const Clock& clock,
              telemetry::Log& log, std::chrono::milliseconds every);
 
-  void scan();  // now, and then periodically
+  void scan();  // starts a scan now; more follow periodically
   void stop();
 
   const Statistics& statistics() const { return statistics_; }
@@ -70,14 +71,14 @@ class MissedPods {
 
   // State of the current scan.
   std::vector<std::string> namespaces_;  // not scanned yet; the last one is next
-  std::string continue_token_;           // where the next page begins; "": at the beginning
-  std::size_t page_ = 0;                 // pods in a page
+  std::string continue_token_;           // the API server's mark for the next page; "": the first page
+  std::size_t page_ = 0;                 // how many pods a page may have; halved if a page is too large
   std::vector<kubernetes::ObjectReference> found_;
 
   std::vector<kubernetes::ObjectReference> without_event_;  // missed pods that still need their Event
   std::unordered_set<std::string> with_event_;              // uids of missed pods that have their Event
-  std::string event_refusal_;  // why the API server refused an Event in this scan; "": it refused none
-  bool failing_ = false;       // the last scan failed, which was logged
+  std::string event_refusal_;  // why the API server refused an Event in this scan; "": no refusal
+  bool failing_ = false;       // the last scan failed, and the log has reported it
 };
 
 }  // namespace sluice::server::injector

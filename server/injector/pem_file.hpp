@@ -1,4 +1,5 @@
-// A file of CA certificates whose text goes into pods; read at the start, and again periodically.
+// Reads a file of CA certificates, whose text the injector puts into pods. The injector reads the file at the start,
+// and again periodically.
 //
 // Thread safety: none.
 #pragma once

@@ -14,7 +14,7 @@ namespace sluice::server::injector {
 // A member of an object; nullptr if it is missing or null, and also if `object` is not an object.
 const json::Value* member(const json::Value& object, std::string_view name);
 std::optional<std::int64_t> integer_member(const json::Value& object, std::string_view name);
-// The first item whose member `key` is the text `value`, by its index.
+// Returns the index of the first item whose member `key` is the text `value`.
 std::optional<std::size_t> find_item(std::span<const json::Value> list, std::string_view key, std::string_view value);
 
 class Pod {
@@ -31,7 +31,8 @@ class Pod {
   std::span<json::Value> containers() const { return spec_.items_of("containers"); }
   std::span<json::Value> init_containers() const { return spec_.items_of("initContainers"); }
 
-  // The index of the sidecar among the init containers; it is recognised by its name and the annotation.
+  // The index of the sidecar among the init containers. It is recognised by its name and the pod's annotation
+  // sluice.dev/injected.
   std::optional<std::size_t> sidecar() const;
 
  private:

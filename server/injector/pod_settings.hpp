@@ -1,4 +1,4 @@
-// The settings of one pod's sidecar: the administrator's, with the changes by the pod's annotations.
+// Computes the settings of one pod's sidecar: the administrator's defaults, changed by the pod's annotations.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace sluice::server::injector {
 
-// Adds a warning for each annotation with Sluice's prefix that is unknown or invalid, and ignores it.
+// Ignores annotations sluice.dev/… that are unknown or invalid, and adds a warning for each.
 SidecarSettings read_pod_settings(const Pod& pod, const SidecarSettings& defaults, std::vector<std::string>& warnings);
 
 // Whether the pod has requests or limits for all its containers together (`spec.resources`).

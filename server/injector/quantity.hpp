@@ -1,8 +1,8 @@
 // Amounts of CPU and memory as Kubernetes writes them: "250m", "0.5", "64Mi", "128M".
 //
-// Parsing takes digits with an optional fraction and optionally a suffix: `m` for CPU; k M G T P or Ki Mi Gi Ti Pi for
-// memory; no sign and no exponent. Writing uses Kubernetes' canonical form, so that the API server stores exactly the
-// text that was written.
+// Parsing accepts digits, an optional fraction and an optional suffix: `m` for CPU; k M G T P or Ki Mi Gi Ti Pi for
+// memory. A sign or an exponent is an error. Writing uses Kubernetes' canonical form, so that the API server stores
+// exactly the text that was written.
 // Thread safety: pure functions.
 #pragma once
 

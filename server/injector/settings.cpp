@@ -96,7 +96,7 @@ constexpr std::array kPodSettings{
     PodSetting{"metrics-policy-label", "SLUICE_AGENT_METRICS_POLICY_LABEL", is_boolean, "must be true or false"},
 };
 
-// Returns the amount called `name`, or nullptr if the setting is a variable of the agent.
+// Returns the resource request or limit called `name`, or nullptr if the setting is an environment variable.
 std::int64_t* amount(SidecarSettings& settings, std::string_view name) {
   if (name == "cpu-request") return &settings.cpu_request_milli;
   if (name == "cpu-limit") return &settings.cpu_limit_milli;

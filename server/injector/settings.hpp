@@ -31,7 +31,9 @@ struct InjectorSettings {
   std::string server_ca;    // PEM; "": agents trust their system's authorities
   std::string counters;     // "memory", or the URL of a Redis without a password
   std::string counters_ca;  // PEM, for rediss://; "": agents trust their system's authorities
+  // The audience of the service account's token that the agent sends to the server.
   std::string audience = "sluice";
+  // The server's own namespace, whose pods get no sidecar.
   std::string own_namespace = "sluice-system";
   SidecarSettings sidecar;  // defaults for pods without annotations
 };
@@ -39,9 +41,9 @@ struct InjectorSettings {
 // One setting that a pod may change.
 struct PodSetting {
   std::string_view name;      // "log-level"
-  std::string_view variable;  // the agent's variable; "": the setting is an amount of the container's resources
+  std::string_view variable;  // the agent's environment variable; "": the setting is a resource request or limit
   bool (*is_valid)(std::string_view value);
-  std::string_view rule;  // "must be …"
+  std::string_view rule;  // for error texts: "must be …"
 };
 std::span<const PodSetting> pod_settings();
 

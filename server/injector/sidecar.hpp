@@ -1,4 +1,4 @@
-// The sidecar as JSON: the container and the volumes it needs.
+// Writes the sidecar as JSON: the agent's container and the volumes that it needs.
 //
 // The container meets the Pod Security standard "restricted", whatever the pod's own security context says. No secret
 // is put into a pod: the agent authenticates with its service account's token and gets what it needs from the server.
@@ -12,7 +12,7 @@
 
 namespace sluice::server::injector {
 
-// An init container that starts before the pod's own and runs as long as the pod (`restartPolicy: Always`).
+// An init container that starts before the pod's own containers and runs as long as the pod (`restartPolicy: Always`).
 // `with_resources`: false if the pod has resources for all its containers together, which the sidecar shares.
 std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources);
 

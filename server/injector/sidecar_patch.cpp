@@ -23,13 +23,14 @@ std::string json_of(const json::Value& value) {
 
 std::string list_of(std::string_view item) { return fmt::format("[{}]", item); }
 
-// A list with items of the injector and items of others.
+// A list in the sidecar's container that holds items of the injector and may hold items that others added.
 struct SharedList {
   std::string_view name;                            // name of the container's field
   std::function<bool(const json::Value&)> is_ours;  // whether the injector owns an existing item
 };
 
-// Puts the wanted items first, in their order. Items that others added follow.
+// Updates a shared list: the wanted items come first, in their order, and items that others added follow. Does nothing
+// if the injector's items are up to date.
 void patch_shared(json::Patch& patch, const std::string& at, const json::Value& actual, const json::Value& wanted,
                   const SharedList& list) {
   std::vector<const json::Value*> ours;

@@ -1,4 +1,4 @@
-// The sidecar's own parts of the patch: its container and its volumes, new or brought up to date.
+// Adds the sidecar's container and volumes to the patch of a pod. Those that the pod has already are updated.
 //
 // Thread safety: pure functions.
 #pragma once

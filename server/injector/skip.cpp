@@ -16,16 +16,16 @@ constexpr std::array<std::string_view, 3> kVolumes{kSocketVolume, kStateVolume, 
 
 std::optional<Skip> skip(SkipReason reason, std::string text) { return Skip{reason, std::move(text)}; }
 
-bool is_udp(const json::Value& port) {
+bool is_tcp(const json::Value& port) {
   const std::string_view protocol = port.text_of("protocol");
-  return !protocol.empty() && protocol != "TCP";
+  return protocol.empty() || protocol == "TCP";
 }
 
 // Returns a port of the agent that the container declares as its own, or 0.
 std::int64_t clashing_port(const json::Value& container) {
   for (const json::Value& port : container.items_of("ports")) {
     const auto number = integer_member(port, "containerPort");
-    if (number && (*number == kCheckPort || *number == kAdminPort) && !is_udp(port)) return *number;
+    if (number && (*number == kCheckPort || *number == kAdminPort) && is_tcp(port)) return *number;
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// Which pods get no sidecar, and why.
+// Decides which pods are skipped (get no sidecar), and why. inject() uses it.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -21,7 +21,7 @@ enum class SkipReason : std::uint8_t {
   mirror_pod,    // it mirrors a static pod, and a change of the mirror has no effect
   host_network,  // its ports are the node's ports, so a second pod with an agent could not start there
   windows,       // the agent is a Linux program
-  port_clash,    // a container listens on one of the agent's ports
+  port_clash,    // a container declares one of the agent's ports as its own
   name_clash,    // a container has the sidecar's name, but the injector did not add it
   volume_clash,  // a volume has the name of a volume of the sidecar, but the injector did not add it
   not_a_create,  // an existing pod cannot get a sidecar
@@ -32,7 +32,7 @@ std::string_view to_string(SkipReason reason);
 struct Skip {
   SkipReason reason = SkipReason::opted_out;
   std::string text;  // one sentence: why, and how to change that if it can be changed
-  // False: the creator of the pod wanted no sidecar, or cannot change the reason.
+  // Whether to warn the creator of the pod. False if the creator wanted no sidecar, or cannot change the reason.
   bool needs_warning() const;
 };
 

@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kRefused = 4;  // index in the list of results, after the values of Injection::Result
-constexpr std::size_t kSmallBody = 16UL << 10;
+constexpr std::size_t kRefused = 4;             // index of `refused` in reviews_spec(), after Injection::Result
+constexpr std::size_t kSmallBody = 16UL << 10;  // bytes; the limit for requests without a review
 constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
 
 struct Refusal {

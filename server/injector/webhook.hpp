@@ -1,6 +1,6 @@
-// The webhook over HTTP: POST /v1/inject with an AdmissionReview.
+// Serves the admission webhook over HTTP: the API server sends POST /v1/inject with an AdmissionReview for each pod.
 //
-// It allows every request that it can read. A request that it cannot read gets a Status object as the error; then the
+// The webhook allows every pod whose review it can read. Otherwise it answers with an error, a Status object; then the
 // failure policy of the webhook configuration decides about the pod.
 // Thread: handle() on the loop; the counters may be read from any thread.
 #pragma once
@@ -27,7 +27,8 @@ class Webhook final : public sluice::http::Handler {
   using Settings = std::function<const InjectorSettings&()>;
   Webhook(Settings settings, telemetry::Log& log);
 
-  // Larger than kMaxReview, so that admit() refuses larger bodies with a text that the API server passes on.
+  // For reviews the limit is far above kMaxReview, so that admit() can refuse larger bodies with a text that the API
+  // server passes on.
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;

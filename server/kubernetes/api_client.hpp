@@ -1,8 +1,8 @@
-// A client of the Kubernetes API: requests with a deadline, each with one result.
+// A client of the Kubernetes API: each request has a deadline and gets exactly one result.
 //
 // Several requests run at a time on a few kept connections; more wait in a bounded queue. The client does not retry,
-// except as http_client does (once, for GET, PUT and DELETE, if a kept connection had been closed). Back-off is up to
-// the user.
+// except as http_client does (once, for GET, PUT and DELETE, if a kept connection had been closed). Callers do their
+// own back-off.
 // Thread safety: none; everything happens on the thread of the io_context.
 #pragma once
 
@@ -27,7 +27,7 @@ struct ApiOptions {
   http_client::Url server;
   std::string ca_file = {};       // PEM, read at each connect; "": the system's authorities
   std::string token_file = {};    // read at each request, because the kubelet replaces it; "": no token
-  std::string namespace_ = {};    // the one that sluice-server runs in
+  std::string namespace_ = {};    // the namespace that sluice-server runs in
   std::size_t connections = 4;    // requests at a time, ≥ 1
   std::size_t max_waiting = 256;  // requests that may wait for a connection; more get the error `busy`
 };
@@ -51,16 +51,17 @@ inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // s
 // The interface for users of the Kubernetes API. Tests implement it.
 class Api {
  public:
-  // Called once, from the loop, never inside send(); may send another request or destroy the API. A status of 400 or
-  // more is a result and not an error (see error_text()). Errors: those of http_client (resolve, refused, unreachable,
-  // tls, timeout, disconnected, framing, encoding, too_large); `busy`: the queue is full; `token`: the token file
-  // cannot be read. After timeout and disconnected it is unknown whether the API server acted.
+  // Gets the result of a request. Called once, from the loop, never inside send(); may send another request or destroy
+  // the API. A status of 400 or more is a result and not an error (see error_text()). Errors: those of http_client
+  // (resolve, refused, unreachable, tls, timeout, disconnected, framing, encoding, too_large); `busy`: the queue is
+  // full; `token`: the token file cannot be read. After timeout and disconnected it is unknown whether the API server
+  // executed the request.
   using Done = std::function<void(Result<ApiResponse>)>;
 
   virtual ~Api() = default;
 
-  // `path`: includes the query, its parts encoded by percent_encode(). `deadline`: for the whole request including
-  // waiting; > 0.
+  // Sends a request. `path`: with the query; its parts are encoded by percent_encode(). `deadline`: for the whole
+  // request, including its time in the queue; > 0.
   virtual void send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
                     Done done, std::string content_type = "application/json") = 0;
 };
@@ -84,7 +85,7 @@ class ApiClient final : public Api {
   std::shared_ptr<Impl> impl_;
 };
 
-// A response of 400 or more as text for people: its status, and `message` and `reason` of its Status object.
+// Describes a response with a status of 400 or more for people: the status, and the `message` of its Status object.
 std::string error_text(const ApiResponse& response);
 
 }  // namespace sluice::server::kubernetes

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kDeadline = 5s;
 constexpr std::chrono::milliseconds kFirstRetry = 500ms;
-constexpr int kMaxAttempts = 6;  // per round: own steps, and conflicts with other servers' writes
+constexpr int kMaxAttempts = 6;  // per round: each own step and each conflict with another server starts it again
 constexpr unsigned kConflict = 409;
 constexpr unsigned kNotFound = 404;
 
@@ -134,8 +134,8 @@ void CertificateKeeper::decide() {
   update_webhooks();
 }
 
-// Whether clients trust the next authority. The replicas of the API server read a new caBundle within about a second,
-// so waiting for check_every is enough.
+// Whether clients trust the next authority: for check_every, the caBundles of all webhooks (if any) have contained it.
+// That is long enough, because the replicas of the API server read a new caBundle within about a second.
 bool CertificateKeeper::next_is_trusted() {
   const bool trusted = webhooks_known_ && !secret_.next.certificate.empty() &&
                        (!webhooks_.exist() || webhooks_.all_trust(secret_.trusted()));

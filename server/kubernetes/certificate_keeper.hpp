@@ -1,14 +1,14 @@
 // Creates and renews the server's certificate in a Secret, and puts the Secret's certificate in force.
 //
 // Every server of a cluster has a keeper for the same Secret. certificate_plan decides the next step, and the first
-// server that writes this step wins: the resourceVersion makes the API server refuse the writes of the others, and they
-// start again.
-// A round:
-//   1. read the webhook configuration, then the Secret; in this order, so that writing an older caBundle over a newer
-//      one is refused
+// server that writes this step wins. The writes of the other servers name an old resourceVersion, so the API server
+// refuses them, and these servers start again.
+// A round, which is repeated periodically:
+//   1. read the webhook configuration, then the Secret; in this order, so that the API server refuses to replace a
+//      newer caBundle by an older one
 //   2. if there is a next step, carry it out and start again
-//   3. write the authorities to the caBundle of the webhooks
-//   4. put the certificate in force, but only when the webhooks trust its authority
+//   3. write the authorities (CA certificates) to the caBundle of the webhooks
+//   4. put the certificate in force; if its authority is new, only once the webhooks trust it (see may_serve())
 // If anything fails, the certificate in force stays, and the next round tries again.
 //
 // Thread: the loop's; statistics and certificates() may be used from any thread. Requests and answers may be lost or
@@ -57,7 +57,7 @@ class CertificateKeeper {
   void stop();   // no more rounds
   void check();  // starts a round now, unless one is running
 
-  // For listeners. It holds no certificate until the first one is in force.
+  // The certificate in force, for listeners; empty until the first one is in force.
   const std::shared_ptr<sluice::http::Certificates>& certificates() const { return certificates_; }
   // The authorities to trust, PEM; "" before the first certificate.
   const std::string& ca_pem() const { return trusted_; }
@@ -105,19 +105,19 @@ class CertificateKeeper {
   bool stopped_ = false;
 
   // State of the running round.
-  bool checking_ = false;
-  int attempts_ = 0;
+  bool checking_ = false;  // a round is running
+  int attempts_ = 0;       // how often this round has started
   Webhooks webhooks_;
-  bool webhooks_known_ = false;
+  bool webhooks_known_ = false;  // the configuration was read, or there is none
   TlsSecret secret_;
   Facts facts_;  // of the Secret with the version examined_version_
   Step step_ = Step::none;
   std::optional<Error> error_;  // the first error of this round
 
   // State that lasts across rounds.
-  std::string examined_version_;             // the resourceVersion that facts_ describes
-  std::string announced_;                    // the next authority that all webhooks trust
-  std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that all webhooks trust it
+  std::string examined_version_;             // the resourceVersion of the Secret that facts_ describes
+  std::string announced_;                    // the next authority, PEM, if all webhooks trust it; else ""
+  std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that all webhooks trust announced_
   Served served_;
   std::string served_chain_;  // the certificate in force and its bridges, PEM
   std::string trusted_;       // see ca_pem()

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
 constexpr seconds kMaxClockSkew = std::chrono::minutes(5);  // how far a client's clock may be behind
-constexpr std::size_t kMaxBridges = 3;  // enough for clients whose authority was replaced up to three times
+constexpr std::size_t kMaxBridges = 3;  // one for each of the last three replacements of the authority
 
 SecretState state_of(const TlsSecret& secret) {
   if (secret.empty()) return SecretState::absent;
@@ -28,7 +28,7 @@ Period validity(seconds lifetime, sys_seconds now) {
   return {now - std::min(kMaxClockSkew, lifetime / 12), now + lifetime};
 }
 
-// The union, sorted.
+// The names of both lists, sorted, without duplicates.
 std::vector<std::string> union_of(std::vector<std::string> names, const std::vector<std::string>& more) {
   names.insert(names.end(), more.begin(), more.end());
   std::ranges::sort(names);
@@ -37,14 +37,14 @@ std::vector<std::string> union_of(std::vector<std::string> names, const std::vec
   return names;
 }
 
-// During a rolling restart with a changed flag, servers want different names. They must not keep replacing each other's
-// certificate. So a renewal because of missing names only adds names. A renewal that is due also drops the names that
-// this server does not want.
+// Returns the names for a renewed certificate. During a rolling restart with another --tls-self-managed, servers want
+// different names. They must not keep replacing each other's certificate. So a renewal because of missing names only
+// adds names. A renewal that is due also drops the names that this server does not want.
 std::vector<std::string> names_for(const TlsSecret& secret, const CertificateSpec& wanted, sys_seconds now) {
-  const auto served = read_certificate(secret.leaf.certificate);
-  const bool good = served && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
-  if (!good || is_due(served->period, now)) return wanted.names;
-  return union_of(wanted.names, served->names);
+  const auto leaf = read_certificate(secret.leaf.certificate);
+  const bool good = leaf && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
+  if (!good || is_due(leaf->period, now)) return wanted.names;
+  return union_of(wanted.names, leaf->names);
 }
 
 // Returns the first `limit` certificates that have not expired.

@@ -3,10 +3,11 @@
 // Any number of servers apply these rules to one Secret; the first that writes a step does it for all of them.
 // Thread safety: pure functions, except that carry_out() uses randomness.
 //
-// An authority is replaced in three steps, so that clients trust every certificate that a server serves at any time:
-//   announce  clients are told to trust the next authority too
-//   promote   the next authority signs certificates from now on; the former one signs a bridge for clients that missed
-//             the announcement, and its last certificates may still be served
+// An authority (CA) is replaced in three steps, so that at any time clients trust every certificate that a server
+// serves:
+//   announce  clients get the next authority too, and trust it from then on
+//   promote   the next authority signs certificates from now on; the former one signs a bridge (see certificates.hpp)
+//             for clients that missed the announcement, and its last certificates may still be served
 //   retire    clients no longer trust the former authority, because the last certificate that it signed has expired
 #pragma once
 
@@ -30,9 +31,9 @@ struct CertificateSpec {
 
 enum class SecretState : std::uint8_t {
   absent,   // no Secret, or an empty one
-  valid,    // the server's own, with a usable authority
+  valid,    // the servers' own, with a usable authority
   damaged,  // it holds an authority's key that cannot be used
-  foreign,  // it holds a certificate but no authority's key, so it belongs to somebody else and is not changed
+  foreign,  // it holds a certificate but no authority's key, so it belongs to another program and is not changed
 };
 
 // What next_step() needs to know about a Secret.
@@ -40,10 +41,10 @@ struct Facts {
   SecretState state = SecretState::absent;
   Period authority{};        // of the authority in force
   Period leaf{};             // of the leaf: the server's certificate
-  bool leaf_valid = false;   // the authority in force signed the leaf, and the leaf has its key
+  bool leaf_valid = false;   // the authority in force signed the leaf, and the Secret has the leaf's key
   bool lacks_names = false;  // the leaf lacks wanted names
   bool announced = false;    // there is a usable next authority
-  bool has_former = false;
+  bool has_former = false;   // clients still trust a former authority, until former_until
   std::chrono::sys_seconds former_until{};
   Renewal requested = Renewal::none;
 };
@@ -51,7 +52,7 @@ Facts examine(const TlsSecret& secret, const CertificateSpec& wanted);
 
 enum class Step : std::uint8_t {
   none,
-  refuse,    // the Secret belongs to somebody else: change nothing
+  refuse,    // the Secret is foreign: change nothing
   create,    // make a new authority and a certificate
   renew,     // make another certificate of the authority in force
   announce,  // make the next authority
@@ -69,7 +70,7 @@ bool is_due(const Period& period, std::chrono::sys_seconds now);
 // The certificate that this server serves now. It differs from the one in the Secret if the Secret was deleted or
 // damaged.
 struct Served {
-  std::string authority = {};        // that signed the certificate, PEM; "": no certificate yet
+  std::string authority = {};        // the authority that signed the certificate, PEM; "": no certificate yet
   std::chrono::sys_seconds until{};  // when the certificate expires
 };
 

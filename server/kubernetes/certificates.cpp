@@ -68,7 +68,7 @@ std::string text_of(EVP_PKEY* key) {
   return written == 1 ? text_of(out) : std::string();
 }
 
-// 16 random bytes, positive (RFC 5280, 4.1.2.2).
+// Sets a serial number of 16 random bytes; it must be positive (RFC 5280, 4.1.2.2).
 bool set_serial(X509* certificate) {
   std::array<std::uint8_t, 16> bytes{};
   random_bytes(bytes);

@@ -1,5 +1,5 @@
-// Creates the certificates of the server's own authority (CA): the authority, server certificates, and the bridge from
-// one authority to the next. Keys are EC P-256, signatures ECDSA with SHA-256.
+// Creates authorities (CA certificates), server certificates, and the bridge from one authority to the next, for a
+// server that manages its own certificate. Keys are EC P-256, signatures ECDSA with SHA-256.
 //
 // The functions take and return PEM texts. They use randomness for keys, serial numbers and the names of authorities.
 // Thread safety: any thread. Error `tls`; its text never contains a key.
@@ -38,7 +38,7 @@ Result<KeyPair> issue(const KeyPair& authority, const std::vector<std::string>& 
 // server's certificate. The bridge expires together with `former`.
 Result<std::string> bridge(const KeyPair& former, const std::string& next);
 
-// Facts of a certificate. If the text holds several certificates: of the first one.
+// What read_certificate() returns. If its text holds several certificates, it reads the first one.
 struct CertificateFacts {
   Period period;
   std::vector<std::string> names;  // DNS names and addresses, sorted

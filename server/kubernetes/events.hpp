@@ -1,8 +1,9 @@
-// Events on objects: what `kubectl describe` shows below a pod.
+// Creates Kubernetes Events on objects: the messages that `kubectl describe` shows below a pod.
 //
-// There is one Event for each object (by its uid) and reason. Its name is made of both, so several servers that report
-// the same create one Event, and repeating it has no effect until the API server deletes it (after an hour).
-// Thread safety: as the Api.
+// There is one Event for each object (by its uid) and reason. The Event's name is made of uid and reason, so several
+// servers that report the same create one Event. Creating it again has no effect until the API server deletes it (after
+// an hour).
+// Thread safety: as Api.
 #pragma once
 
 #include <chrono>
@@ -30,12 +31,12 @@ struct Event {
   std::string message;  // for people, at most 1,024 bytes; longer ones are cut
 };
 
-// The path and the body of the request that creates the Event.
+// The path and the body of the request that creates an Event on the object `about`.
 std::string events_path(const ObjectReference& about);
 std::string write_event(const ObjectReference& about, const Event& event, std::chrono::sys_seconds now);
 
-// Creates the Event. `done` gets true if it is new, false if it existed. Errors: those of Api; `refused`: the API
-// server's answer.
+// Creates an Event. `done` gets true if the Event is new, false if it existed. Errors: those of Api; `refused`: the API
+// server did not accept the Event.
 void create_event(Api& api, const ObjectReference& about, const Event& event, std::chrono::sys_seconds now,
                   std::function<void(Result<bool>)> done);
 

@@ -1,4 +1,5 @@
-// The flags about the Kubernetes API and the certificate that the server stores there. server/config.cpp reads them.
+// The flags about the Kubernetes API and the certificate that the server stores there. server/config.cpp calls
+// read_settings() and read_secrets_options().
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
-// Creates the Secrets with the passwords of PostgreSQL and Redis, for a cluster that runs both itself. Existing Secrets
-// are neither read nor changed.
+// Creates the Secrets with the passwords of PostgreSQL and Redis, for a cluster that runs its own PostgreSQL and Redis.
+// The command make-secrets uses it. Existing Secrets are neither read nor changed.
 //
-// Thread safety: wanted_secrets() is pure except for randomness; make_secrets() runs a loop of its own until it is
-// done.
+// Thread safety: wanted_secrets() is pure except for randomness; make_secrets() runs an event loop of its own and
+// blocks until it is done.
 #pragma once
 
 #include <string>
@@ -26,18 +26,21 @@ struct NewSecret {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
-// sluice-database: `url`, `password` (of sluice_app); `owner-url`, with the password, and `owner-password` (of
-// sluice_owner). sluice-redis: `server-url`, `server-user`, `server-password`, `agent-user`, `agent-password`.
+// Returns the Secrets to create:
+//   sluice-database  `url` and `password` of the role sluice_app; `owner-url` and `owner-password` of sluice_owner. Of
+//                    the two URLs only `owner-url` contains a password.
+//   sluice-redis     `server-url`, `server-user`, `server-password`, `agent-user`, `agent-password`
 // Passwords are 43 letters and digits: 32 random bytes.
 std::vector<NewSecret> wanted_secrets(const SecretsOptions& options);
 
-std::string write_secret(const NewSecret& secret);
+std::string write_secret(const NewSecret& secret);  // as JSON of the Kubernetes API
 
 struct CreatedSecret {
   std::string name;
   bool created = false;  // false: it existed already
 };
-// Errors: as Api's; `refused`. Secrets before the one that failed have been created.
+// Creates the Secrets one after the other and stops at the first error; the Secrets before it stay. Errors: those of
+// Api; `refused`: the API server did not accept a Secret.
 Result<std::vector<CreatedSecret>> make_secrets(const SecretsOptions& options);
 
 }  // namespace sluice::server::kubernetes

@@ -1,5 +1,5 @@
-// The content of the server's TLS Secret: the authority, the certificate in use, and the progress of replacing the
-// authority. As a value, and as JSON of the Kubernetes API.
+// The content of the server's TLS Secret: the authority (CA), the server's certificate, and the progress of replacing
+// the authority. Reads and writes it as JSON of the Kubernetes API.
 //
 // | key | content |
 // |---|---|
@@ -8,7 +8,7 @@
 // | `ca.key` | the key of the authority in force |
 // | `ca-next.crt`, `ca-next.key` | the announced authority: trusted, but not in force yet |
 // | `ca-former.crt` | authorities trusted until the annotation sluice.dev/former-ca-until |
-// | `ca-bridge.crt` | bridges: the authority in force signed by the former one, and so on |
+// | `ca-bridge.crt` | bridges (see certificates.hpp), newest first: from the former authority to the one in force, … |
 //
 // The annotation sluice.dev/renew (`certificate` or `ca`) requests a renewal before it is due.
 // Thread safety: values and pure functions.
@@ -44,8 +44,8 @@ struct TlsSecret {
 // Reads the API's JSON. Error `unexpected`: it is not a Secret. Missing and unreadable values become "".
 Result<TlsSecret> read_tls_secret(std::string_view object);
 
-// Write the object to create, and the merge patch (RFC 7386) of an existing one. The API server refuses the patch with
-// 409 if the Secret no longer has `secret.version`.
+// Write the object to create, and the merge patch (RFC 7396) of an existing one. The API server refuses the patch with
+// 409 if the resourceVersion of the Secret is no longer `secret.version`.
 std::string create_tls_secret(const TlsSecret& secret, std::string_view name);
 std::string patch_tls_secret(const TlsSecret& secret);
 

@@ -1,5 +1,5 @@
-// The authorities that the API server trusts when it calls Sluice's webhooks: the caBundle of each webhook in one
-// MutatingWebhookConfiguration.
+// Reads and patches the caBundle of each webhook in one MutatingWebhookConfiguration: the authorities (CAs) that the
+// API server trusts when it calls the webhook.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -25,10 +25,10 @@ struct Webhooks {
   bool all_include(std::string_view certificate) const;  // the caBundle of every hook contains this certificate
 };
 
-// The path of the configuration `name`.
+// The path of the configuration `name` in the Kubernetes API.
 std::string webhooks_path(std::string_view name);
 
-// Reads the API's JSON. Error: `unexpected`.
+// Reads the API's JSON. Error `unexpected`: it is not a webhook configuration.
 Result<Webhooks> read_webhooks(std::string_view object);
 
 // The strategic merge patch that sets this bundle in every hook and changes nothing else. The API server refuses it

@@ -29,7 +29,7 @@ FailureClass classify(const std::exception& error) {
   if (dynamic_cast<const pqxx::transaction_rollback*>(&error) != nullptr) return FailureClass::conflict;
   if (dynamic_cast<const pqxx::too_many_connections*>(&error) != nullptr) return FailureClass::full;
   if (const auto* sql = dynamic_cast<const pqxx::sql_error*>(&error)) {
-    // A server that ends the session sends an SQLSTATE before it closes the connection.
+    // If PostgreSQL itself ends the session, it sends an SQLSTATE before it closes the connection.
     return classify_state(sql->sqlstate());
   }
   if (dynamic_cast<const pqxx::broken_connection*>(&error) != nullptr) return FailureClass::away;

@@ -13,7 +13,7 @@ namespace sluice::server::postgres {
 
 enum class FailureClass : std::uint8_t {
   away,        // there is no connection, or it was lost before COMMIT; or PostgreSQL is starting or stopping
-  in_doubt,    // the connection was lost during COMMIT: the transaction may have been committed
+  in_doubt,    // the connection was lost during COMMIT: the transaction may or may not be committed
   timeout,     // a lock or a statement took too long
   conflict,    // deadlock, serialization failure, or a unique key that a concurrent transaction took: retry
   referenced,  // a foreign key constraint was violated
@@ -22,6 +22,7 @@ enum class FailureClass : std::uint8_t {
 };
 inline constexpr std::size_t kFailureClasses = 7;
 
+// The name in logs and metrics; "unreachable" for `away`.
 std::string_view to_string(FailureClass failure);
 
 // Classifies an exception that libpqxx threw.
@@ -29,7 +30,7 @@ FailureClass classify(const std::exception& error);
 // Classifies an SQLSTATE, such as "40P01".
 FailureClass classify_state(std::string_view sqlstate);
 
-// The text of libpqxx's exception for a log line: its first line only, without values from rows.
+// Returns the exception's text for a log line: only its first line, because further lines may quote values from rows.
 std::string describe(const std::exception& error);
 
 }  // namespace sluice::server::postgres

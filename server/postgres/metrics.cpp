@@ -21,7 +21,7 @@ std::vector<telemetry::LabelledReading<Pool>> errors() {
   return classes;
 }
 
-// The counts are read one after the other. A job that starts in between must not make the difference negative.
+// The two counts are read one after the other. A job that starts in between must not make their difference negative.
 std::size_t idle(const Pool& pool) { return pool.connected() - std::min(pool.connected(), pool.busy()); }
 
 }  // namespace

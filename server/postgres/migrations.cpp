@@ -20,7 +20,7 @@ constexpr Migration migration_of(const embedded::File& file) {
   return migration;
 }
 
-// In the order of their names.
+// All migrations, sorted by file name and so by version.
 constexpr auto kMigrations = [] {
   std::array<Migration, embedded::kFiles.size()> migrations;
   std::ranges::transform(embedded::kFiles, migrations.begin(), migration_of);
@@ -45,9 +45,9 @@ std::string checksum(const Migration& migration) {
 }
 
 std::string with_role(std::string_view sql, const std::string& role) {
-  static constexpr std::string_view kPlace = "{{app}}";
+  static constexpr std::string_view kAppRole = "{{app}}";
   std::string text;
-  for (std::size_t at; (at = sql.find(kPlace)) != std::string_view::npos; sql.remove_prefix(at + kPlace.size())) {
+  for (std::size_t at; (at = sql.find(kAppRole)) != std::string_view::npos; sql.remove_prefix(at + kAppRole.size())) {
     text.append(sql.substr(0, at)).append(role);
   }
   return text.append(sql);

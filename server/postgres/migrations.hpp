@@ -1,7 +1,8 @@
-// The schema: numbered SQL files. Each is applied once, in order, in one transaction.
+// The schema as migrations: numbered SQL files. Each is applied once. Missing migrations are applied in order, all in
+// one transaction.
 //
-// A server for schema N also runs on schema N + 1: a migration only adds, and a later one removes what is no longer
-// used. So a rolling deployment works: migrate first, then replace the servers one by one.
+// A server for schema N also runs on schema N + 1: a migration only adds to the schema, and a later migration removes
+// what is no longer used. So a rolling deployment works: migrate first, then replace the servers one by one.
 #pragma once
 
 #include <functional>
@@ -35,8 +36,8 @@ struct MigrationOptions {
 };
 
 // Applies the missing migrations under an advisory lock: one of several concurrent callers migrates, the others wait.
-// Errors: database_away, app_role_missing, migration_changed (an applied migration differs from this program's),
-// migration_failed.
+// Errors: database_away, app_role_missing, migration_changed (an applied migration has another text than in this
+// program), migration_failed.
 Result<MigrationReport> migrate(const MigrationOptions& options);
 
 // Returns the schema's version if this program can work with it. Errors: database_away, schema_missing, schema_old,

@@ -16,8 +16,8 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kAwayFor{1};  // the pause after a failed attempt to connect
 
-// Adds parameters that detect within 30 s that PostgreSQL is gone without closing the connection (machine or network
-// failure). With the kernel's defaults that takes hours. Parameters in the URL take precedence.
+// Adds TCP parameters. With them the client notices within 30 s if PostgreSQL is gone without closing the connection
+// (machine or network failure). With the kernel's defaults that takes hours. Parameters in the URL take precedence.
 std::string with_keepalives(std::string url) {
   static constexpr std::array<std::pair<const char*, const char*>, 4> kDefaults{
       {{"keepalives_idle", "15"},        // seconds
@@ -34,7 +34,7 @@ std::unique_ptr<pqxx::connection> connect(const DatabaseOptions& options) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_timeout).count();
   auto connection = std::make_unique<pqxx::connection>(
       with_parameter(with_keepalives(options.url), "connect_timeout", std::to_string(seconds)));
-  // inhibit_reactivation() is deprecated, because the next libpqxx does not reconnect by itself.
+  // inhibit_reactivation() turns automatic reconnecting off. It is deprecated, because libpqxx 7 never reconnects.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
   connection->inhibit_reactivation(true);

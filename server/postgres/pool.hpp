@@ -1,11 +1,11 @@
 // Threads with one connection to PostgreSQL each, and a queue of jobs for them.
 //
 // PostgreSQL's client blocks, so it must not run on an event loop. A job gets the connection of its thread. A lost
-// connection is discarded, because libpqxx would silently reconnect without the settings. While PostgreSQL cannot be
-// reached, jobs try to connect at most once a second. A job that runs in between gets no connection and does not wait
-// for one.
+// connection is discarded, because libpqxx would silently reconnect without the settings that connect() makes. While
+// PostgreSQL cannot be reached, the pool tries to connect at most once a second. A job that runs in between gets no
+// connection and does not wait for one.
 //
-// Thread safety: submit(), statistics and stop() may be called from any thread.
+// Thread safety: submit(), stop() and the statistics may be used from any thread. A Session belongs to its thread.
 #pragma once
 
 #include <atomic>
@@ -73,10 +73,11 @@ class Pool {
 
   // Discards the waiting jobs, waits for the running ones, and ends the threads.
   void stop();
-  // Like stop(), but waits at most `timeout` for running jobs. Returns false if some still run; their threads cannot be
-  // joined then.
+  // Like stop(), but waits at most `timeout` for running jobs. Returns false if some jobs still run. Their threads are
+  // then not joined: destroying the pool would wait for them.
   bool stop_within(std::chrono::milliseconds timeout);
 
+  // Numbers of waiting jobs, of running jobs, of open connections and of threads.
   std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
   std::size_t busy() const { return busy_.load(std::memory_order_relaxed); }
   std::size_t connected() const { return connected_.load(std::memory_order_relaxed); }
@@ -105,8 +106,8 @@ class Pool {
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   bool stopping_ = false;
-  std::size_t running_ = 0;  // threads that still run
-  std::chrono::steady_clock::time_point away_until_{};
+  std::size_t running_ = 0;                             // threads that have not ended
+  std::chrono::steady_clock::time_point away_until_{};  // until then, nobody tries to connect
 
   std::atomic<std::size_t> waiting_{0};
   std::atomic<std::size_t> busy_{0};

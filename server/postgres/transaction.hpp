@@ -1,4 +1,4 @@
-// One transaction in a scope. Row-level security hides and refuses all rows outside the scope.
+// One transaction in a scope. PostgreSQL's row-level security hides rows outside the scope and refuses to write them.
 //
 // Thread safety: none; it belongs to the thread of its connection. Everything throws what libpqxx throws (failure.hpp).
 #pragma once
@@ -18,7 +18,7 @@ namespace sluice::server::postgres {
 struct Scope {
   std::string organization;          // "*": all rows; "": no rows
   std::vector<std::string> tenants;  // empty: all tenants of the organization
-  std::string actor;                 // id of the admin token: the transaction sees this token's Idempotency-Keys
+  std::string actor;                 // the admin token's id: the transaction also sees this token's Idempotency-Keys
 
   static Scope everything(std::string actor) { return {.organization = "*", .tenants = {}, .actor = std::move(actor)}; }
   bool operator==(const Scope&) const = default;
@@ -31,18 +31,19 @@ class Transaction {
 
   // Makes all reads see the same state of the database. REQUIRES: called before the first read.
   void use_one_snapshot() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
+  // Sets the scope, until the end of the transaction or the next enter().
   void enter(const Scope& scope);
-  // Makes the token with this id visible, to authenticate its holder.
+  // Makes the token with this id visible until the next enter(), so that the sender of the token can be authenticated.
   void present(std::string_view token_id);
 
   template <class... Args>
   pqxx::result exec(const std::string& sql, Args&&... args) {
     return work_.exec_params(sql, std::forward<Args>(args)...);
   }
-  // Executes the SQL as it is; it may hold several statements. REQUIRES: it contains no text of a caller.
+  // Executes `sql` as it is; it may hold several statements. REQUIRES: `sql` contains no text from a request.
   pqxx::result exec_text(const std::string& sql) { return work_.exec(sql); }
 
-  // Runs work that takes long and does not use PostgreSQL. Switches off the idle time-out during the work, so that
+  // Runs `work`, which takes long and does not use PostgreSQL. Switches off the idle time-out meanwhile, so that
   // PostgreSQL does not end this session. REQUIRES: the transaction holds no lock that others wait for.
   template <class Work>
   auto without_idle_timeout(Work work) {

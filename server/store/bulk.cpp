@@ -9,7 +9,8 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits for one statement. They keep it far below the statement time-out and PostgreSQL's longest text (1 GB).
+// Limits for one statement. They keep its time far below the statement time-out, and its text far below 1 GB, the
+// longest text that PostgreSQL takes.
 constexpr std::size_t kRows = 2000;
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 
@@ -70,7 +71,8 @@ void in_parts(std::span<const Row> rows, Run run) {
 }
 
 constexpr std::string_view kWanted = "unnest($1::text[], $2::text[]) AS r(tenant_id, id)";
-// Ids that are unique without a tenant are looked up without one, because their index begins with the id.
+// Joins `t`, the table of a kind, with `r`, the wanted rows. If ids of the kind are unique without a tenant, the tenant
+// is left out, because the index begins with the id.
 std::string same_row(Kind kind) {
   return info(kind).local_id ? "t.tenant_id = r.tenant_id AND t.id = r.id" : "t.id = r.id";
 }
@@ -98,7 +100,7 @@ void read(Kind kind, const pqxx::result& rows, std::vector<StoredObject>& out) {
   }
 }
 
-std::string place(std::string_view tenant_id, std::string_view id) { return fmt::format("{}/{}", tenant_id, id); }
+std::string key_text(std::string_view tenant_id, std::string_view id) { return fmt::format("{}/{}", tenant_id, id); }
 
 // The columns of drafts: key, organization, document, and the kind's extra columns.
 Columns columns_of(std::span<const RowDraft> rows) {
@@ -120,17 +122,17 @@ std::vector<std::int64_t> write(postgres::Transaction& tx, const std::string& sq
   in_parts(rows, [&](std::span<const RowDraft> part) {
     std::unordered_map<std::string, std::int64_t> written;
     for (const auto& row : columns_of(part).run(tx, sql)) {
-      written.emplace(place(row[0].c_str(), row[1].c_str()), row[2].as<std::int64_t>());
+      written.emplace(key_text(row[0].c_str(), row[1].c_str()), row[2].as<std::int64_t>());
     }
     for (const RowDraft& row : part) {
-      const auto found = written.find(place(row.key.tenant_id, row.key.id));
+      const auto found = written.find(key_text(row.key.tenant_id, row.key.id));
       versions.push_back(found == written.end() ? 0 : found->second);
     }
   });
   return versions;
 }
 
-// The drafts as a table r.
+// SQL that makes a table `r` of the drafts.
 std::string drafts_table(const RowDraft& first) {
   std::string names = "tenant_id, id, document, organization_id";
   for (const ExtraColumn& column : first.extra) names.append(", ").append(column.name);

@@ -1,6 +1,7 @@
-// Reads, locks and writes many rows at once, a few thousand per statement. store/objects.hpp does the same for one row.
+// Reads, locks and writes many rows at once, up to 2,000 per statement. store/objects.hpp does the same for one row.
 //
-// Every function works in its transaction's scope and throws what libpqxx throws.
+// Every function works in its transaction's scope and throws what libpqxx throws. The objects returned have no
+// created_at and no updated_at.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,10 @@ struct RowDraft {
   std::vector<ExtraColumn> extra;
 };
 
-// Returns versions in the order of the rows; 0: the key is taken, perhaps by a row outside the scope.
+// Writes new rows. Returns their versions, in the order of `rows`. 0: the row was not written, because its key is
+// taken, perhaps by a row outside the scope.
 std::vector<std::int64_t> insert_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
-// REQUIRES: all rows are locked. Returns versions in the order of the rows.
+// Replaces the documents of rows. Returns the new versions, in the order of `rows`. REQUIRES: all rows are locked.
 std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
 void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows);
 

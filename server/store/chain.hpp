@@ -1,9 +1,12 @@
 // The hash chain of the audit trail: defines what a row's hash covers.
 //
-// hash(n) = SHA-256(hash(n − 1) ‖ every field of row n, each after its length in bytes), starting from 32 zero bytes.
+// hash(n) = SHA-256(hash(n − 1) ‖ every field of row n), where hash(0) is 32 zero bytes. A number is hashed as 8 bytes
+// (big-endian). Before a text, its length in bytes is hashed as a number.
+//
 // Each organization has its own chain. If a row was changed, removed, swapped or copied from another organization, the
-// hashes no longer match. Rows cut off at the end only show by comparison with a head saved elsewhere. (Crosby and
-// Wallach's hash-chained logs, "Efficient Data Structures for Tamper-Evident Logging", 2009, without the tree.)
+// hashes no longer match. To find rows that were cut off at the end, compare with a saved head (the last row): in the
+// table audit_heads, or outside the database. (Crosby and Wallach's hash-chained logs, "Efficient Data Structures for
+// Tamper-Evident Logging", 2009, without the tree.)
 //
 // Thread safety: pure functions.
 #pragma once
@@ -16,10 +19,10 @@
 
 namespace sluice::server::store {
 
-// One change as an audit row. The views belong to the owner of the row.
+// One change as an audit row. The row does not own its texts.
 struct AuditRow {
   std::string_view organization_id;
-  std::int64_t seq = 0;  // 1, 2, 3 … in its organization
+  std::int64_t seq = 0;  // the number of the row: 1, 2, 3 … in each organization
   std::string_view tenant_id;
   std::int64_t made_at_us = 0;
   std::string_view actor_id;
@@ -30,8 +33,8 @@ struct AuditRow {
   std::string_view kind;
   std::string_view object_id;
   std::int64_t version = 0;
-  std::string_view before;  // "": the object did not exist
-  std::string_view after;
+  std::string_view before;  // the document before the change; "": the object did not exist
+  std::string_view after;   // "": the change removed the object
   std::int64_t revision = 0;
 };
 

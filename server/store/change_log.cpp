@@ -14,7 +14,8 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits for one statement. They keep it far below the statement time-out and PostgreSQL's longest text (1 GB).
+// Limits for one statement. They keep its time far below the statement time-out, and its text far below 1 GB, the
+// longest text that PostgreSQL takes.
 constexpr std::size_t kRowsPerStatement = 2000;
 constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
 
@@ -42,7 +43,8 @@ AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) 
   return {.seq = rows[0][0].as<std::int64_t>(), .hash = digest_from(rows[0][1].c_str())};
 }
 
-// The input of the revision's chain hash: organization, key, version and document of each change, or its removal.
+// A hash of all changes: of the kind, organization, ids and version of each object, and of its document or removal. The
+// revision's chain is computed from it.
 Sha256Digest digest_of(const std::vector<Change>& changes) {
   Sha256 hash;
   const auto part = [&hash](std::string_view text) { hash.update(fmt::format("{}:", text.size())).update(text); };
@@ -63,7 +65,8 @@ struct Stamp {
   std::int64_t made_at_us = 0;
 };
 
-// Locks the only row of the table `revision`, until the commit. So revisions become visible in their order.
+// Takes the next revision, and so locks the only row of the table `revision` until the commit. That is why revisions
+// become visible in the order of their numbers.
 Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
   static const std::string kNext =
       "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
@@ -116,7 +119,8 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
        WHERE h.organization_id = e.organization_id)
 SELECT pg_notify('sluice_revision', $2::text))";
 
-// `before_these`: the number of the revision's changes that were written already.
+// Writes some of the revision's changes with one statement. `before_these`: how many of the revision's changes the
+// statements before have written. `heads`: the locked audit heads; moved to the rows written here.
 void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   ArrayColumns columns;

@@ -1,10 +1,10 @@
 // Collects the changes of a transaction and records them before the commit. Each change gets a version, an audit row
 // and a row in `changes`, which the feed follows. All changes together get one revision.
 //
-// Every writer locks in this order: rows by (kind, id), audit heads by organization, the revision, COMMIT. A slow
-// writer that holds only rows delays other writers of these rows. If it holds an audit head, it delays all writers of
-// that organization. If it holds the revision, it delays all writers. The wait ends when the lock time-out ends a
-// waiting writer, or when the idle time-out ends the slow one.
+// Every writer locks in this order: rows by (kind, id), audit heads (the last row of each audit chain) by organization,
+// the revision. Then it commits. A slow writer that holds only rows delays other writers of these rows. If it holds an
+// audit head, it delays all writers of that organization. If it holds the revision, it delays all writers. The wait
+// ends when the lock time-out ends a waiting writer, or when the idle time-out ends the slow writer.
 //
 // Thread safety: none; it belongs to one transaction.
 #pragma once
@@ -32,9 +32,9 @@ struct Change {
   std::string action;  // "create", "update", "delete", "rollback", "rollout", …
   ObjectId key;
   std::string organization_id;
-  std::int64_t version = 0;
-  std::optional<std::string> before;  // document
-  std::optional<std::string> after;
+  std::int64_t version = 0;           // the new version; a removal is a version too
+  std::optional<std::string> before;  // the document before the change; nullopt: the object did not exist
+  std::optional<std::string> after;   // nullopt: the change removed the object
 };
 
 struct Revision {
@@ -60,10 +60,10 @@ class ChangeLog {
   std::vector<Change> changes_;
 };
 
-// The newest revision.
+// Returns the newest revision.
 Revision head(postgres::Transaction& tx);
 
-// The form of a document in the audit trail: hashes of secrets are replaced by fingerprints.
+// Returns the document as the audit trail holds it: the hash of an API key's secret is replaced by a fingerprint.
 std::string redacted(const Change& change, const std::string& document);
 
 }  // namespace sluice::server::store

@@ -1,7 +1,7 @@
 // Reads, locks, lists and writes objects as rows. It does not interpret documents.
 //
-// Every function works in its transaction's scope; rows outside it do not exist for it. They throw what libpqxx throws
-// (postgres/failure.hpp).
+// Every function works in its transaction's scope: rows outside the scope do not exist for the function. Every function
+// throws what libpqxx throws (postgres/failure.hpp).
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,18 @@ struct StoredObject {
 // A new id: "key-3f9a0c41d2e7".
 std::string random_id(Kind kind);
 
-// The document's form for bundles and agents. A policy's document gets the member `version`, which breaks ties between
-// equal policies. Version 1 is the default and is left out. Documents of other kinds are unchanged.
+// Returns the document as bundles and agents get it. A policy's document gets the member `version`, which breaks ties
+// between policies of equal precedence. Version 1 is the default and is left out. Documents of other kinds are
+// unchanged.
 std::string bundle_document(Kind kind, std::int64_t version, std::string_view document);
 
 enum class Lock : std::uint8_t {
   none,
-  share,   // nobody may change it until the end of the transaction
-  update,  // the caller will change it
+  share,   // nobody may change the row until the end of the transaction
+  update,  // the caller will change the row
 };
 
-// Returns nullopt if there is no such row in scope. `tenant_id` matters only for kinds whose ids are unique within a
+// Returns nullopt if there is no such row in the scope. `tenant_id` is ignored for kinds whose ids are unique without a
 // tenant.
 std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock = Lock::none);
@@ -50,23 +51,25 @@ struct Filter {
 };
 
 struct Page {
-  std::size_t limit = 100;      // 1 to 1,000
-  std::string after_tenant_id;  // starts after this key, the last one of the previous page
+  std::size_t limit = 100;  // 1 to 1,000
+  // The last key of the previous page; both "" for the first page.
+  std::string after_tenant_id;
   std::string after_id;
 };
 
-// Sorted by tenant and id. Returns limit + 1 rows if there is a next page.
+// Returns rows sorted by tenant and id: limit + 1 of them if there is a next page.
 std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters,
                                const Page& page);
 
-// The extra columns of a kind; most kinds have none.
+// A column that only the tables of some kinds have, such as secret_hash of tokens.
 struct ExtraColumn {
   std::string_view name;
   std::string_view type;  // the SQL type
   std::optional<std::string> value;
 };
 
-// Writes a new row. Its version follows the last version that any object with this key ever had.
+// Writes a new row. Its version is 1, or one more than the last version that a removed object with this key had in this
+// organization.
 StoredObject insert(postgres::Transaction& tx, const ObjectId& key, const std::string& organization_id,
                     const std::string& document, const std::vector<ExtraColumn>& extra = {});
 // Replaces the document of a locked row and increases its version by one.

@@ -43,8 +43,8 @@ class Statement {
   std::vector<std::optional<std::string>> values_;
 };
 
-// A timestamp column as RFC 3339 text in UTC with microseconds. REQUIRES: a connection from postgres::connect(), which
-// sets the time zone to UTC.
+// SQL that converts a timestamp column to RFC 3339 text in UTC with microseconds. REQUIRES: the SQL runs on a
+// connection from postgres::connect(), which sets the time zone to UTC.
 inline std::string as_timestamp(std::string_view column) {
   return std::string("to_char(").append(column).append(R"(, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))");
 }

@@ -28,7 +28,8 @@ class AgentAuthenticator {
   AgentAuthenticator(auth::FailureThrottle& throttle, const Clock& clock, SyncStatistics& statistics)
       : throttle_(throttle), clock_(clock), statistics_(statistics) {}
 
-  // REQUIRES: called before the first request. Accepts tokens of service accounts from now on.
+  // Accepts tokens of service accounts from now on; `reviewer` has Kubernetes verify them. REQUIRES: called before the
+  // first request.
   void review_through(identity::Reviewer& reviewer) { reviewer_ = &reviewer; }
 
   // The credentials of a request, and which queries were made for it already.
@@ -58,7 +59,7 @@ class AgentAuthenticator {
   const Clock& clock_;
   SyncStatistics& statistics_;
   identity::Reviewer* reviewer_ = nullptr;
-  std::unordered_set<std::string> suspects_;  // addresses above the limit that have a review in flight
+  std::unordered_set<std::string> suspects_;  // addresses that failed too often and have a review in flight
 };
 
 }  // namespace sluice::server::sync

@@ -1,4 +1,4 @@
-// One request of policy sync between its arrival and its answer: its parsed content and its reply object.
+// One request of policy sync between its arrival and its answer: its parsed content, and the object to answer it with.
 //
 // Thread: the loop.
 #pragma once
@@ -19,17 +19,17 @@ namespace sluice::server::sync {
 
 struct SyncCall {
   enum class DatabaseQuery : std::uint8_t { not_sent, pending, done, failed };
-  // The object through which the request is answered. Admission: the body has not been read yet.
-  using Where = std::variant<sluice::http::Reply, sluice::http::Admission>;
+  // The object through which the request is answered. It is an Admission while the body has not been read.
+  using Responder = std::variant<sluice::http::Reply, sluice::http::Admission>;
 
-  SyncCall(boost::asio::io_context& loop, Where its_answer) : answer(std::move(its_answer)), timer(loop) {}
+  SyncCall(boost::asio::io_context& loop, Responder responder) : answer(std::move(responder)), timer(loop) {}
 
-  // Copies all parts of the request except the body out of the connection's buffers. Throws Refusal.
+  // Parses the request except its body, and copies what is needed out of the connection's buffers. Throws Refusal.
   void read(const sluice::http::Request& request);
 
-  Where answer;
+  Responder answer;
   SyncRoute route = SyncRoute::snapshot;
-  bool announced_is_foreign = false;  // the announced position is not part of PostgreSQL's history
+  bool announced_is_foreign = false;  // positions.announced is not part of PostgreSQL's history
   Positions positions;
   AgentAuthenticator::Credentials credentials;
   std::string agent_id;

@@ -1,5 +1,5 @@
-// The login to the counters' Redis for agents: a user, and a password from a file that may be replaced while the server
-// runs.
+// The login that the server gives agents for the Redis that holds the counters: a user, and a password from a file that
+// may be replaced while the server runs.
 //
 // Thread safety: any thread; a CountersLogin does not change.
 #pragma once
@@ -19,8 +19,8 @@ class CountersLogin {
 
   bool given() const { return !password_file_.empty(); }
 
-  // Returns {"username":…,"password":…}. Reads the small local file each time, blocking. Error `credentials`: its text
-  // contains nothing of the file. REQUIRES: given().
+  // Returns {"username":…,"password":…}. Reads the small local file each time, blocking. Error `credentials`: the file
+  // is unreadable, empty or too large; the text contains nothing of the file. REQUIRES: given().
   Result<std::string> document() const;
 
  private:

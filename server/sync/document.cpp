@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMemberBytes = 96;  // about the size of an object on the wire besides its document
 
-// A removal holds only the id.
+// For a removal, write_delta() uses only the id of `before`.
 sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
   if (edit.object) return {.before = nullptr, .after = edit.object};
   return {.before = sluice::sync::make_object(edit.id, "{}"), .after = nullptr};

@@ -13,7 +13,8 @@
 
 namespace sluice::server::sync {
 
-// Caches the objects of each scope in use. A set is built on first use and then updated with the changed objects.
+// Caches the objects of each scope in use as a set. A set is built on the scope's first use, and later updated with the
+// changed objects.
 //
 // Thread safety: all functions from any thread.
 class ScopeSets {
@@ -21,8 +22,8 @@ class ScopeSets {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes kKept{5};  // how long a set is kept after its last use
 
-  // Returns the objects of a scope in `state`. The time this takes grows with the number of changes since the scope's
-  // last use. On first use, and for an older state, it grows with the number of the scope's objects.
+  // Returns the objects of a scope in `state`. The time grows with the number of changes since the scope's last use. On
+  // first use, and for a state older than at the last use, the time grows with the number of the scope's objects.
   sluice::sync::ObjectSet at(const SyncState& state, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);
@@ -30,8 +31,8 @@ class ScopeSets {
 
  private:
   struct Known {
-    std::uint64_t epoch = 0;
-    std::int64_t revision = 0;
+    std::uint64_t epoch = 0;    // of the state that the objects are from
+    std::int64_t revision = 0;  // of that state
     sluice::sync::ObjectSet objects;
     Time used;
   };
@@ -47,9 +48,9 @@ struct Document {
   bool is_full = true;  // a full snapshot; false: a delta
 };
 
-// Builds the delta from revision `since` to `state`. Builds a full snapshot if `since` is absent or older than the
-// history, or if the delta would be as large. REQUIRES: `objects` are the scope's objects in `state`; `since` is part
-// of its history, or older.
+// Builds the delta from revision `since` to `state`. Builds a full snapshot if `since` is absent or older than
+// `state.history`, or if the delta would be as large. REQUIRES: `objects` are the scope's objects in `state`; `since`
+// is a revision of the state's history, or older.
 Document make_document(const SyncState& state, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since);
 

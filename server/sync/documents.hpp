@@ -1,5 +1,5 @@
-// Builds and compresses the answers to fetches on two threads, and shares equal answers. Deltas have a thread of their
-// own, so they do not wait behind full snapshots of large scopes.
+// Builds and compresses the answers to fetches on two threads. An answer that several agents fetch is built once.
+// Deltas have a thread of their own, so they do not wait behind full snapshots of large scopes.
 //
 // Answers are cached while their state is the newest, up to kMaxBytes. A request for an answer that is being built
 // waits for it. run() executes other long work on the thread for full snapshots.

@@ -110,7 +110,8 @@ void Feed::poll(std::function<void(bool succeeded)> done) {
 
 void Feed::wake() {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = write(wake_, &one, sizeof one);  // a full counter wakes as well
+  // If the eventfd's counter is full, the write fails, but the thread wakes all the same.
+  [[maybe_unused]] const auto written = write(wake_, &one, sizeof one);
 }
 
 void Feed::clear_wake() {
@@ -226,7 +227,7 @@ bool Feed::advance() {
   }
 }
 
-// Makes this the newest state and passes it to the listener.
+// Makes `next` the newest state and passes it to the listener.
 void Feed::publish(SyncState next) {
   next.sequence = state_ ? state_->sequence + 1 : 1;
   state_ = std::make_shared<const SyncState>(std::move(next));
@@ -252,9 +253,9 @@ void Feed::await_next_round() {
       std::array<pollfd, 2> waiting{{{.fd = connection_->socket(), .events = POLLIN, .revents = 0},
                                      {.fd = wake_, .events = POLLIN, .revents = 0}}};
       const auto time = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
-      // While a round is due, notifications need not wake the thread: that round will read their revisions.
-      const bool owed = pace_.due().has_value();
-      ::poll(owed ? &waiting[1] : waiting.data(), owed ? 1 : 2, static_cast<int>(time));
+      // While a round is scheduled, notifications need not wake the thread: that round will read their revisions.
+      const bool scheduled = pace_.due().has_value();
+      ::poll(scheduled ? &waiting[1] : waiting.data(), scheduled ? 1 : 2, static_cast<int>(time));
       clear_wake();
     }
   } catch (const std::exception&) {

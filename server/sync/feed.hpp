@@ -47,16 +47,16 @@ class Feed {
 
   // REQUIRES: called once. Does not wait for PostgreSQL.
   void start(Listener listener);
-  // Returns false if the thread still waits for PostgreSQL after `patience`. It then ends with the process.
+  // Returns false if the thread still waits for PostgreSQL after `patience`. The thread then ends with the process.
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  // Requests a round that starts after this call. When the round has ended, calls done(succeeded), after the listener
-  // got the new state. The round may take any time. If the last round failed or the feed is stopping, calls done(false)
-  // at once, on the caller's thread.
+  // Requests a round that starts after this call. When that round has ended and the listener has got the new state,
+  // calls done(succeeded) on the feed's thread. There is no time limit. If the last round failed or the feed is
+  // stopping, calls done(false) at once, on the caller's thread.
   void poll(std::function<void(bool succeeded)> done);
 
-  // Reasons for /readyz.
+  // Why the feed is degraded, as texts for /readyz; empty: the feed works.
   std::vector<std::string> degraded() const;
 
   struct Statistics {

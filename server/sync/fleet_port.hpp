@@ -1,4 +1,5 @@
-// The interface through which the sync routes pass reports and watches to the fleet, and get numbers of live agents.
+// The interface through which the sync routes tell the fleet (see server/fleet) about agents' reports and watches, and
+// get the numbers of live agents.
 //
 // Thread: the server's loop; no function blocks.
 #pragma once
@@ -30,7 +31,7 @@ struct AgentCaller {
 class FleetPort {
  public:
   // Takes an agent's report. `source`: the sender's address. An agent numbers its usage reports from 1 in each run
-  // (boot_id). Returns the number of this run's last usage report that PostgreSQL has stored.
+  // (boot_id). Returns the number of this run's last usage report that is known to be stored in PostgreSQL; 0: none.
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
                               sluice::sync::ReportDocument report) = 0;
 

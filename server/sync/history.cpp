@@ -13,7 +13,7 @@ void History::append(RevisionChanges changes) {
   head_ = changes.at;
   ++revisions_;
   objects_ += changes.objects.size();
-  // A revision with many objects gets a chunk of its own, so that it can be dropped alone.
+  // A revision with many objects gets a chunk of its own, because drop_oldest() drops whole chunks.
   const bool begins = chunks_.empty() || chunks_.back()->revisions.size() >= kRevisionsInChunk ||
                       chunks_.back()->objects + changes.objects.size() > kObjectsInChunk;
   auto chunk = begins ? std::make_shared<Chunk>() : std::make_shared<Chunk>(*chunks_.back());

@@ -1,10 +1,10 @@
 // The recent revisions with their positions and the objects that each one changed. Deltas are built from a history.
 //
 // A history holds at most kMaxRevisions revisions and kMaxObjects changed objects; it drops the oldest revisions first.
-// Copies share their chunks, so copying is cheap however long the history is.
+// The revisions are stored in chunks, which copies share, so copying is cheap however long the history is.
 //
 // Thread safety: values; any number of threads may read one at the same time.
-// Invariant: it holds the revisions after base(), without a gap.
+// Invariant: it holds all revisions after base() up to head(), without a gap.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct ChangedObject {
 
 // One revision and what it changed.
 struct RevisionChanges {
-  sluice::sync::Position at;  // of this revision; its chain is "" if unknown
+  sluice::sync::Position at;  // the revision's position; the chain is "" if unknown
   std::vector<ChangedObject> objects;
 };
 
@@ -51,14 +51,14 @@ class History {
 
   // The relation of a position to this history.
   enum class Relation : std::uint8_t {
-    head,     // the newest revision
-    within,   // an older one; all changes after it are known
-    too_old,  // older than base(), so its chain is unknown here: it may be of this history or of another
-    ahead,    // later than head()
-    foreign,  // a revision of this history, but with another chain
+    head,     // it is head()
+    within,   // it is older than head(), and all changes after it are known
+    too_old,  // it is older than base(), so its chain cannot be compared: it may be of this history or of another
+    ahead,    // its revision is later than head()
+    foreign,  // this history has its revision, but with another chain
   };
   Relation locate(const sluice::sync::Position& position) const;
-  bool excludes(const sluice::sync::Position& position) const;  // ahead or foreign
+  bool excludes(const sluice::sync::Position& position) const;  // whether it is ahead or foreign
 
   // Calls visit(changes) for each revision after `revision`, oldest first, until visit() returns false. REQUIRES:
   // base().revision ≤ revision.

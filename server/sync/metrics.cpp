@@ -50,7 +50,7 @@ const telemetry::MetricTable<SyncStatistics>& metrics() {
       {"sluice_sync_fetched_bytes_total", kCounter, "Bytes of snapshots and deltas that the server sent.",
        &Counted::document_bytes},
       {"sluice_sync_built_documents_total", kCounter,
-       "Snapshots and deltas that the server built. Fetches that share one count once.", &Counted::built},
+       "Snapshots and deltas that the server built. If several fetches share one, it counts once.", &Counted::built},
       {"sluice_sync_built_bytes_total", kCounter, "Bytes of the snapshots and deltas that the server built.",
        &Counted::built_bytes},
       {"sluice_sync_reports_total", kCounter, "Reports of agents that the server accepted.", &Counted::reports},

@@ -53,7 +53,7 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   return token;
 }
 
-// Returns the changes of each revision after `from` up to `head`: with its chain, still without objects.
+// Returns one entry for each revision after `from`, up to `head`. It holds the chain; note() adds the changed objects.
 std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const sluice::sync::Position& from,
                                             const sluice::sync::Position& head) {
   std::vector<RevisionChanges> by_revision;
@@ -96,7 +96,8 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
   return changes;
 }
 
-// Adds a change to its revision. `from`: the revision before the first one of `by_revision`.
+// Adds a change to its revision's entry, if agents get objects of this kind. `from`: the revision before the first one
+// of `by_revision`.
 void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, std::int64_t from) {
   if (!info(change.key.kind).to_agents()) return;
   by_revision[static_cast<std::size_t>(change.revision - from - 1)].objects.push_back(
@@ -104,7 +105,8 @@ void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, st
        .organization_id = change.organization_id});
 }
 
-// Reads the recent revisions, back to the first gap in the table `revisions` or to the bounds of a history.
+// Reads the recent revisions, back to the latest gap in the table `revisions`: at most kRecentRevisions revisions with
+// fewer than History::kMaxObjects changes.
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMaxObjects);
@@ -143,7 +145,7 @@ pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<c
 
 using KeysOfKind = std::map<Kind, std::vector<const ObjectId*>>;
 
-// Reads the changed agent tokens into the state.
+// Updates the changed agent tokens of the state.
 void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   const auto touched = keys.find(Kind::agent_token);
   if (touched == keys.end()) return;
@@ -176,7 +178,7 @@ std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& t
   return bindings;
 }
 
-// Reads the changed objects into the state, and the owners of changed tenants.
+// Updates the changed objects of the state, and the owners of changed tenants.
 void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   std::vector<sluice::sync::Edit> edits;
   std::vector<ObjectId> ids;  // ids of removals; must not reallocate, because edits point into it
@@ -239,8 +241,7 @@ Advance read_next(postgres::Transaction& tx, const SyncState& before) {
   const sluice::sync::Position head{.revision = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str()};
   if (head == from) return {.progress = Progress::unchanged, .state = before, .revisions = 0};
   const std::int64_t revisions = head.revision - from.revision;
-  // The chain shows whether an older state of the database was restored, even if its revisions have passed the old one
-  // since.
+  // The chain shows whether a backup was restored, even if new writes have since reached later revisions than `from`.
   const bool ours = revisions > 0 && !rows[0][2].is_null() && from.chain == rows[0][2].c_str();
   if (!ours || revisions > static_cast<std::int64_t>(History::kMaxRevisions)) {
     return {.progress = Progress::diverged, .state = before, .revisions = 0};

@@ -20,16 +20,16 @@ SyncState read_full(postgres::Transaction& tx);
 enum class Progress : std::uint8_t {
   unchanged,  // no new revision
   advanced,   // there is a next state
-  diverged    // the known state is of another history, or too much changed since: read a full state
+  diverged    // the known state is of another history, or too much has changed: the caller must read a full state
 };
 
 struct Advance {
   Progress progress = Progress::unchanged;
   SyncState state;             // the next state, if `advanced`
-  std::int64_t revisions = 0;  // between the two states
+  std::int64_t revisions = 0;  // how many are new
 };
 
-// Reads the next state with a few statements, however many revisions are new.
+// Reads the state that follows `before` with a few statements, however many revisions are new.
 Advance read_next(postgres::Transaction& tx, const SyncState& before);
 
 }  // namespace sluice::server::sync

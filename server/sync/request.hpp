@@ -17,17 +17,18 @@ enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters };
 // Returns the route. Refuses unknown paths (404) and other methods (405).
 SyncRoute sync_route_of(std::string_view method, std::string_view path);
 
-// The positions in a query. Each is complete (revision and chain) or absent.
+// The positions in a query string. Each is complete (revision and chain) or absent.
 struct Positions {
+  // The position of the agent's snapshot.
   std::optional<sluice::sync::Position> since;
-  std::optional<sluice::sync::Position>
-      announced;  // only for the route snapshot: the position that the watch announced
+  // Only for the route snapshot: the position that the agent's watch announced.
+  std::optional<sluice::sync::Position> announced;
 
   bool operator==(const Positions&) const = default;
 };
 Positions positions_of(SyncRoute route, std::string_view query);
 
-// Reads the header Sluice-Agent; "" if it is missing.
+// Checks the value of the header Sluice-Agent, and returns it. "": the header is missing.
 std::string agent_id_of(std::string_view header);
 
 // Whether an Accept-Encoding allows gzip (RFC 9110 section 12.5.3).

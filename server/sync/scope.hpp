@@ -1,4 +1,5 @@
-// The scope of an agent: the platform, an organization, or some tenants of one.
+// The scope of an agent, which limits the objects that it gets: the platform, an organization, or some of an
+// organization's tenants.
 //
 // Every object belongs to a pair (organization, tenant): the settings to ("", ""), an organization to (its id, ""), a
 // tenant and its objects to (the organization's id, the tenant's id).
@@ -21,7 +22,7 @@ struct SyncScope {
 
   static SyncScope of(const AgentCaller& caller) { return {caller.organization_id, caller.tenant_ids}; }
 
-  // Whether it is the whole platform.
+  // Whether the scope is the whole platform.
   bool is_platform() const { return organization_id.empty() && tenant_ids.empty(); }
   // Whether objects of this pair are in the scope. The settings are in every scope.
   bool contains(std::string_view organization, std::string_view tenant) const;

@@ -128,8 +128,8 @@ std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call)
   return std::move(result.token);
 }
 
-// Requests a round of the feed and continues the call afterwards, at the latest after query_timeout. Returns false if
-// this call has done that before.
+// Queries PostgreSQL: requests a round of the feed and continues the call afterwards, at the latest after
+// query_timeout. Returns false if the call has queried PostgreSQL before.
 bool SyncService::query_first(const CallPtr& call) {
   if (call->query != SyncCall::DatabaseQuery::not_sent) return false;
   call->query = SyncCall::DatabaseQuery::pending;

@@ -1,5 +1,5 @@
-// The routes of policy sync for agents: snapshot, watch, report, and the login to the counters' Redis. It answers from
-// memory.
+// Serves the routes of policy sync for agents: snapshot, watch, report, and the login to the counters' Redis. The
+// answers come from memory.
 //
 // If an agent names a later revision, another history or an unknown token, the server queries PostgreSQL first, because
 // the server's own state may be older. The server also asks Kubernetes from time to time to review pods' tokens.
@@ -38,14 +38,14 @@ class SyncService final : public sluice::http::Handler {
 
   struct Options {
     WatchOptions watch;
-    std::chrono::milliseconds query_timeout{2'000};  // for a query to PostgreSQL; then 503
-    CountersLogin counters{"", ""};                  // the login for agents
+    std::chrono::milliseconds query_timeout{2'000};  // how long a request waits for a query to PostgreSQL
+    CountersLogin counters{"", ""};                  // the Redis login for agents; by default there is none
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
               const Clock& clock, telemetry::Log& log, Options options);
 
-  // REQUIRES: called before start(). Accepts tokens of service accounts.
+  // Accepts tokens of service accounts; `reviewer` has Kubernetes verify them. REQUIRES: called before start().
   void review_through(identity::Reviewer& reviewer);
   // Starts to follow PostgreSQL.
   void start();

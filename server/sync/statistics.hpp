@@ -15,7 +15,7 @@ struct SyncStatistics {
   Counter fetched_unchanged{0};  // 304
   Counter fetched_resync{0};     // 410
   Counter document_bytes{0};     // of the snapshots and deltas sent, after compression
-  Counter built{0};              // snapshots and deltas built; fetches that share one count it once
+  Counter built{0};              // snapshots and deltas built; if several fetches share one, it counts once
   Counter built_bytes{0};        // after compression
 
   Counter changes{0};         // changes in the scope of an open watch, counted for each watch

@@ -28,8 +28,8 @@ struct AgentToken {
   // For pods only:
   std::optional<identity::PodIdentity> pod = {};
   std::string bearer = {};  // the pod's token; Kubernetes reviews it again while a watch is open
-  std::int64_t scope_since =
-      0;  // the revision since which the scope is unchanged; an agent's older snapshot may be of another scope
+  // The revision since which the scope is unchanged. A snapshot of an older revision may be of another scope.
+  std::int64_t scope_since = 0;
 };
 
 using AgentTokens = std::map<std::string, std::shared_ptr<const AgentToken>, std::less<>>;
@@ -51,15 +51,15 @@ struct SyncState {
 
 using SyncStatePtr = std::shared_ptr<const SyncState>;
 
-// Whether an object is in the scope, by its present owner.
+// Whether an object is in the scope. What counts is the object's owner in `state`, not an earlier owner.
 bool is_in_scope(const SyncState& state, const SyncScope& scope, const ObjectIdView& id);
 
 // All objects of a scope. The time it takes grows with their number.
 sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scope);
 
 // The edits that bring a scope from revision `since` to this state. Each object that changed after `since` has one
-// edit: its present form, or its removal. Some edits may change nothing. REQUIRES: state.history.base() ≤ since;
-// `state` outlives the edits.
+// edit: its present form, or its removal. Some edits may change nothing, such as the removal of an object that was
+// created and removed after `since`. REQUIRES: state.history.base().revision ≤ since; `state` outlives the edits.
 std::vector<sluice::sync::Edit> edits_since(const SyncState& state, const SyncScope& scope, std::int64_t since);
 
 }  // namespace sluice::server::sync

@@ -1,6 +1,6 @@
-// Decides what one watch sends, and when. It announces the first change after a quiet time at once, and later ones at
-// most once per window of the Coalescer, always with the newest position. It sends heartbeats in between. It queues
-// nothing for a slow reader: once the reader reads again, it gets the newest position.
+// Decides what one watch sends, and when. The watch announces the first change after a quiet time at once, and later
+// changes at most once per window of the Coalescer (100 ms), always with the newest position. It sends heartbeats in
+// between. Nothing is queued for a slow agent: once the agent reads again, it gets the newest position.
 //
 // Time is a parameter; no I/O. Thread safety: none; one thread at a time.
 #pragma once
@@ -21,7 +21,7 @@ class WatchSchedule {
   struct Options {
     Duration heartbeat_every{std::chrono::seconds(2)};
     Duration heartbeat_phase{0};  // offset within heartbeat_every; spreads the heartbeats of many watches
-    Time end = Time::max();
+    Time end = Time::max();       // when the watch ends
   };
   enum class Action : std::uint8_t { nothing, announce, heartbeat, end };
 
@@ -43,7 +43,7 @@ class WatchSchedule {
     if (now >= options_.end) return Action::end;
     if (blocked_) return Action::nothing;
     if (announcements_.begin(now)) return action_ = Action::announce;
-    // A heartbeat states that nothing changed since the last announcement, so no announcement may be due.
+    // A heartbeat states that nothing changed since the last announcement, so it waits while a change is unannounced.
     if (now >= next_heartbeat_ && announcements_.idle()) return action_ = Action::heartbeat;
     return Action::nothing;
   }
@@ -70,7 +70,8 @@ class WatchSchedule {
   const sluice::sync::Coalescer::Counters& counters() const { return announcements_.counters(); }
 
  private:
-  // Sets the next heartbeat: on a fixed grid of heartbeat_every that starts at the phase.
+  // Sets the next heartbeat to the next point of a fixed grid: begin of the watch + heartbeat_phase +
+  // n · heartbeat_every.
   void set_next_heartbeat(Time now) {
     while (heartbeat_grid_ <= now) heartbeat_grid_ += options_.heartbeat_every;
     next_heartbeat_ = heartbeat_grid_;

@@ -54,9 +54,9 @@ std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet) {
 // The watches that share one scope.
 struct Watches::ScopeWatches {
   std::list<std::shared_ptr<Watch>> watches;
-  std::shared_ptr<const sluice::sync::LiveAgents> live;  // the last numbers; replaced only if they differ
+  std::shared_ptr<const sluice::sync::LiveAgents> live;  // numbers of live agents; replaced only by other numbers
   Time live_at;
-  std::chrono::milliseconds spread{0};  // of the last change
+  std::chrono::milliseconds spread{0};  // spread_for() the watches that the last change woke
 };
 
 class Watches::Watch final : public sluice::http::StreamEvents {
@@ -78,12 +78,12 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   std::shared_ptr<const AgentToken> token;
   const std::string agent_id;
   sluice::http::Stream stream;
-  bool open = false;  // it is in the list of its scope
+  bool open = false;  // the watch is in the list of its scope
   WatchSchedule schedule;
   boost::asio::steady_timer timer;
   Time timer_set_to = Time::max();
-  std::uint64_t merged = 0;                                   // already added to the statistics
-  std::shared_ptr<const sluice::sync::LiveAgents> sent_live;  // in the last heartbeat
+  std::uint64_t merged = 0;                                   // merged changes that are in the statistics already
+  std::shared_ptr<const sluice::sync::LiveAgents> sent_live;  // the numbers last sent; nullptr: send them again
   std::map<SyncScope, ScopeWatches>::iterator scope;
   std::list<std::shared_ptr<Watch>>::iterator entry;
 

@@ -1,10 +1,10 @@
 // The open watch streams of all agents.
 //
 // A change wakes only the watches whose scope contains it. WatchSchedule decides what a watch sends and when. A stream
-// ends after 5 to 10 min. It ends earlier if its token becomes invalid, or if PostgreSQL's history has changed:
-// revisions on one stream only grow. Kubernetes reviews a pod's token again while its stream is open; the stream ends
-// when Kubernetes refuses the token. The stream stays open while Kubernetes cannot be reached. That is safe, because a
-// fetch needs a reviewed token.
+// ends after 5 to 10 min. It ends earlier if its token becomes invalid or gets another scope. It also ends if
+// PostgreSQL's history has changed, because revisions on one stream only grow. Kubernetes reviews a pod's token again
+// while its stream is open; the stream ends when Kubernetes refuses the token. The stream stays open while Kubernetes
+// cannot be reached. That is safe, because a fetch needs a reviewed token.
 //
 // Thread: the loop.
 #pragma once
@@ -44,7 +44,7 @@ struct WatchOptions {
 std::chrono::milliseconds spread_for(std::size_t watches);
 
 // The longest wait before an agent reconnects: 4 s for each 1,000 agents of the fleet, at most kMaxReconnect.
-// nullopt for up to 1,000 agents: they use their own limit.
+// nullopt for up to 1,000 agents: then each agent uses its own limit, also 4 s.
 std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet);
 
 class Watches {
@@ -55,13 +55,13 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers with a stream. `held`: the agent's position. `state`: the newest state. `changed`: the agent may hold
-  // an older state, so the first line announces the newest.
+  // Answers with a stream. `head`: the response's status and header fields. `held`: the agent's position. `state`: the
+  // newest state. `changed`: the agent's snapshot may be older, so the first line announces the newest position.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state,
             bool changed);
 
-  // REQUIRES: called before the first stream opens. Reviews the tokens of pods with `reviewer`.
+  // From now on `reviewer` has Kubernetes review the tokens of pods. REQUIRES: called before the first stream opens.
   void review_through(identity::Reviewer& reviewer);
 
   // Announces a new state to all watches whose scope it changes.

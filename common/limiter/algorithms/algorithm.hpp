@@ -1,7 +1,7 @@
 // The parameters and results that all algorithms share.
 //
-// All numbers are whole numbers below 2^53 in doubles. The expressions are the same as in the scripts, so both give the
-// same answer to the microsecond.
+// All numbers are whole numbers below 2^53 in doubles. The expressions are the same as in lua/check/. So this code and
+// the scripts give the same answers, exact to the microsecond.
 #pragma once
 
 #include <cmath>
@@ -12,10 +12,11 @@
 
 namespace sluice::limiter {
 
-// One limit in one call: the numbers of its Rule, with the call's cost and with an override's numbers if there is one.
+// One limit in one call: the call's cost, and the numbers of the limit's Rule. If there is an override, its numbers
+// have already replaced those of the Rule.
 struct Terms {
   Kind kind = Kind::token_bucket;
-  double cost = 0;  // in the limit's unit; 0 reads
+  double cost = 0;  // in the limit's unit; 0: the call only reads the counter
   double limit = 0;
   double p = 0;  // p and q: see Rule in program.hpp
   double q = 0;
@@ -23,7 +24,7 @@ struct Terms {
 };
 
 struct Judged {
-  double over = 0;     // above 0: the cost does not fit; by how much, in the algorithm's own measure
+  double over = 0;     // by how much the cost exceeds the limit, in a unit of the algorithm's own; 0 or less: it fits
   double wait_us = 0;  // valid if over > 0: until the cost fits, without further charges
 };
 
@@ -33,27 +34,27 @@ struct Charged {
   double hold_us = 0;   // how long the caller must delay this request
 };
 
-// The state of a limit that keeps every entry: a log or leases, under a key of its own.
+// The state of a limit that stores each charge as an entry: a log, or leases. In Redis it has a key of its own.
 class Entries {
  public:
   virtual ~Entries() = default;
 
-  // Judges at `now`, and remembers the result for charge(). Charges nothing. Entries of another counter than
-  // `counter_id` do not count.
+  // Judges at `now` (µs), and remembers the result for charge(). Charges nothing. A log ignores its entries if they
+  // were charged to another counter than `counter_id`.
   virtual Judged judge(const Terms& terms, double now, std::uint32_t counter_id) = 0;
-  // Charges `charge` units (0: reports only). `member` names the lease that a charge takes; others ignore it.
-  // REQUIRES: judge() with the same terms and now just before.
+  // Charges `charge` units (0: reports only). `member` names the lease that a charge takes; a log ignores it.
+  // REQUIRES: judge() was called just before, with the same `terms` and `now`.
   virtual Charged charge(const Terms& terms, double now, double charge, std::string_view member) = 0;
 
   virtual double expires_ms() const = 0;  // wall clock; from then on the entries may be removed
   virtual bool empty() const = 0;
-  virtual std::size_t bytes() const = 0;  // what the entries take, roughly
+  virtual std::size_t bytes() const = 0;  // roughly the memory that the entries take
 };
 
 // Lua's %: the result has the divisor's sign.
 inline double modulo(double a, double b) { return a - std::floor(a / b) * b; }
 
-// Charges a count that starts again from 0 in `until_end_us`.
+// Charges a count of units that starts again from 0 after `until_end_us`.
 inline Charged charge_count(double limit, double& count, double charge, double until_end_us) {
   count += charge;
   return {limit - count, count > 0 ? until_end_us : 0, 0};

@@ -1,8 +1,8 @@
-// Token bucket (like ATM's virtual scheduling, ITU-T I.371) and leaky bucket as a meter. In Redis:
-// lua/check/bucket.lua.
+// Token bucket (like the virtual scheduling algorithm of ATM networks, ITU-T I.371) and leaky bucket as a meter. In
+// Redis: lua/check/bucket.lua. The rate is p units per q µs.
 //
-// One value: the units used. The state has it in units. Between judge and charge it is in 1/q units, and p of these
-// leave the bucket per microsecond.
+// The state has one value: the units used. Between judge_bucket() and charge_bucket() the value is in parts of a unit:
+// q parts are one unit, and p parts leave the bucket each microsecond.
 #pragma once
 
 #include "common/domain/plan.hpp"

@@ -1,5 +1,5 @@
-// Sliding window log. In Redis: lua/check/sliding_window_log.lua. Exact: it keeps every entry, at most 10,000 of them.
-// p: the window in µs, q: the counter id.
+// Sliding window log. In Redis: lua/check/sliding_window_log.lua. It is exact, because it stores every charge of the
+// window as an entry, at most 10,000. p: the window in µs, q: the counter id.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ namespace sluice::limiter {
 
 class EntryLog final : public Entries {
  public:
-  // Judges by the entries of the last window, if they belong to the counter `id`. After the clock has stepped back, a
-  // log whose last entry is more than a window ahead is dead: charge() removes it, so that it does not count again when
-  // the clock comes near it.
+  // Judges by the entries of the last window, if they belong to the counter `id`. After the clock has stepped back, the
+  // last entry can be more than a window later than `now`. Then no entry counts, and charge() removes them all, so that
+  // they do not count again when the clock has come near them.
   Judged judge(const Terms& terms, double now, std::uint32_t id) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member = {}) override;
 
@@ -29,7 +29,7 @@ class EntryLog final : public Entries {
 
   struct Entry {
     double time;
-    double running;  // sum of all costs up to and with this one
+    double running;  // running sum: the costs of all entries up to this one, including it
     double cost;
   };
   std::deque<Entry> entries_;
@@ -38,9 +38,9 @@ class EntryLog final : public Entries {
 
   // Found by judge():
   std::uint32_t judged_id_ = 0;
-  double sum_ = 0;
-  std::size_t dead_ = 0;  // entries at the front that no longer count
-  bool ahead_ = false;    // all entries are dead, because they are too far ahead
+  double sum_ = 0;        // the costs of the entries that count
+  std::size_t dead_ = 0;  // number of entries at the front that no longer count
+  bool ahead_ = false;    // no entry counts, because the last one is more than a window later than `now`
 };
 
 inline std::unique_ptr<Entries> make_entry_log() { return std::make_unique<EntryLog>(); }

@@ -6,11 +6,11 @@
 
 namespace sluice::limiter {
 
-// Windows aligned to the Unix epoch. One value: the count.
+// Windows aligned to the Unix epoch. The state has one value: the count.
 Judged judge_fixed_window(const Terms& terms, double* values, double now, double last);
 Charged charge_fixed_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// Windows that start with their first charge. Two values: the window's start and its count.
+// Windows that start with their first charge. The state has two values: the window's start (µs) and its count.
 Judged judge_first_window(const Terms& terms, double* values, double now, double last);
 Charged charge_first_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 

@@ -1,4 +1,4 @@
-// Concurrency. In Redis: lua/check/concurrency.lua. It keeps every lease, at most 10,000. Terms::p: lease_ttl in µs.
+// The leases of a concurrency limit, at most 10,000. In Redis: lua/check/concurrency.lua. p: lease_ttl in µs.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ namespace sluice::limiter {
 class LeaseSet final : public Entries {
  public:
   // Judges by the live leases: those that expire after `now`, and at most 2 · ttl after it. A lease that expires even
-  // later was stored before the clock stepped back, and is dead. charge() removes such leases, even if it charges
-  // nothing; else they would count again when the clock comes near them.
+  // later was stored before the clock stepped back, and is dead. charge() removes dead leases of this sort, even if it
+  // charges nothing, so that they do not count again when the clock has come near them.
   Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
   // Removes the lease. Returns whether it was live.
   bool release(std::string_view member, double now);
-  // Renews a live lease and returns its new expiry, now + its own ttl. Returns 0 if it is not live.
+  // Renews a live lease and returns its new expiry, `now` + the lease's own ttl. Returns 0 if the lease is not live.
   double renew(std::string_view member, double now);
 
   double expires_ms() const override { return expires_ms_; }
@@ -42,12 +42,12 @@ class LeaseSet final : public Entries {
   std::map<std::string, double, std::less<>> expiry_;  // member → expiry
   ByExpiry by_expiry_;
   double expires_ms_ = 0;
-  double total_ = 0;    // sum of all weights, including dead leases
-  double sum_ = 0;      // found by judge(): the sum of the live weights
-  bool ahead_ = false;  // found by judge(): some leases are dead, because they are too far ahead
+  double total_ = 0;    // sum of the weights of all leases, including dead ones
+  double sum_ = 0;      // found by judge(): sum of the weights of the live leases
+  bool ahead_ = false;  // found by judge(): some leases are dead, because they expire more than 2 · ttl after `now`
 };
 
-// A lease's name in the store: its random bits (LeaseDraw), its weight in units and its ttl.
+// Packs the name of a lease in the store: random bits (LeaseDraw), its weight (the cost in units) and its ttl.
 std::string lease_member(std::string_view draw, double weight, double ttl_us);
 inline constexpr std::size_t kLeaseMemberSize = 28;
 double lease_weight(std::string_view member);

@@ -1,5 +1,5 @@
-// Quota of a calendar period. In Redis: lua/check/quota.lua. The state is one value, the count.
-// Terms::p and q are the bounds of the period, [p, q). Each call to the counter store brings them.
+// Quota of a calendar period. In Redis: lua/check/quota.lua. The state has one value: the count.
+// p and q are the bounds of the period, [p, q), in µs. Each call to the counter store brings them.
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -11,7 +11,7 @@ namespace sluice::limiter {
 Judged judge_quota(const Terms& terms, double* values, double now, double last);
 Charged charge_quota(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// Identifies the counter: its period and its anchor (AlgorithmTraits::counter_text).
+// The limit's period and anchor as a text that identifies its counter (AlgorithmTraits::counter_text).
 std::string period_text(const Limit& limit);
 
 }  // namespace sluice::limiter

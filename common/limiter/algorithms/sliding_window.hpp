@@ -1,8 +1,8 @@
-// Sliding window counter. In Redis: lua/check/sliding_window.lua. The previous window's count is weighted by the share
-// of that window which is still inside the sliding window.
+// Sliding window counter. In Redis: lua/check/sliding_window.lua. Windows are aligned to the Unix epoch. The count of
+// the previous window is weighted by the share of it that is still inside the sliding window.
 //
-// p: the window, q: the tick, both in µs. The time left in the window is rounded up to whole ticks. Two values: the
-// counts of the previous and of the current window.
+// p: the window, q: the tick, each in µs. The time left in the window is rounded up to whole ticks. The state has two
+// values: the counts of the previous and of the current window.
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -13,7 +13,7 @@ namespace sluice::limiter {
 Judged judge_sliding_window(const Terms& terms, double* values, double now, double last);
 Charged charge_sliding_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// The tick in µs: 1, or 1,000 or 1,000,000 if limit · window would exceed 2^53.
+// The tick in µs: 1, 1,000 or 1,000,000. It is the smallest with which limit · (window in ticks) is at most 2^53.
 double sliding_tick_us(double limit, double window_us, std::uint32_t counter_id);
 
 }  // namespace sluice::limiter

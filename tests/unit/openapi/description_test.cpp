@@ -94,7 +94,8 @@ TEST_CASE("HEAD is described after GET, with the same problems and without a bod
         R"("200":{"description":"Here.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/A"}}}},)"
         R"("400":{"$ref":"#/components/responses/Bad"}}},)"
         R"("head":{"operationId":"aHead","summary":"A. Headers only.","security":[],"responses":{)"
-        R"("200":{"description":"As asked, without a body."},"400":{"$ref":"#/components/responses/Bad"}}}}}})");
+        R"("200":{"description":"The headers of the answer to GET, without a body."},)"
+        R"("400":{"$ref":"#/components/responses/Bad"}}}}}})");
 }
 
 TEST_CASE("A route without prose, prose without a route, and a body on one side only are errors") {
@@ -105,7 +106,7 @@ TEST_CASE("A route without prose, prose without a route, and a body on one side 
         "POST /plans: the route and its fragment do not agree whether there is a body");
   openapi::Description partial(kFrame, kFragments, {});
   partial.add(get_plans());
-  CHECK(error_of([&] { (void)partial.text(); }) == "POST /plans is described, and is no route");
+  CHECK(error_of([&] { (void)partial.text(); }) == "POST /plans is in a fragment, but there is no such route");
   CHECK(error_of([] { openapi::Description("{", {}, {}); }).starts_with("a fragment of the API's description: "));
 }
 
