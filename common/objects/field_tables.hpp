@@ -32,19 +32,22 @@ using json::Field;
 inline constexpr Field kId{.name = "id",
                            .schema = "Id",
                            .always = true,
-                           .help = "A body may leave it out: the server takes the id in the path, or makes one."};
+                           .help = "A body may leave the id out: then the server takes the id in the path, or makes one."};
 inline constexpr Field kTenantId{
     .name = "tenant_id",
     .schema = "Id",
     .always = true,
-    .help = "A body may leave it out where the query has it, or where the caller's token is limited to one tenant."};
-inline constexpr Field kName{
-    .name = "name", .type = Field::Type::text, .max = kMaxNameBytes, .help = "For people: at most 256 bytes."};
+    .help = "The tenant that the object belongs to. A body may leave it out if the query names the tenant, or if the "
+            "caller's token has only one tenant."};
+inline constexpr Field kName{.name = "name",
+                             .type = Field::Type::text,
+                             .max = kMaxNameBytes,
+                             .help = "A name by which people recognise the object: at most 256 bytes."};
 inline constexpr Field kLimits{.name = "limits",
                                .schema = "LimitList",
                                .body_schema = "LimitListBody",
-                               .help = "They are judged together. Their names are unique."};
-inline constexpr Field kExpiresAt = row::instant("expires_at", "When the object expires. Left out: never.");
+                               .help = "Limits that are judged together. Their names are unique."};
+inline constexpr Field kExpiresAt = row::instant("expires_at", "When the object expires. Without it, the object never expires.");
 
 }  // namespace object_field
 
@@ -59,14 +62,15 @@ inline constexpr Field kOrganizationId{.name = "organization_id",
                                        .max = kMaxNameBytes,
                                        .schema = "Id",
                                        .always = true,
-                                       .help = "The organization it belongs to."};
+                                       .help = "The organization that the tenant belongs to."};
 inline constexpr Field kMode = row::mode("The mode of the whole tenant.");
 inline constexpr Field kDefault{.name = "default",
                                 .type = Field::Type::text,
                                 .max = kMaxNameBytes,
                                 .choices = "allow, deny",
                                 .schema = "DefaultDecision",
-                                .fallback = "allow"};
+                                .fallback = "allow",
+                                .help = "The decision if no policy matches the request."};
 // Named after the member Tenant::allows_plan_id; in JSON the field has an older name.
 inline constexpr Field kAllowsPlanId =
     row::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
@@ -79,39 +83,42 @@ using json::Field;
 inline constexpr Field kKeyBy{
     .name = "key_by", .schema = "Dimensions", .body_schema = "KeyBy", .fallback = "[\"resource\", \"subject\"]"};
 inline constexpr Field kRequireKeyBy =
-    row::flag("require_key_by", "false", "true: a check without one of the dimensions of key_by is refused with 422.");
+    row::flag("require_key_by", "false", "true: a check that lacks a dimension of key_by is refused with 422.");
 inline constexpr Field kMode = row::mode("");
 inline constexpr Field kFailureMode = row::choice("failure_mode", kFailureModeNames, "FailureMode", "fail_closed",
-                                                  "What a check gets while the counters cannot be reached.");
+                                                  "How a check is decided while the counter store does not answer.");
 inline constexpr Field kFailOpen{.name = "fail_open",
                                  .type = Field::Type::boolean,
                                  .body_only = true,
-                                 .help = "In the place of failure_mode: true is fail_open, false fail_closed."};
+                                 .help = "Instead of failure_mode: true means fail_open, false means fail_closed."};
 inline constexpr Field kFailureModeWhenOpen =
     row::choice("failure_mode_when_open", kFailureModeNames, "FailureMode", "",
-                "Replaces failure_mode while the circuit breaker is open.");
+                "Replaces failure_mode while the circuit breaker stops calls to Redis.");
 inline constexpr Field kAction =
-    row::choice("action", kActionNames, "Action", "deny", "What a check that is over the limit gets.");
+    row::choice("action", kActionNames, "Action", "deny", "What happens to a request that is over a limit.");
 inline constexpr Field kSampleRate =
-    row::share("sample_rate", "The share that passes: with the action sample, and only with it.");
+    row::share("sample_rate", "The share of the requests over a limit that pass. Required with the action sample, and "
+                              "allowed only with it.");
 inline constexpr Field kMaxDelay = row::duration("max_delay", Micros(1), std::chrono::days(366),
-                                                 "With the action delay, and only with it. For a bucket with a rate of "
-                                                 "U units per P µs, in lowest terms: capacity · P + max_delay (in µs) "
-                                                 "· U is at most 2^51.");
+                                                 "The longest delay; a request that would wait longer is denied. "
+                                                 "Required with the action delay, and allowed only with it. For a "
+                                                 "bucket with a rate of U units per P µs, in lowest terms: capacity · "
+                                                 "P + max_delay (in µs) · U is at most 2^51.");
 inline constexpr Field kDowngradeTo{
     .name = "downgrade_to",
     .type = Field::Type::text,
     .min = 1,
     .max = 256,
-    .help = "What the caller falls back to: with the action downgrade or the degrade_action downgrade, and only then."};
+    .help = "What the caller should use instead. Required with the action downgrade or the degrade_action downgrade, and "
+            "allowed only with them."};
 inline constexpr Field kDegradeShare =
     row::share("degrade_share",
-               "With fail_degrade, and only with it: the share of each limit that one agent admits by itself. Default: "
-               "1 / the number of the tenant's live agents.");
+               "Allowed only with fail_degrade: the share of each limit that one agent admits by itself. Default: 1 "
+               "divided by the number of the tenant's live agents.");
 inline constexpr Field kDegradeAction =
     row::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit",
-                "With fail_degrade, and only with it: the agent judges by its share of the limits, or downgrades every "
-                "check.");
+                "Allowed only with fail_degrade. local_limit: the agent judges by its share of the limits. downgrade: "
+                "the agent applies the action downgrade to every check.");
 inline constexpr std::array kAll{kKeyBy,        kRequireKeyBy,  kMode,   kFailureMode, kFailOpen, kFailureModeWhenOpen,
                                  kDegradeShare, kDegradeAction, kAction, kSampleRate,  kMaxDelay, kDowngradeTo};
 }  // namespace enforcement_field
@@ -134,8 +141,8 @@ inline constexpr Field kMatchExpr{
     .type = Field::Type::text,
     .max = 4096,
     .help =
-        "An expression over the dimensions: == != in !in =~ && || ! ( ), such as region==us-east-1 && "
-        "tag.env==production. At most 4096 bytes; a fault names its column."};
+        "A condition on the dimensions of the request, such as region==us-east-1 && tag.env==production. It may use "
+        "== != in !in =~ && || ! ( ) and has at most 4096 bytes. A validation error names the column."};
 inline constexpr Field kReportSubjects =
     row::choice("report_subjects", kReportSubjectsNames, "ReportSubjects", "hashed", "");
 inline constexpr Field kRolloutPercent{.name = "rollout_percent",
@@ -143,23 +150,26 @@ inline constexpr Field kRolloutPercent{.name = "rollout_percent",
                                        .max = 100,
                                        .places = 2,
                                        .fallback = "100",
-                                       .help = "A stable share of the subjects, with at most 2 decimals."};
-inline constexpr Field kValidFrom = row::instant("valid_from", "Inclusive.");
-inline constexpr Field kValidTo = row::instant("valid_to", "Exclusive, and after valid_from.");
+                                       .help =
+                                           "The share of subjects that the policy applies to, in percent, with at most "
+                                           "2 decimals. The share is stable: if it grows, the policy still applies to "
+                                           "all subjects that it applied to before."};
+inline constexpr Field kValidFrom = row::instant("valid_from", "The policy applies from this time on.");
+inline constexpr Field kValidTo = row::instant("valid_to", "The policy applies only before this time, which is after valid_from.");
 inline constexpr Field kEnabled = row::flag("enabled", "true", "");
 inline constexpr Field kPriority{.name = "priority",
                                  .type = Field::Type::integer,
                                  .min = -std::int64_t{std::numeric_limits<std::int32_t>::max()},
                                  .max = std::numeric_limits<std::int32_t>::max(),
                                  .fallback = "0",
-                                 .help = "The higher wins among equally specific policies."};
+                                 .help = "Of equally specific policies, the one with the higher priority comes first."};
 inline constexpr Field kPlanId{.name = "plan_id",
                                .type = Field::Type::text,
                                .max = kMaxNameBytes,
                                .schema = "Id",
                                .help =
-                                   "The id of the plan that the policy takes its limits from. Left out where the "
-                                   "policy has limits of its own."};
+                                   "The id of the plan that the policy takes its limits from. Left out if the policy "
+                                   "has limits of its own."};
 inline constexpr std::array kAll{object_field::kTenantId,
                                  object_field::kId,
                                  object_field::kName,
@@ -191,8 +201,8 @@ inline constexpr Field kKeyHash{.name = "key_hash",
                                 .always = true,
                                 .help =
                                     "The hash of a key that you made yourself (`sluice-agent mint-key`); the answer "
-                                    "then contains no key. Left out: a new object gets a new key, an existing one "
-                                    "keeps its hash."};
+                                    "then contains no key. Without a hash, a new object gets a new key, and an "
+                                    "existing object keeps its hash."};
 inline constexpr std::array kAll{object_field::kTenantId, object_field::kId, object_field::kName, kKeyHash,
                                  object_field::kExpiresAt};
 }  // namespace key_field
@@ -206,7 +216,7 @@ inline constexpr Field kLimitName{.name = "limit_name",
                                   .max = kMaxNameBytes,
                                   .schema = "LimitName",
                                   .always = true,
-                                  .help = "The limit of the policy or plan whose numbers are replaced."};
+                                  .help = "The name of the limit whose numbers the override replaces."};
 inline constexpr Field kIdentity{
     .name = "identity", .schema = "CanonicalIdentity", .body_schema = "OverrideIdentity", .always = true};
 inline constexpr Field kSet{.name = "set", .schema = "OverrideNumbers", .body_schema = "OverrideSet", .always = true};

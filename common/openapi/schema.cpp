@@ -199,7 +199,7 @@ class SchemaWriter {
                       format_duration(std::chrono::microseconds(field.max))));
     }
     if (!field.fallback.empty()) {
-      add(document ? fmt::format("Left out where it is {}.", field.fallback)
+      add(document ? fmt::format("Left out if it is {}.", field.fallback)
                    : fmt::format("Default: {}.", field.fallback));
     }
     return text;

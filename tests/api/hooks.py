@@ -22,7 +22,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 
 from repair import FORMS, repair
-from special import SPECIAL
+from special import SPECIAL, keep_rules
 from world import ADMIN, KINDS, LOCAL, Thing, World, fresh_id
 
 AS_MADE_UP = 0.2   # this share of valid calls stays what it was
@@ -139,7 +139,9 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
     if case.operation.path == f"{ADMIN}/explain" and isinstance(case.body, dict) and "request" in case.body:
         case.body["request"] = without_fractions(case.body["request"])
     valid = case.meta.generation.mode.is_positive
-    if not valid:
+    if valid:
+        keep_rules(case)
+    else:
         keep_faulty(case.body.get("object") if isinstance(case.body, dict) and "object" in case.body else case.body)
     if random.random() < AS_MADE_UP:
         return

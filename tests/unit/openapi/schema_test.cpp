@@ -65,9 +65,9 @@ TEST_CASE("The canonical form has no null, says what is left out, and always has
   CHECK(completed(R"("Plan":{"fields":"plan","form":"document","description":"A plan."})") ==
         R"("Plan":{"description":"A plan.","type":"object","required":["id"],"properties":{)"
         R"("id":{"description":"Unique.","$ref":"#/components/schemas/Id"},)"
-        R"("mode":{"description":"Left out where it is off.","$ref":"#/components/schemas/Mode"},)"
+        R"("mode":{"description":"Left out if it is off.","$ref":"#/components/schemas/Mode"},)"
         R"("share":{"type":"number","multipleOf":0.01,"minimum":0,"maximum":100},)"
-        R"("most":{"description":"Units. Left out where it is 7.","type":"integer","format":"int64","minimum":-1,)"
+        R"("most":{"description":"Units. Left out if it is 7.","type":"integer","format":"int64","minimum":-1,)"
         R"("maximum":2147483648},)"
         R"("wait":{"description":"Time.","$ref":"#/components/schemas/Duration"},"on":{"type":"boolean"},)"
         R"("kind":{"type":"string","const":"plan"},"rest":{"$ref":"#/components/schemas/Rest"}}})");
