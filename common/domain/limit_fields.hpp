@@ -38,7 +38,7 @@ inline constexpr Field kName{.name = "name",
                              .max = kMaxIdBytes,
                              .schema = "LimitName",
                              .always = true,
-                             .help = "Unique in its list. A limit without a name gets its algorithm's."};
+                             .help = "Unique in its list. Default: the name of its algorithm."};
 inline constexpr Field kAlgorithm{.name = "algorithm", .schema = "AlgorithmName"};
 inline constexpr Field kStrategy{.name = "strategy",
                                  .schema = "AlgorithmName",
@@ -55,7 +55,9 @@ inline constexpr Field kKeyBy{.name = "key_by",
                               .body_schema = "KeyBy",
                               .help = "Dimensions added to those of the plan or policy."};
 
-inline constexpr Field kCapacity = amount("capacity", "How much may be spent at once. 0 denies everything.", false);
+inline constexpr Field kCapacity =
+    amount("capacity",
+           "How many units the full bucket holds, and so how many may be charged at once. 0 denies everything.", false);
 inline constexpr Field kBucketCapacity = amount("bucket_capacity", "Another name of capacity.", true);
 inline constexpr Field kRefill = rate("refill", "How fast the bucket fills again.", false);
 inline constexpr Field kRefillPerSec = per_second("refill_per_sec", "refill in units per second.");
@@ -64,7 +66,7 @@ inline constexpr Field kLeak = rate("leak", "How fast the bucket runs empty.", f
 inline constexpr Field kLeakPerSec = per_second("leak_per_sec", "leak in units per second.");
 inline constexpr Field kLeakRatePerSec = per_second("leak_rate_per_sec", "Another name of leak_per_sec.");
 inline constexpr Field kRate =
-    rate("rate", "A window's limit and window, or a bucket's capacity and rate, in one.", true);
+    rate("rate", "One text instead of a window's limit and window, or of a bucket's capacity and rate.", true);
 inline constexpr Field kLimit = amount(
     "limit", "How much each window or period allows, or how many leases may be held at once. 0 denies everything.",
     false);
@@ -75,9 +77,9 @@ inline constexpr Field kLeaseTtl = row::duration("lease_ttl", kMinLeaseTtl, kMax
 inline constexpr Field kPeriod{
     .name = "period", .type = Field::Type::text, .choices = kPeriodNames, .schema = "Period", .always = true};
 inline constexpr Field kAnchor =
-    row::instant("anchor", "Periods are counted from here; without it, by the UTC calendar.");
+    row::instant("anchor", "Periods are counted from this time. Default: they follow the calendar in UTC.");
 inline constexpr Field kBurst =
-    amount("burst", "How many units may be charged at once; without it, the first number in `rate`.", true);
+    amount("burst", "How many units may be charged at once. Default: the first number in `rate`.", true);
 
 }  // namespace limit_field
 

@@ -29,16 +29,18 @@ namespace object_field {
 
 using json::Field;
 
-inline constexpr Field kId{.name = "id",
-                           .schema = "Id",
-                           .always = true,
-                           .help = "A body may leave the id out: then the server takes the id in the path, or makes one."};
+inline constexpr Field kId{
+    .name = "id",
+    .schema = "Id",
+    .always = true,
+    .help = "A body may leave the id out: then the server takes the id in the path, or makes one."};
 inline constexpr Field kTenantId{
     .name = "tenant_id",
     .schema = "Id",
     .always = true,
-    .help = "The tenant that the object belongs to. A body may leave it out if the query names the tenant, or if the "
-            "caller's token has only one tenant."};
+    .help =
+        "The tenant that the object belongs to. A body may leave it out if the query names the tenant, or if the "
+        "caller's token has only one tenant."};
 inline constexpr Field kName{.name = "name",
                              .type = Field::Type::text,
                              .max = kMaxNameBytes,
@@ -47,7 +49,8 @@ inline constexpr Field kLimits{.name = "limits",
                                .schema = "LimitList",
                                .body_schema = "LimitListBody",
                                .help = "Limits that are judged together. Their names are unique."};
-inline constexpr Field kExpiresAt = row::instant("expires_at", "When the object expires. Without it, the object never expires.");
+inline constexpr Field kExpiresAt =
+    row::instant("expires_at", "When the object expires. Without this field, the object never expires.");
 
 }  // namespace object_field
 
@@ -97,8 +100,9 @@ inline constexpr Field kFailureModeWhenOpen =
 inline constexpr Field kAction =
     row::choice("action", kActionNames, "Action", "deny", "What happens to a request that is over a limit.");
 inline constexpr Field kSampleRate =
-    row::share("sample_rate", "The share of the requests over a limit that pass. Required with the action sample, and "
-                              "allowed only with it.");
+    row::share("sample_rate",
+               "The share of the requests over a limit that pass. Required with the action sample, and "
+               "allowed only with it.");
 inline constexpr Field kMaxDelay = row::duration("max_delay", Micros(1), std::chrono::days(366),
                                                  "The longest delay; a request that would wait longer is denied. "
                                                  "Required with the action delay, and allowed only with it. For a "
@@ -109,8 +113,9 @@ inline constexpr Field kDowngradeTo{
     .type = Field::Type::text,
     .min = 1,
     .max = 256,
-    .help = "What the caller should use instead. Required with the action downgrade or the degrade_action downgrade, and "
-            "allowed only with them."};
+    .help =
+        "What the caller should use instead. Required with the action downgrade or the degrade_action downgrade, "
+        "and allowed only with them."};
 inline constexpr Field kDegradeShare =
     row::share("degrade_share",
                "Allowed only with fail_degrade: the share of each limit that one agent admits by itself. Default: 1 "
@@ -155,7 +160,8 @@ inline constexpr Field kRolloutPercent{.name = "rollout_percent",
                                            "2 decimals. The share is stable: if it grows, the policy still applies to "
                                            "all subjects that it applied to before."};
 inline constexpr Field kValidFrom = row::instant("valid_from", "The policy applies from this time on.");
-inline constexpr Field kValidTo = row::instant("valid_to", "The policy applies only before this time, which is after valid_from.");
+inline constexpr Field kValidTo =
+    row::instant("valid_to", "The policy applies only before this time, which must be after valid_from.");
 inline constexpr Field kEnabled = row::flag("enabled", "true", "");
 inline constexpr Field kPriority{.name = "priority",
                                  .type = Field::Type::integer,

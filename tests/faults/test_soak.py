@@ -142,7 +142,7 @@ def test_faults_in_any_order_break_no_invariant_and_leak_nothing(
             admitted = Counter(int(sample.request_id[1:]) % SUBJECTS for sample in load.samples
                                if sample.plan == plan and sample.reason == "within_limit")
             fault.admitted(max(admitted.values(), default=0), LIMIT * (1 + faults.losses))
-        wait_until("as many descriptors as before", lambda: used(agent)[1] <= before[1], 15)
+        wait_until("as many descriptors as before", lambda: used(agent)[1] <= before[1], 30)   # idle nodes are left after 10 to 20 s
         after = used(agent)
     assert after[2] == before[2]
     assert after[0] <= before[0] * (1.6 if sanitized else 1.15) + 2048, f"KiB before and after: {before[0]}, {after[0]}"

@@ -145,9 +145,9 @@ class Cluster:
 
     def move(self, slot: int, target: RedisServer) -> None:
         """A whole migration of one slot."""
-        source = self.begin_move(slot, target)
-        if source is target:
+        if self.owner(slot) is target:
             return
+        source = self.begin_move(slot, target)
         self.move_keys(slot, source, target)
         self.end_move(slot, target)
 
