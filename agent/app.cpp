@@ -102,7 +102,7 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
     return options;
   }
-  bool load();  // builds the workers and loads policies; false: the agent must not start
+  bool load();  // builds the workers and loads policies; returns false if the agent must not start
   void follow_server(policies::SnapshotSwap::Publish publish);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
   std::vector<std::string> degraded_stores() const;
@@ -135,7 +135,7 @@ class App {
   program::Certificate certificate_;
 };
 
-// Returns nothing, because the agent also starts while the server cannot be reached.
+// Returns no error, because the agent starts even if the server cannot be reached.
 void App::follow_server(policies::SnapshotSwap::Publish publish) {
   policies::ServerHooks hooks{.head =
                                   [this](const sync::Position& head, std::int64_t confirmed_us) {

@@ -45,8 +45,8 @@ void read_counters(ConfigReader& reader, Config& config) {
   config.redis->batch_queue_wait = batch_queue_wait;
 }
 
-// The login is the user and password of Redis, which the server hands out. It is stored beside the last good state,
-// because an agent that starts without its server needs both.
+// The login is the user and password of Redis, which the server hands out. The agent stores the login beside the last
+// good state, because it needs the login and the state when it starts while the server is away.
 void read_counters_login(ConfigReader& reader, Config& config) {
   constexpr std::string_view kFlag = "redis-password-from-server";
   if (!reader.boolean(kFlag)) return;
@@ -54,7 +54,7 @@ void read_counters_login(ConfigReader& reader, Config& config) {
   reader.require_use(kFlag, reader.value("counters").text != "memory",
                      "has no use with --counters memory; leave it out");
   reader.require_use(kFlag, !reader.value("server").given || reader.value("snapshot-cache").given,
-                     "needs a place to keep it; add --snapshot-cache");
+                     "needs a file to keep the password in; add --snapshot-cache");
   if (!config.redis) return;
   if (!config.redis->password_file.empty() || !config.redis->target.password.empty()) {
     reader.fault(kFlag, "conflicts with the password in --counters or --redis-password-file; remove that password");

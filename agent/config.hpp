@@ -61,8 +61,8 @@ struct Config {
   bool metrics_policy_label = false;
 };
 
-// Returns all faults at once. Each names the flag or variable (Fault::pointer), the value, the rule and the fix. The
-// program then exits with status 2.
+// Returns the configuration, or all faults together. Each fault names the flag or variable (Fault::pointer), the value,
+// the rule and the fix. After faults the program exits with status 2.
 std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
 
 }  // namespace sluice::agent

@@ -17,7 +17,7 @@ inline constexpr std::array kFlags{
              "when the file changes, and on SIGHUP. A faulty bundle is refused; the former one stays in force."},
     FlagSpec{"server", "Policies", "URL", "",
              "The server to take policies from and to report to, instead of --policies: https://HOST[:PORT] or "
-             "http://…. The server then writes the overrides."},
+             "http://…. With --server, the server, not the agent, writes the overrides into Redis."},
     FlagSpec{"agent-token-file", "Policies", "FILE", "",
              "File with the agent token for --server, or with the token of a Kubernetes service account for the "
              "server's audience. Read again when it changes. Nobody else may be able to write it."},
@@ -86,14 +86,15 @@ inline constexpr std::array kFlags{
     FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
     FlagSpec{"listen-unix", "Listeners", "PATH", "", "Answer checks on this Unix socket as well."},
     FlagSpec{"listen-unix-mode", "Listeners", "MODE", "0660",
-             "Who may connect to that socket: an octal mode. Use 0666 only in a folder that nobody else can enter."},
+             "Who may connect to the socket of --listen-unix: an octal mode. Use 0666 only in a folder that nobody "
+             "else can enter."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9088",
              "Where probes and metrics are answered: /livez, /readyz, /startupz, /metrics."},
 
     FlagSpec{"workers", "Serving", "N", "1",
              "Threads that answer checks, each with its own connection to Redis: 1 to 256."},
     FlagSpec{"max-in-flight", "Serving", "N", "10000",
-             "How many checks the agent decides at once: 1 to 1000000. Checks beyond that get 503 overload."},
+             "How many checks the agent decides at the same time: 1 to 1000000. Checks beyond that get 503 overload."},
     FlagSpec{"headers", "Serving", "LIST", "x,ietf",
              "Rate limit headers of replies: a list of x (X-RateLimit-*), ietf (RateLimit, RateLimit-Policy) and "
              "draft6 (RateLimit-Limit, …); or none."},

@@ -1,4 +1,5 @@
-// Which metrics an agent has: the options that follow from its configuration, and descriptions for docs/reference.
+// Which metrics an agent has: the options of telemetry::Metrics that follow from the agent's configuration, and the
+// descriptions for docs/reference.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,7 @@ namespace sluice::agent {
 
 telemetry::MetricsOptions metrics_options(const Config& config);
 
-// Metrics of the counters in the agent's memory. App registers these metrics.
+// Metrics of the counters in the agent's memory. App (app.cpp) registers these metrics.
 const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics();
 
 // Descriptions of all metrics that an agent can have, for `sluice-agent reference`. Starts nothing.

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-// Flags that have no effect without --server.
+// Flags that have no effect without --server. config.cpp checks one more: --redis-password-from-server.
 constexpr std::array<std::string_view, 10> kServerFlags{
     "agent-token-file", "server-tls-ca",    "server-tls-cert", "server-tls-key", "insecure-server",
     "snapshot-cache",   "max-snapshot-age", "report-interval", "agent-id",       "pod"};

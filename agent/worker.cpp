@@ -181,7 +181,8 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   publish_overrides();
 }
 
-// Overrides apply to the whole Redis (or process), so only the first worker writes them.
+// All workers share the counters, in Redis or in memory, and with them the overrides. So only the first worker writes
+// overrides.
 void Worker::publish_overrides() {
   if (index_ == 0 && (!redis_ || redis_->reachable())) overrides_.publish(in_force_);
 }

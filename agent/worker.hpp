@@ -31,7 +31,7 @@ namespace sluice::agent {
 
 struct WorkerOptions {
   HeaderFamilies headers;
-  std::size_t max_in_flight = 10'000;   // checks of the whole process; more get 503 overload
+  std::size_t max_in_flight = 10'000;   // the most checks in flight in the whole process; more get 503 overload
   bool allow_without_snapshot = false;  // true: checks without policies get 200; false: 503 no_snapshot
   bool policy_label = false;            // add a policy label to decision metrics
 };
@@ -71,13 +71,14 @@ class Worker {
 
   // From any thread:
   // Puts the snapshot in force on the loop, then calls `on_used` there. The caller keeps the former snapshot until no
-  // worker refers to it any more: freeing a snapshot takes longer than a decision may, so no worker may do it.
+  // worker refers to it any more: freeing a snapshot would delay decisions, so no worker may free one.
   void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
   void set_head(api::CheckApi::Head head);    // the position that /v1/snapshot shows
   void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
-  bool has_policies() const { return has_policies_.load(std::memory_order_relaxed); }  // a snapshot is in force here
+  // Whether a snapshot is in force in this worker.
+  bool has_policies() const { return has_policies_.load(std::memory_order_relaxed); }
   // When the loop last ran its 250 ms timer. /livez compares this with the steady clock.
   std::chrono::steady_clock::time_point last_turn() const;
 

@@ -27,7 +27,8 @@ bool is_placeholder(std::string_view password) {
   return std::ranges::find(kPlaceholders, password) != kPlaceholders.end() || password.starts_with('<');
 }
 
-// Returns "" if the flag was not given. Records a fault for a URL that is invalid or missing.
+// Returns "" if the flag was not given; if it is `required`, that is a fault. Also records a fault for an invalid URL,
+// a URL without a role, and a placeholder as password.
 std::string read_url(ConfigReader& reader, std::string_view flag, bool required) {
   const program::FlagValue& given = reader.value(flag);
   if (!given.given) {

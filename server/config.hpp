@@ -40,14 +40,14 @@ struct Config {
   std::string text;  // for help and version: the text to print
 
   postgres::DatabaseOptions database;
-  std::size_t max_waiting = 1000;  // calls that may wait for a connection
-  std::string owner_url;           // for the role that owns the schema; "": this server does not change the schema
+  std::size_t max_waiting = 1000;  // admin calls that may wait for a connection to PostgreSQL
+  std::string owner_url;           // URL for the role that owns the schema; "": this server does not change the schema
 
   std::optional<redis::Options> redis;  // the Redis that the agents count in; absent: no overrides
   bool allow_evicting = false;          // start even if this Redis may evict overrides
 
   std::string listen;                          // address for admin requests and for agents
-  sluice::http::CertificateFiles certificate;  // for `listen`; empty: no TLS, or kubernetes.self_managed
+  sluice::http::CertificateFiles certificate;  // for `listen`; empty: no TLS, unless kubernetes.self_managed is set
   std::string tls_ca;                          // file with the CA certificate of `certificate`; "": unknown
   std::string admin;                           // address for probes and metrics
   std::chrono::milliseconds call_timeout{45'000};
@@ -69,8 +69,8 @@ struct Config {
   kubernetes::SecretsOptions secrets;  // make-secrets
 };
 
-// Returns all faults at once. Each names the flag or variable (Fault::pointer), the value, the rule and the fix. The
-// program then exits with status 2.
+// Returns the configuration, or else all faults at once. Each fault names the flag or environment variable
+// (Fault::pointer), the value, the rule and the fix. If there are faults, the program exits with status 2.
 std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
 
 }  // namespace sluice::server

@@ -17,8 +17,9 @@ using program::FlagSpec;
 
 inline constexpr FlagSpec kDatabaseUrl{
     "database-url", "PostgreSQL", "URL", "",
-    "PostgreSQL as the application's role, which may not change the schema: postgresql://ROLE@HOST[:PORT]/NAME, or the "
-    "folder of a socket as ?host=. Keep passwords in --database-password-file, a passfile or a client certificate."};
+    "PostgreSQL as the application's role, which may not change the schema: postgresql://ROLE@HOST[:PORT]/NAME, or "
+    "postgresql:///NAME?host=/FOLDER&user=ROLE for a Unix socket. Keep passwords in --database-password-file, a "
+    "passfile or a client certificate."};
 inline constexpr FlagSpec kDatabasePasswordFile{
     "database-password-file", "PostgreSQL", "FILE", "",
     "File with the password of --database-url, read when the server starts."};

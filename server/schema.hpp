@@ -7,7 +7,7 @@
 namespace sluice::server {
 
 // Returns false if the server cannot work with the schema; the log says why. If PostgreSQL cannot be reached, returns
-// true without a check: the server starts all the same, and answers admin requests with 503 until PostgreSQL is back.
+// true without a check: the server starts anyway, and answers admin requests with 503 until PostgreSQL is back.
 bool prepare_schema(const Config& config, telemetry::Log& log);
 
 }  // namespace sluice::server

@@ -26,7 +26,8 @@ class ServingCertificate {
   ServingCertificate(boost::asio::io_context& loop, const Clock& clock, telemetry::Log& log,
                      telemetry::Registry& metrics);
 
-  // REQUIRES: either load() or use_own_authority() is called, once, before the loop runs and before anything listens.
+  // REQUIRES: exactly one of load() and use_own_authority() is called, one time, before the loop runs and before
+  // anything listens.
 
   // Loads the certificate from files. Without files there is no TLS. Returns false if the files are faulty; the log
   // says why. `ca_file`: the file with the authority's certificate; "": unknown.
@@ -35,8 +36,8 @@ class ServingCertificate {
   // object.
   void use_own_authority(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
 
-  // After use_own_authority(): starts to create and renew the certificate, and calls `ready` once there is one.
-  // After load(): calls `ready` before it returns.
+  // After use_own_authority(): starts to create and renew the certificate, and calls `ready` as soon as the first
+  // certificate is in force. After load(): calls `ready` before start() returns.
   void start(std::function<void()> ready);
   void stop();
 
@@ -44,8 +45,8 @@ class ServingCertificate {
   // start() has called `ready`.
   const std::shared_ptr<sluice::http::Certificates>& get() const;
 
-  // The certificates (PEM) of the authorities that clients of this server must trust; two while a new authority
-  // replaces the old one. "": unknown. After load(), each call reads `ca_file` again.
+  // The certificates (PEM) of the authorities that clients of this server must trust; at least two while a new
+  // authority replaces the old one. "": unknown. After load(), each call reads `ca_file` again.
   std::string ca_pem() const;
 
   // A sentence for /readyz while the server's own certificate cannot be checked or renewed, else nullopt.

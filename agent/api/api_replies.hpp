@@ -14,7 +14,8 @@
 
 namespace sluice::agent::api {
 
-// Answers one request exactly once and counts the answer by route template and status.
+// The right to answer one request, once. Counts the answer by its status and its `route`, which is an index of
+// route_templates() (check_api.hpp).
 class RouteReply {
  public:
   RouteReply(http::Reply reply, telemetry::HttpCounters& counters, std::size_t route)

@@ -1,7 +1,8 @@
 // Answers one batch of checks: {"checks":[…]} → {"results":[…]}, in the same order.
 //
 // Each check is decided on its own, by the snapshot that was in force when the batch arrived. The result of an invalid
-// check is a problem. All checks start in one turn of the loop, in their order, so that they go to Redis in one write.
+// check is a problem. All checks start in one turn of the event loop, so that they go to Redis in one write. They start
+// in their order. `slot` is the index of a check in the batch.
 // Thread: one worker's. Batches are pooled: in the steady state they allocate nothing.
 #pragma once
 
@@ -24,8 +25,8 @@ class Batch final : public decide::CheckListener {
  public:
   Batch(decide::Decider& decider, Pool<Batch>& pool) : decider_(decider), pool_(pool) {}
 
-  // Answers once, after the last check, then returns to the pool. `caller` is nullopt while there is no snapshot and
-  // the agent is configured to allow every check.
+  // Sends one answer when the last check has its result, and then gives the Batch back to the pool. `caller` is nullopt
+  // while there is no snapshot and the agent is configured to allow every check.
   void start(const http::Request& http, RouteReply reply, std::optional<decide::Caller> caller);
 
   void decided(std::size_t slot, const Decision& decision) override;
@@ -64,7 +65,8 @@ class Batch final : public decide::CheckListener {
   std::vector<ResultRange> result_ranges_;  // one for each check
   std::string results_;
   std::string out_;
-  // Checks without a result; plus one until start() has begun all checks, so that send() does not run before.
+  // How many checks have no result yet. The number is one more until start() has begun all checks, so that early
+  // results do not run send().
   std::size_t open_ = 0;
 };
 

@@ -34,7 +34,7 @@ class CheckApi::Single final : public decide::CheckListener {
     caller_ = std::move(caller);
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
-    body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before Redis answers
+    body_.assign(http.body.data(), http.body.size());  // a copy: the connection reuses its buffer before Redis answers
     auto faults = parse_check(body_, request_);
     if (!faults.empty()) {
       place.leave();
@@ -65,7 +65,7 @@ class CheckApi::Single final : public decide::CheckListener {
   decide::Caller caller_;
   bool as_text_ = false;
   std::string traceparent_;
-  std::string body_;  // the request points into it
+  std::string body_;  // request_ points into it
   CheckRequest request_;
   decide::Check check_;
 };
@@ -140,7 +140,8 @@ void CheckApi::check(http::Request& request, RouteReply reply) {
   singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller));
 }
 
-// Without a snapshot the whole batch gets one no_snapshot decision. With --no-snapshot allow each check gets its own.
+// If there is no snapshot, the flag --no-snapshot decides: with `deny` the whole batch gets one no_snapshot decision,
+// with `allow` each of its checks gets one.
 void CheckApi::check_batch(http::Request& request, RouteReply reply) {
   if (const auto decision = decider_.refuse_all()) return writer_.send(reply, *decision, false);
   std::optional<decide::Caller> authenticated;

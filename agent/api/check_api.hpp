@@ -26,14 +26,15 @@ class CheckApi final : public http::Handler {
   CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters);
   ~CheckApi() override;
 
-  // The newest position that the server has confirmed for the snapshot in force, and when (µs since the Unix epoch).
-  // The revision also grows with changes outside the agent's scope, which need no new snapshot.
+  // The newest position that the server has confirmed for the snapshot in force. `as_of_us` is the time of the
+  // confirmation (µs since the Unix epoch). The revision also grows with changes outside the agent's scope, which need
+  // no new snapshot.
   struct Head {
     std::uint64_t revision = 0;
     std::string chain;
     std::int64_t as_of_us = 0;
   };
-  // nullopt: show the snapshot's own position. Each swap sets nullopt.
+  // Sets the position that /v1/snapshot shows. nullopt, which each swap sets: the snapshot's own position.
   void set_head(std::optional<Head> head) { head_ = std::move(head); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;

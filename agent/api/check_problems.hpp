@@ -1,5 +1,5 @@
-// The HTTP problem for a check that gets no decision: one table for the refusals of the decision core, and a function
-// for the faults of an invalid body. Single checks and the checks of a batch get their problems here.
+// The HTTP problem for a check that gets no decision, or for a refused lease request: one table for the refusals of the
+// decision core (agent/decide), and a function for the faults of an invalid check.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,7 @@
 // What the checks of one worker share: the snapshot, the counter store, the limit of checks in flight.
 //
-// A front end answers a check in this order: admit(), authenticate(), read the request, Check::start(). admit() may
-// return a decision instead, and authenticate() a refusal.
+// A front end answers a check in this order: admit(), authenticate(), read the request, Check::start(). The check ends
+// early if admit() returns a decision or authenticate() a refusal.
 //
 // Thread: one worker's.
 #pragma once
@@ -32,7 +32,7 @@ struct Caller {
   const policy::TenantView* tenant = nullptr;
   std::string_view key_id;  // "": no API key
 
-  // The tenant and the API key, as calls to the counter store name them.
+  // Names the tenant and the API key in calls to the counter store.
   limiter::Origin origin() const { return {tenant->name->hash, std::hash<std::string_view>()(key_id), false}; }
 };
 
@@ -56,7 +56,8 @@ class Decider {
   // Returns a place in flight for one check, or a decision: no_snapshot or overload. The observer has received that
   // decision already.
   std::expected<InFlight::Place, Decision> admit();
-  // Returns one no_snapshot decision for all checks of a batch, or nullopt if each check gets its own decision.
+  // Returns the no_snapshot decision that denies a whole batch, if there is no snapshot and checks are not allowed
+  // without one. Otherwise returns nullopt: each check of the batch gets its own decision.
   std::optional<Decision> refuse_all();
 
   // Returns the caller that the API key belongs to. Refusals: no_policies, unauthenticated.
@@ -65,8 +66,8 @@ class Decider {
   // Returns the leases that a lease id names. Refusals: malformed_lease, unknown_lease.
   std::expected<std::vector<limiter::LeaseRef>, Refusal> find_leases(const Caller& caller, std::string_view id) const;
 
-  // Release or renew leases where they were taken: by local limits or in the store. The listener may be called before
-  // the function returns.
+  // Release or renew leases where they were taken: in the local limits or in the counter store. The listener may be
+  // called before the function returns.
   void release(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
                limiter::LeaseListener& listener);
   void renew(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,

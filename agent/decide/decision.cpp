@@ -68,7 +68,7 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
 }
 
 // The failure mode that the policy has for this error of the counter store. A tenant that asks for more than its share
-// of the calls to Redis is refused in every mode: a flood of calls must not get past a limit.
+// of the calls to Redis is denied in every mode: a flood of calls must not get past a limit.
 FailureMode failure_mode_for(const Enforcement& enforcement, const limiter::StoreError& error) {
   if (error.fault == limiter::StoreFault::overload) return FailureMode::fail_closed;
   if (error.fault != limiter::StoreFault::breaker_open) return enforcement.failure_mode;
@@ -138,9 +138,10 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
   if (!rulebook.metadata.empty()) decision.metadata = &rulebook.metadata;
 }
 
-// How strict a judgement is about the request: 0 admits; 1 is over a limit, but its action lets the request pass; 2
-// fails open, or is downgraded because the store failed; 3 refuses some requests; 4 refuses. The strictest judgement
-// must decide: if one rulebook denies, the store charges none of the rulebooks that are enforced with it.
+// How strict a judgement is about the request. 0: it admits; 1: it is over a limit, but its action lets the request
+// pass; 2: it fails open, or is downgraded because the store failed; 3: it denies some requests; 4: it denies. The
+// strictest judgement must decide: if one rulebook denies, the store charges none of the rulebooks that are enforced
+// with it.
 int strictness(const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
   if (!judgement.outcome) {
@@ -155,7 +156,7 @@ int strictness(const Judgement& judgement) {
       return 1;
     case Action::sample:
     case Action::drop_low_priority:
-      return 3;  // refuses some requests
+      return 3;  // denies some requests
     case Action::deny:
     case Action::drop:
     case Action::delay:
@@ -195,7 +196,7 @@ void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& o
 
 }  // namespace
 
-// API key
+// Step 1 (decision.hpp): API key
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us) {
   auto key = split_key(presented);
   const policy::KeyView* known = key ? snapshot.find_key(key->id) : nullptr;
@@ -203,7 +204,7 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
   return known && matches && now_us < known->expires_at_us ? known : nullptr;
 }
 
-// Counter keys
+// Step 3: counter keys
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement) {
   const limiter::Program& program = *judgement.rulebook->program;
   limiter::Call& call = judgement.call;
@@ -215,7 +216,7 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
   if (program.leases > 0) random_bytes(call.draw);
 }
 
-// Decision
+// Step 4: decision
 bool wants_local_limit(const Judgement& judgement) {
   if (judgement.outcome) return false;
   const Enforcement& enforcement = judgement.rulebook->enforcement;

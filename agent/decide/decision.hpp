@@ -38,11 +38,12 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
 // Whether the store has failed, and the failure mode is to judge by this agent's share of the limits (LocalLimits).
 bool wants_local_limit(const Judgement& judgement);
 
-// Finds the strictest of the judgements that decide, and swaps it with judgements[0]. From most to least strict, a
-// judgement: refuses; refuses some requests (the actions sample and drop_low_priority); fails open, or is downgraded
-// because the store failed; is over the limit, but passes; admits. Of equally strict judgements, one without an answer
-// of the store comes first, then the one with the longest wait, then the one with the smallest share of its limit left.
-// In a tie the earlier one stays first. REQUIRES: all outcomes are there; the judgements that decide come first.
+// Finds the strictest of the judgements that decide, and swaps it with judgements[0]. The kinds of judgement, the
+// strictest first: it denies; it denies some requests (the actions sample and drop_low_priority); it fails open, or is
+// downgraded because the store failed; it is over a limit, but its action lets the request pass; it admits. Of equally
+// strict judgements, one without an answer of the store comes first, then the one with the longest wait, then the one
+// with the smallest share of its limit left. In a tie the earlier one stays first. REQUIRES: all outcomes are there;
+// the judgements that decide come first.
 void put_binding_first(std::span<Judgement> judgements);
 
 // Step 4, decision: made from the first judgement. If the request is over the limit, the rulebook's action applies; if

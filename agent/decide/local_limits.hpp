@@ -1,5 +1,5 @@
-// Judges by this agent's share of the limits while the counter store does not answer: failure mode fail_degrade with
-// degrade_action local_limit. Overrides do not apply here.
+// Judges by this agent's share of the limits while the counter store does not answer, if the policy has the failure
+// mode fail_degrade with the degrade_action local_limit. Overrides do not apply here.
 //
 // Thread: one worker's. All workers count in the same MemoryCounters, which live as long as the process. So charges
 // stay counted from one failure of the store to the next.

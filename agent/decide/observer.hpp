@@ -11,7 +11,7 @@
 
 namespace sluice::agent::decide {
 
-// A decision for a tenant. The references are valid during the call only.
+// A decision for a tenant. The references are valid only until DecisionObserver::decided() returns.
 struct DecidedCheck {
   const Decision& decision;
   const policy::TenantView& tenant;

@@ -20,7 +20,8 @@ struct NewState {
   bool full = false;
 };
 struct NotModified {};  // 304: the server has nothing newer
-// The client must fetch a full snapshot: the server says so (410), or its delta does not fit.
+// The client must fetch a full snapshot: the server does not know the client's position (410), or the answer cannot be
+// used as a delta.
 struct NeedFullSnapshot {
   std::string why;
 };
@@ -34,8 +35,8 @@ struct RefusedState {
 };
 using FetchReply = std::variant<NewState, NotModified, NeedFullSnapshot, FailedFetch, RefusedState>;
 
-// `before`: the state in force; empty if there is none. `since_given`: the request asked for a delta from before.head;
-// false: for a full snapshot.
+// `before`: the state in force; empty if there is none. `since_given`: true if the request asked for a delta from
+// before.head, false if it asked for a full snapshot.
 FetchReply read_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer);
 
 }  // namespace sluice::agent::follow

@@ -190,7 +190,7 @@ void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
   }
   if (line.live_agents) host_.on_live_agents(*line.live_agents);
   if (observer_.heartbeat) observer_.heartbeat(line.head);
-  // While a fetch is pending or a state was refused, the state in force may not be the server's newest.
+  // While a fetch is pending or a state was refused, a heartbeat does not show that the state in force is the newest.
   if (!state_ || refusal_ || !coalescer_.idle()) return;
   const sync::Position& here = state_->head;
   if (is_of_this_token()) {

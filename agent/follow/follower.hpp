@@ -63,7 +63,7 @@ class SyncClient::Impl {
   void refuse(const std::optional<sync::Position>& head, const Error& why);
   void count_result(FetchResult result, std::string_view text = {});
   void open_stream();
-  // Whether state_ is of the token that the last request carried. If not, the scope may have changed.
+  // Whether state_ was fetched with the token that the last request carried. If not, the scope may have changed.
   bool is_of_this_token() const { return state_->token_id == link_.token_id(); }
 
   sync::AgentState agent_state() const;
@@ -85,12 +85,12 @@ class SyncClient::Impl {
   std::optional<sync::ScopeState> state_;      // in force; heartbeats may move its head
   std::shared_ptr<NewState> offered_;          // given to the host, which has not answered yet
   bool need_full_ = false;                     // the next fetch asks for a full snapshot
-  std::optional<sync::Position> fetch_since_;  // the running fetch: the delta's start; nullopt: a full snapshot
-  std::string fetch_token_id_;                 // the running fetch: id of its token
+  std::optional<sync::Position> fetch_since_;  // where the delta of the running fetch starts; nullopt: a full snapshot
+  std::string fetch_token_id_;                 // id of the token that the running fetch carries
   // The last position on the open stream that needs a fetch, from an announcement or a heartbeat; nullopt once a fetch
-  // has covered it. While it is set, a fetch is pending or a refused state waits for its retry.
+  // has covered that position. While announced_ is set, a fetch is pending or a refused state waits for its retry.
   std::optional<sync::Position> announced_;
-  // announced_ when the running fetch began. The answer to that fetch covers this position.
+  // The value that announced_ had when the running fetch began. The answer to that fetch covers this position.
   std::optional<sync::Position> announced_at_begin_;
   bool announced_is_foreign_ = false;  // the server says that announced_at_begin_ is of another history
   std::optional<sync::SnapshotRefusal> refusal_;

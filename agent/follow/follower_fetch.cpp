@@ -145,7 +145,7 @@ void SyncClient::Impl::retry(FetchResult result, const Error& why) {
   schedule_fetch();
 }
 
-// The former state stays in force. The same state is fetched again after a back-off, a newer one at once.
+// The former state stays in force. The refused state is fetched again after a back-off, a newer one at once.
 void SyncClient::Impl::refuse(const std::optional<sync::Position>& head, const Error& why) {
   const auto& newest = announced_ ? announced_ : announced_at_begin_;
   sync::Position refused = head ? *head : newest.value_or(sync::Position{.revision = 0, .chain = kNoChain});

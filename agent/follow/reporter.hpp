@@ -1,5 +1,5 @@
 // Sends the agent's reports: every interval, soon after a change, and a last one when the agent stops. There is at most
-// one request at a time. Counts are sent again until the server has stored them (sync::ReportQueue).
+// one request at a time. Usage is sent again until the server has stored it (sync::ReportQueue).
 //
 // Thread: one loop. The callbacks of Source must not destroy the reporter.
 #pragma once

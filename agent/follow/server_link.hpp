@@ -1,6 +1,6 @@
 // What all requests to the server have in common: its address, the agent's name and token, and the texts of errors.
 //
-// Thread: its user's; one loop.
+// Thread: one loop, that of its owner.
 #pragma once
 
 #include <functional>

@@ -35,13 +35,13 @@ struct SyncOptions {
 
   http_client::Url server = {};
   net::TlsFiles tls = {};
-  std::string agent_id = {};  // 1 to kMaxAgentNameBytes visible ASCII characters; boot_id and version too
+  std::string agent_id = {};  // 1 to kMaxAgentNameBytes visible ASCII characters; so are boot_id and version
   std::string pod = {};       // as agent_id, or ""
   std::string boot_id = {};   // names this run of the agent in reports; "": make a random one
   std::string version = {};
   std::uint64_t seed = 0;               // of all random waits; 0: a random seed
   Duration report_interval{5'000};      // > 0
-  Duration silence{7'000};              // a stream without a line for so long is dead: 3 heartbeats of 2 s, and 1 s
+  Duration silence{7'000};              // a stream without a line for so long is dead: 3 heartbeats, 2 s apart, + 1 s
   Duration refresh{60'000};             // ± 25 %: time between fetches without an announcement, in case one was lost
   Duration first_retry{200};            // after a failed fetch; doubles, with full jitter
   Duration refusal_retry{1'000};        // after a refused state; doubles up to 1 min
@@ -120,7 +120,7 @@ struct SyncObserver {
   std::function<void(const sync::Position& head)> adopted = {};
   std::function<void(const sync::SnapshotRefusal& refusal)> refused = {};
   std::function<void(const Error& why)> report_failed = {};
-  std::function<void(std::int64_t stored)> reported = {};
+  std::function<void(std::int64_t stored)> reported = {};  // `stored`: the number of the newest stored report
 };
 
 class SyncClient {
@@ -136,7 +136,7 @@ class SyncClient {
   void start(std::optional<sync::ScopeState> in_force = std::nullopt);
 
   // The host's answer to on_state(). The code `invalid_snapshot` says that the policies themselves are invalid. After
-  // any other code the client fetches a full snapshot, because its starting state may be wrong.
+  // any other code the client fetches a full snapshot, because the state to which it applied a delta may be wrong.
   void accepted();
   void refused(const Error& why);
 

@@ -10,8 +10,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kOpenTimeout{15'000};  // for connecting, the head of the answer and the first line
-constexpr milliseconds kLate{250};            // a timer that fires so much too late was delayed by a busy loop
-constexpr milliseconds kAfterLate{1'000};     // time for a loop that was busy to read lines that have arrived
+constexpr milliseconds kLate{250};            // a timer that is late by more than this was delayed by a busy loop
+constexpr milliseconds kAfterLate{1'000};     // after such a delay the loop gets this long to read lines that arrived
 
 }  // namespace
 

@@ -23,7 +23,7 @@ class WatchStream {
  public:
   struct Listener {
     std::function<std::string()> target;  // path of the next request, with the agent's position
-    std::function<void()> opened;         // called before the first line
+    std::function<void()> opened;         // called when the first line has arrived, before line()
     std::function<void(const sync::WatchLine& line)> line;
     // The stream broke, ended or could not be opened. WatchStream reconnects after a wait.
     std::function<void(const Error& why)> lost;

@@ -28,12 +28,12 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
 
 struct BundleContent {
   std::shared_ptr<const policy::Snapshot> snapshot;
-  Faults warnings;  // allowed, but probably a mistake
+  Faults warnings;  // valid places of the bundle that are probably mistakes
 };
 using LoadedBundle = std::expected<BundleContent, Faults>;
 
-// Parses, validates and compiles a bundle. Returns all faults, each with its JSON pointer, line and column. `digest`
-// becomes the snapshot's chain.
+// Parses, validates and compiles a bundle. On failure, returns all faults, each with its JSON pointer, line and column.
+// `digest` becomes the snapshot's chain.
 LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us);
 
 // Loads the file as revision 1. `identity`: receives the identity of the file; may be nullptr.

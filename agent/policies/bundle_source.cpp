@@ -46,7 +46,7 @@ BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metr
 
 bool BundleSource::load_first() {
   auto began = steady_clock::now();
-  auto watching = watch_.start();  // before the first read, so that no change is missed between the two
+  auto watching = watch_.start();  // before the first read, so that no change after that read is missed
   FileIdentity identity;
   auto loaded = load_bundle_file(path_, clock_.now_us(), &identity);
   if (!loaded) {

@@ -35,10 +35,10 @@ class BundleSource {
                std::size_t workers);
   ~BundleSource() { stop(); }
 
-  // Reads and publishes the file, on the caller's thread. Returns false if the file is refused; all faults were logged.
+  // Reads and publishes the file, on the caller's thread. If the file is refused, logs all faults and returns false.
   bool load_first();
 
-  // Starts the thread that follows the file. It also notices changes since load_first().
+  // Starts the thread that follows the file. The thread also notices changes made between load_first() and start().
   void start();
   void stop();  // joins the thread
 

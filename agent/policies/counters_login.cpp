@@ -20,7 +20,9 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxAnswer = 16'384;  // bytes
-constexpr double kJitter = 0.2;  // share of kEvery; keeps agents that started together from fetching together
+// The random part of the time between two fetches, as a share of kEvery. It keeps agents that started together from
+// fetching together.
+constexpr double kJitter = 0.2;
 
 // Replaces the file atomically: a reader finds the old content or the new one.
 Result<> replace_file(const std::string& path, const std::string& text) {

@@ -2,7 +2,7 @@
 // the login. The login is stored in a file (mode 0600, replaced atomically) that the Redis client reads at each
 // connect. An agent that starts without its server finds the last login there.
 //
-// The login is never logged. Thread: the io_context's; it may wait for the disk.
+// The login is never logged. Thread: the io_context's, which may wait for the disk.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,15 @@ class CountersLogin {
   using Time = std::chrono::steady_clock::time_point;
 
   static constexpr std::chrono::minutes kEvery{5};
-  static constexpr std::chrono::seconds kMinInterval{10};  // between two fetches, when Redis rejects the login
+  // The least time between the starts of two fetches, if Redis rejects the login.
+  static constexpr std::chrono::seconds kMinInterval{10};
 
   CountersLogin(boost::asio::io_context& context, http_client::Options server, std::string agent_id,
                 follow::ServerLink::Token token, std::string file, telemetry::Log& log);
 
   void start();
-  // Redis has rejected the login, or the login file could not be read. Fetches the login now. If the last fetch began
-  // less than kMinInterval ago, postpones the fetch until kMinInterval has passed. Does nothing while a fetch runs.
+  // To be called when Redis has rejected the login, or when the login file could not be read. Fetches the login now, or
+  // kMinInterval after the last fetch began if that is later. Does nothing while a fetch runs.
   void login_rejected();
   void stop();
 

@@ -58,7 +58,8 @@ void FileWatch::refresh() {
   }
   std::erase_if(now, [](const WatchedDirectory& each) { return each.id < 0; });
   for (const WatchedDirectory& old : watched_) {
-    // The path no longer goes through this directory. Removing fails if the directory is gone, which does no harm.
+    // The path no longer goes through this directory. If the directory is gone, removing its watch fails, which does no
+    // harm.
     if (std::ranges::find(now, old.id, &WatchedDirectory::id) == now.end()) {
       ::inotify_rm_watch(descriptor_.native_handle(), old.id);
     }

@@ -7,7 +7,8 @@ namespace sluice::agent::policies {
 namespace {
 
 constexpr std::size_t kFirstSlots = 16;
-constexpr std::int64_t kUnnamed = -1;  // the heartbeat does not name this tenant: others_ applies
+// The heartbeat has no number for this tenant: the number for all other tenants (others_) applies.
+constexpr std::int64_t kUnnamed = -1;
 
 std::size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
 

@@ -27,7 +27,7 @@ class LiveAgents {
   // Replaces the numbers of all tenants.
   void set(const sync::LiveAgents& by_tenant);
 
-  // Returns the number of a tenant. 0: unknown, because no heartbeat has named a number yet.
+  // Returns the number of live agents of a tenant. 0: unknown, because the server has named no number for it.
   std::int64_t of(std::string_view tenant) const;
 
  private:

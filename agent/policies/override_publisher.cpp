@@ -40,7 +40,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     --unanswered_;
     publisher_.metrics_.count_override_publication(result.has_value());
     if (!result) ++failed_;
-    if (!sending_) send_some();  // else the store answered within send()
+    if (!sending_) send_some();  // while sending_, the store answers within send(), and send_some() goes on
   }
 
  private:
@@ -87,7 +87,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   std::size_t unanswered_ = 0;  // writes that the store has not answered
   std::size_t failed_ = 0;
   bool sending_ = false;   // send_some() is running
-  bool yielding_ = false;  // the rest is posted to the loop
+  bool yielding_ = false;  // a call of send_some() is posted to the loop; it sends the rest
 };
 
 OverridePublisher::~OverridePublisher() {

@@ -29,10 +29,11 @@ struct Publication {
 
 // Collects the counter keys whose overrides were removed, over all snapshots since the start. Each publication removes
 // their overrides again, because Redis may have restored an older state. Thread: one at a time, and never a worker's,
-// because many keys take long.
+// because these functions take long if there are many keys.
 class RemovedOverrides {
  public:
-  // The most keys kept from earlier changes, besides all keys of the last change. The oldest are dropped.
+  // All keys of the last change are kept, and up to this many keys of earlier changes. Beyond that, the oldest keys are
+  // dropped.
   static constexpr std::size_t kMaxKeys = 100'000;
 
   // To be called when `now` replaces `before`.
@@ -47,8 +48,10 @@ class RemovedOverrides {
 
 class OverridePublisher {
  public:
-  static constexpr std::size_t kAtOnce = 16;   // writes in flight, so few that decisions hardly wait for them
-  static constexpr std::size_t kPerTurn = 64;  // writes per turn of the loop, if the store answers at once
+  // The most writes in flight. They are so few that decisions hardly wait for them.
+  static constexpr std::size_t kAtOnce = 16;
+  // The most writes in one iteration of the event loop. Reached only if the store answers at once.
+  static constexpr std::size_t kPerTurn = 64;
 
   // `retry` is called after writes have failed: 1 s later, and twice as long after each further failure, up to 30 s. It
   // may call publish().

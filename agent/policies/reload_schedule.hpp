@@ -40,7 +40,7 @@ class ReloadSchedule {
   // `found`: the identity of the file at `now`. Returns whether to read the file.
   bool poll(const FileIdentity& found, Time now);
 
-  // The file was read, successfully or not. It is not read again until it changes.
+  // To be called when the file was read, successfully or not. poll() then returns false until the file changes.
   void read(const FileIdentity& identity);
   const FileIdentity& last_read() const { return read_; }
 

@@ -103,9 +103,9 @@ void ServerSource::start() {
   });
 }
 
-// Starts the client. After a start from the disk, this function runs once all workers use the saved snapshot, so that
-// reports name that snapshot as enforced. The client needs the objects of the saved state to apply deltas. They are
-// parsed here, while the workers already decide.
+// Starts the client. After a start from the disk, this function is called only when all workers use the saved snapshot,
+// so that reports name that snapshot as enforced. The client needs the objects of the saved state to apply deltas. They
+// are parsed here, while the workers already decide.
 void ServerSource::follow() {
   std::optional<sync::ScopeState> state;
   if (const auto saved = std::exchange(saved_, std::nullopt)) {

@@ -46,7 +46,8 @@ struct ServerHooks {
   std::function<void(const sync::Position& head, std::int64_t confirmed_us)> head = {};
   std::function<void(sync::ReportQueue& queue)> collect = {};  // adds the usage since the last call
   std::function<void(const sync::LiveAgents& live)> live_agents = {};
-  std::function<std::vector<std::string>()> degraded = {};  // degraded reasons of other parts, for reports
+  // For reports: why other parts of the agent are degraded, one sentence for each problem.
+  std::function<std::vector<std::string>()> degraded = {};
 };
 
 class ServerSource final : private follow::SyncHost {
@@ -63,7 +64,7 @@ class ServerSource final : private follow::SyncHost {
 
   std::vector<std::string> degraded() const;
 
-  // To be called when Redis has rejected the login: fetches it again. Any thread.
+  // To be called when Redis has rejected the login: fetches the login again. Any thread.
   void redis_login_rejected();
 
   static const telemetry::MetricTable<ServerSource>& metric_table();  // the constructor registers these metrics
@@ -104,7 +105,7 @@ class ServerSource final : private follow::SyncHost {
   // confirmed a state since.
   std::string saved_confirmed_;
   Time confirmed_at_;  // valid while a snapshot is in force
-  bool lost_ = false;  // the loss of the watch was logged
+  bool lost_ = false;  // the watch is lost, and that was logged
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;

@@ -41,16 +41,16 @@ Counts counts_of(const policy::Snapshot& snapshot) {
 }  // namespace
 
 struct SnapshotSwap::Swap {
-  bool log = true;  // false: withdraw() and restore(), which their callers log
+  bool log = true;  // false for swaps by withdraw() and restore(): the callers of those write a log line of their own
   std::uint64_t revision = 0;
   std::string chain;
   Counts before;
   Counts now;
   std::size_t warnings = 0;
-  milliseconds load_time{0};  // from `began` until publish()
+  milliseconds load_time{0};  // from `began`, the parameter of publish(), until the call of publish()
   Time published;
-  Time last_used;                // when the last worker took it
-  std::size_t workers_left = 0;  // workers that do not use it yet
+  Time last_used;                // when the last worker took the publication
+  std::size_t workers_left = 0;  // workers that have not taken the publication yet
   std::function<void()> done;
 };
 

@@ -1,5 +1,5 @@
 // Puts snapshots in force: hands each one to all workers, notices when all of them use it, and frees former snapshots.
-// It frees them on its own thread, because freeing on a worker's thread would delay decisions.
+// It frees them on the io_context's thread, because freeing on a worker's thread would delay decisions.
 //
 // Thread: the owner's before the io_context runs, then the io_context's. That thread may be busy for long.
 #pragma once
@@ -35,7 +35,7 @@ class SnapshotSwap {
   SnapshotSwap(boost::asio::io_context& context, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
                std::size_t workers, Source source);
 
-  // `began`: when loading the snapshot began. Calls `done` once all workers use the snapshot.
+  // `began`: when loading the snapshot began. Calls `done` when all workers use the snapshot.
   void publish(Publication publication, std::size_t warnings, Time began, std::function<void()> done = {});
 
   // withdraw() takes the snapshot away from the workers, because it is too old; restore() gives it back. in_force()
@@ -68,10 +68,10 @@ class SnapshotSwap {
   boost::asio::steady_timer retired_timer_;
 
   Publication in_force_;
-  std::vector<Publication> retired_;  // may still be in use; freed only here
+  std::vector<Publication> retired_;  // former publications; free_retired() frees them when nothing uses them any more
   std::size_t unfinished_ = 0;        // swaps that at least one worker has not taken yet
   bool withdrawn_ = false;
-  // True from a load that took kLongLoad or longer until all retired snapshots are freed.
+  // True from a load that took kLongLoad (snapshot_swap.cpp) or longer until all retired snapshots are freed.
   bool load_was_long_ = false;
 };
 

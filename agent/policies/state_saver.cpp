@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kSaverNiceness = 15;  // below decisions and below following the server
+constexpr int kSaverNiceness = 15;  // a lower priority than decisions, and than the thread that follows the server
 constexpr int kPauseFactor = 10;    // the pause after a save is at least so many times as long as the save
 
 }  // namespace

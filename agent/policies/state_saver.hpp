@@ -3,7 +3,8 @@
 // modification time is when the server last confirmed the state. So an agent that starts without its server knows how
 // old the state is.
 //
-// A failure is counted, logged once, and retried with the next state.
+// Each failure is counted; of several in a row, only the first is logged. After a failed save, the thread
+// tries again with the next state.
 // Thread safety: load() before start(); save(), confirmed(), errors() and problem() from any thread.
 #pragma once
 
@@ -45,8 +46,8 @@ class StateSaver {
 
   void start();
   void save(sync::ScopeState state);
-  void confirmed();  // the server has confirmed that the state saved last is its newest
-  void stop();       // writes the last state, then joins the thread
+  void confirmed();  // to be called when the server has confirmed that the state saved last is the server's newest
+  void stop();       // writes a state that still waits, then joins the thread
 
   std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
   std::optional<std::string> problem() const;  // a sentence for /readyz, or nullopt
@@ -57,8 +58,9 @@ class StateSaver {
 
   const std::string path_;
   telemetry::Log& log_;
-  sync::StateFiles files_;  // used by the thread once it runs
-  bool on_disk_ = false;    // the newest file holds the state saved last; used by the thread once it runs
+  // After start(), only the thread uses these two.
+  sync::StateFiles files_;
+  bool on_disk_ = false;  // the newest file holds the state saved last
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

@@ -1,5 +1,5 @@
-// The agent's token, in a file that may be replaced while the agent runs. It is an agent token (slg_…), or the token of
-// a Kubernetes service account, which the kubelet replaces before it expires.
+// The agent's token, in a file that may be replaced while the agent runs. The token is an agent token (slg_…), or that
+// of a Kubernetes service account. The kubelet replaces the latter before it expires.
 //
 // Thread: one at a time.
 #pragma once
@@ -16,7 +16,7 @@ class TokenFile {
  public:
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
-  // Returns the token. Reads the file again if it has changed, at most 6 KiB, and waits for the disk. Error
+  // Returns the token. If the file has changed, reads it again (up to 6 KiB); this blocks until the disk answers. Error
   // `token_file`: the file is unreadable or holds no token. The error's text contains nothing of the file's content.
   Result<std::string> read();
 

@@ -14,7 +14,7 @@ namespace sluice::agent::usage {
 
 class Recorder final : public decide::DecisionObserver {
  public:
-  // `policy_label`: add a policy label to decision metrics. `usage`: this worker's; nullptr without --server.
+  // `policy_label`: add a policy label to decision metrics. `usage`: the worker's usage; nullptr without --server.
   Recorder(telemetry::Metrics& metrics, telemetry::DecisionLog& log, bool policy_label, WorkerUsage* usage)
       : metrics_(metrics), log_(log), policy_label_(policy_label), usage_(usage) {}
 

@@ -44,8 +44,8 @@ void TopSubjects::add(const SubjectName& name) {
     heap_.push_back(index);
     return sift_up(heap_.size() - 1);
   }
-  // The subject with the smallest count makes room. The new subject inherits that count, because it cannot have been
-  // added more often before.
+  // The subject with the smallest count makes room. The new subject takes over that count, because the new subject may
+  // have been added up to that many times before.
   const Index index = heap_.front();
   unlink(index);
   name_entry(index, name, hash);

@@ -6,8 +6,8 @@
 // is at most the true count, and at least the true count - n / m. (The reported count is the paper's estimate minus the
 // paper's error.)
 //
-// Thread safety: none; one thread at a time. Once full, it allocates only for a text that is longer than all former
-// texts of its entry.
+// Thread safety: none; one thread at a time. When the sketch is full, add() allocates only for a text that is longer
+// than all former texts of its entry.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace sluice::agent::usage {
 
-// The key that denials are counted under. add() copies the views.
+// The key that denials are counted under. add() copies the texts that the views show.
 struct SubjectName {
   std::string_view tenant;
   std::string_view policy;  // "" if the check named a plan_id

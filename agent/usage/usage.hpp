@@ -3,7 +3,7 @@
 //
 // What counts: every check that got a decision for a tenant counts once, alone or in a batch. These are the replies 200
 // and 429, and the 503 of fail_closed. Refused checks (400, 401, 404, 413, 422), overload and no_snapshot do not count.
-// So the sum over all outcomes except shadow_allowed and shadow_denied is the number of these replies.
+// So the sum over all outcomes except shadow_allowed and shadow_denied is the number of checks that count.
 //
 // Speed: each worker counts in rows of its own, without a lock. A row has the counters of one tenant and policy. take()
 // reads the counters and returns the difference to the last reading. A worker takes a lock in two cases. It looks up
@@ -50,8 +50,10 @@ class UsageCounters {
 };
 
 struct TakenUsage {
-  std::vector<sync::UsageCount> counts;          // a row may occur several times; ReportQueue::add sums them
-  std::vector<sync::ThrottledSubject> subjects;  // each once, the most throttled of each policy first
+  // The same tenant, policy and outcome may occur several times; ReportQueue::add sums them.
+  std::vector<sync::UsageCount> counts;
+  // Each subject of a policy once: first the most throttled one of each policy, then the second of each, and so on.
+  std::vector<sync::ThrottledSubject> subjects;
 };
 
 struct UsageBounds {
@@ -67,10 +69,12 @@ class WorkerUsage {
 
   // Returns the counters for this policy ("": no policy), valid until forget_rows(). Takes a lock, may allocate.
   UsageCounters& row(std::string_view tenant, std::string_view policy);
-  // To be called when another snapshot is in force: the worker no longer uses the counters that row() returned.
+  // To be called when another snapshot is in force. The worker must then no longer use counters that row() returned
+  // before.
   void forget_rows() { ++generation_; }
 
-  // Counts a denial. The subject (at most 256 bytes) is stored as it is and hashed when it is collected.
+  // Counts a denial, unless `how` is off. The subject (at most 256 bytes) is stored as it is. It is hashed when it is
+  // collected, unless `how` is named.
   void throttled(std::string_view tenant, std::string_view policy, std::string_view subject, ReportSubjects how);
 
   std::uint64_t dropped() const;
@@ -85,7 +89,7 @@ class WorkerUsage {
     UsageCounters counters;
     std::array<std::uint64_t, kUsageOutcomes> taken{};  // the counters at the last collection
   };
-  static constexpr std::size_t kChunk = 256;  // rows read under one lock; the worker may wait that long
+  static constexpr std::size_t kChunk = 256;  // rows read under one lock; the worker may have to wait for this lock
 
   Row* find_or_make(std::string_view tenant, std::string_view policy);
   void sweep();

@@ -25,7 +25,7 @@ enum class UsageOutcome : std::uint8_t {
   no_policy,         // no policy matches, and the tenant's default is allow
   no_policy_denied,  // no policy matches, and the tenant's default is deny
   mode_off,          // the deciding policy or plan, the tenant or the platform has mode off
-  shadow,            // only shadow policies match, or the named plan, tenant or platform is in mode shadow: allowed
+  shadow,            // allowed: only shadow policies match, or a named plan, the tenant or the platform has mode shadow
   failed_open,       // the counter store did not answer: 200
   failed_closed,     // the counter store did not answer: 503
   degraded_allowed,  // the counter store did not answer; failure mode fail_degrade decided (reason degraded)
@@ -36,7 +36,7 @@ enum class UsageOutcome : std::uint8_t {
 inline constexpr std::size_t kUsageOutcomes = 17;
 std::string_view to_string(UsageOutcome);
 
-// REQUIRES: a decision that counts, so with another reason than no_snapshot and overload.
+// REQUIRES: a decision that counts. Its reason is neither no_snapshot nor overload.
 UsageOutcome outcome_of(const Decision& decision);
 
 // Whether limits denied the check, so that its subject counts as throttled.

@@ -1,7 +1,8 @@
 #include "common/base/crypto.hpp"
 
-// OpenSSL 3 deprecates SHA256_Init() and its siblings in favour of EVP, but EVP of OpenSSL 3.0 allocates a context for
-// each digest. That allocation would be the only one in a decision, and half the time of verifying an API key.
+// OpenSSL 3 deprecates SHA256_Init() and its siblings in favour of its EVP functions, but those of OpenSSL 3.0 allocate
+// a context for each digest. That would be the only allocation in a decision, and would take half the time of verifying
+// an API key.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/crypto.h>

@@ -49,7 +49,7 @@ void random_bytes(std::span<std::uint8_t> out);
 // Writes lower-case hex digits.
 std::string to_hex(ByteView bytes);
 void append_hex(ByteView bytes, std::string& out);
-// Accepts both cases. nullopt for an odd length or a character that is not a hex digit.
+// Accepts upper and lower case. nullopt for an odd length or a character that is not a hex digit.
 std::optional<Bytes> from_hex(std::string_view text);
 // Decodes into `out` without allocation. False: `text` is not hex for exactly out.size() bytes; the content of `out` is
 // then undefined.
@@ -57,8 +57,8 @@ bool from_hex(std::string_view text, std::span<std::uint8_t> out);
 
 // RFC 4648 section 5 (URL-safe alphabet), without padding.
 std::string to_base64url(ByteView bytes);
-// Strict: nullopt for padding, other characters, an impossible length, or unused bits that are not zero. So exactly one
-// text is accepted for each sequence of bytes.
+// Strict: nullopt for padding, characters outside the alphabet, an impossible length, or unused bits that are not zero.
+// So exactly one text is accepted for each sequence of bytes.
 std::optional<Bytes> from_base64url(std::string_view text);
 
 // RFC 4648 section 4 (standard alphabet), with padding: the form in which Kubernetes writes bytes in JSON.

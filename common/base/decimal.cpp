@@ -12,7 +12,7 @@ using Wide = unsigned __int128;
 
 constexpr Wide kMax = static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
 constexpr std::size_t kMaxDigits = 38;  // any number of 38 digits fits into 127 bits
-// Larger exponents are cut to about this. A number with such an exponent is zero or does not fit anyway.
+// From this value on, read_exponent() ignores further digits: a number with such an exponent is zero or does not fit.
 constexpr std::int64_t kMaxExponent = 1'000'000'000;
 
 // ±digits · 10^exponent. `digits` has no leading or trailing zeros; zero has no digits.
@@ -83,7 +83,8 @@ std::optional<Wide> scaled(Wide value, unsigned factor, std::int64_t times) {
   return value;
 }
 
-// Divides `value` by `factor` as often as it divides evenly, at most `times`. Returns the number of divisions.
+// Divides `value` by `factor` while there is no remainder, but no more than `times` times. Returns the number of
+// divisions.
 std::int64_t divide_out(Wide& value, unsigned factor, std::int64_t times) {
   std::int64_t count = 0;
   for (; count < times && value % factor == 0; ++count) value /= factor;
@@ -107,7 +108,7 @@ Result<Fraction> parse_decimal(std::string_view text) {
     if (!product) return not_exact;
     numerator = *product;
   } else {
-    // The denominator is 10^places = 2^places · 5^places. Each factor 2 or 5 of the numerator cancels one of them.
+    // The denominator is 10^places = 2^places · 5^places. Each factor 2 or 5 of the numerator cancels one of these.
     const std::int64_t places = -number->exponent;
     const std::int64_t twos = places - divide_out(numerator, 2, places);
     const std::int64_t fives = places - divide_out(numerator, 5, places);

@@ -35,7 +35,7 @@ constexpr std::array<Unit, 14> kWords{{{"day", 86'400'000'000},
                                        {"millisecond", 1'000},
                                        {"microsecond", 1}}};
 
-// The unit with this name in microseconds; 0: there is no such unit.
+// The length, in microseconds, of the unit with this name; 0: there is no such unit.
 std::int64_t find_unit(const auto& units, std::string_view name) {
   for (const Unit& unit : units) {
     if (unit.symbol == name) return unit.us;

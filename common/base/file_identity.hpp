@@ -1,7 +1,8 @@
 // Tells versions of a file apart by what stat(2) returns, without reading the file. Equal identities mean equal bytes,
-// with two exceptions. In both, a file was rewritten with the same size. First, its modification time was set back to
-// the former value. Second, both writes fell into one tick of the file times (at most 10 ms). The second exception does
-// no harm to a reader that waits longer than a tick before it reads the file.
+// with two exceptions, both for a file that was rewritten with the same size. First: its modification time was then set
+// back to the former value. Second: the old and the new bytes were written within one tick of the file times (at most
+// 10 ms). The second exception does no harm to a reader that, after it sees a new identity, waits longer than a tick
+// before it reads the file.
 //
 // Thread safety: the functions may be called from any thread.
 #pragma once
@@ -20,7 +21,7 @@ struct FileIdentity {
   std::uint64_t inode = 0;
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;  // since the Unix epoch, by the file system's clock
-  // Permissions, so that an unreadable file is read again once they change.
+  // Permissions belong to the identity, so that an unreadable file is tried again when they change.
   std::uint32_t mode = 0;
   std::uint32_t owner = 0;
   std::uint32_t group = 0;

@@ -3,17 +3,17 @@
 // is. Nodes that no other copy shares are changed in place, so filling a table costs as much as filling an ordinary
 // hash table.
 //
-// Structure: a trie over the upper bits of the hash, with 64 branches a node (Bagwell: "Ideal Hash Trees", 2001). Each
-// leaf is a table of up to 128 slots with linear probing over the lower bits. A look-up follows one pointer for each
-// level (the upper levels stay in the processor's caches) and then usually reads one slot. The low bits of the pointer
-// to a leaf hold the leaf's capacity, so a look-up does not read the leaf's header.
+// Structure: a trie over the upper bits of the hash, with 64 branches per node (Bagwell: "Ideal Hash Trees", 2001).
+// Each leaf is a table of up to 128 slots; linear probing starts at the slot that the lower bits name. A look-up
+// follows one pointer for each level (the upper levels stay in the processor's caches) and then usually reads one slot.
+// The low bits of the pointer to a leaf hold the leaf's capacity, so a look-up does not read the leaf's header.
 //
 // Requirements on Entry: copyable; hash() returns 64 bits that are all uniformly distributed; is_free() returns true
 // for a default-constructed entry and for no other.
 // Entries may have the same hash; the predicate `is` of the functions below recognises the right one.
 //
-// Thread safety: that of a value. Different threads may use and change copies of one table at the same time. A look-up
-// writes nothing, not even a reference count.
+// Thread safety: as for a standard container. Different threads may also use and change different copies of one table
+// at the same time, although these share memory. A look-up writes nothing, not even a reference count.
 #pragma once
 
 #include <algorithm>
@@ -69,14 +69,14 @@ class HashTrie {
     visit(root_, use);
   }
 
-  // Replaces the entry for which `is` holds by `entry`, or adds `entry` if there is none. True: added, not replaced.
+  // Puts `entry` in place of the entry for which `is` holds; if there is none, adds it. True: added, not replaced.
   template <class Is>
   bool put(Entry entry, Is is) {
     return put_in(root_, kTopShift, entry, is);
   }
 
   // The entry for which `is` holds, for changes in place; nullptr: no such entry. A change must keep the entry's hash.
-  // The pointer is valid until the next call of a function that is not const.
+  // Use the pointer only until the table is copied or a function that is not const is called.
   template <class Is>
   Entry* edit(std::uint64_t hash, Is is) {
     if (!find(hash, is)) return nullptr;
@@ -104,8 +104,8 @@ class HashTrie {
   static constexpr int kBits = 6;
   static constexpr std::size_t kWays = std::size_t{1} << kBits;
   static constexpr int kTopShift = 64 - kBits;
-  // A fuller leaf becomes a branch. Leaves below the last branch level may hold more: fewer than 6 bits of the hashes
-  // are left there, too few for another level.
+  // A leaf that would exceed this number becomes a branch. Only leaves below the last level of branches may hold more:
+  // fewer than 6 bits of the hashes are left there, too few for another level.
   static constexpr std::size_t kMaxLeafEntries = 64;
   static constexpr std::size_t kMergeBelow = 16;  // a branch with at most this many entries becomes a leaf again
 
@@ -129,8 +129,9 @@ class HashTrie {
   static void retain(Node node) {
     if (node != kEmpty) head(node).owners.fetch_add(1, std::memory_order_relaxed);
   }
-  // Whether no other table shares the node. REQUIRES: no other table shares its parents (a shared parent counts as one
-  // owner). The acquire pairs with the release in release(): accesses of former owners happen before later writes here.
+  // Whether no other table shares the node. REQUIRES: no other table shares a node above it (all tables that share a
+  // parent count as one owner of its children). memory_order_acquire pairs with the fetch_sub in release(): accesses of
+  // former owners happen before later writes of this table.
   static bool is_alone(Node node) { return head(node).owners.load(std::memory_order_acquire) == 1; }
 
   static void release(Node node) {

@@ -12,7 +12,8 @@ namespace sluice {
 // `text` in quotes. A text of more than 64 bytes is cut between two characters and ends with an ellipsis.
 std::string quoted(std::string_view text);
 
-// The name in `known` that is most similar to `name`. "": every known name differs by more than a typing error.
+// The name in `known` that is most similar to `name`; "": no known name is similar. A similar name differs by at most
+// two typing errors, or by at most one if `name` has 2 to 4 bytes.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace sluice

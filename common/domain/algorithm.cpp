@@ -10,8 +10,8 @@
 namespace sluice {
 namespace {
 
-// The time in which a bucket refills (or drains) `effective_limit` units, in µs, rounded up. The IETF headers state
-// a bucket's sustained rate as `effective_limit` units (q) in this time (w).
+// The time in which a bucket refills (or drains) `effective_limit` units, in µs, rounded up. The header
+// RateLimit-Policy states a bucket's sustained rate: its parameter q is `effective_limit`, its w is this time.
 std::int64_t bucket_window_us(const Limit& limit, std::int64_t effective_limit, std::int64_t /*now_us*/) {
   return static_cast<std::int64_t>(
       std::ceil(static_cast<double>(effective_limit) * static_cast<double>(limit.rate.per_us) /

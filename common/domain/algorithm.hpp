@@ -33,8 +33,8 @@ struct AlgorithmTraits {
 
   // The fields that a limit of this algorithm accepts, besides `algorithm`, `name`, `unit` and `key_by`.
   NameList<8> fields{};
-  // Where a limit lacks the field `algorithm`, any one of these fields selects this row. If no row is selected, a limit
-  // with a field of token_bucket other than `limit` is a token_bucket.
+  // If a limit has no field `algorithm`, any one of these fields selects this row. If they select no row, the limit is
+  // a token_bucket, provided that it has a field of token_bucket other than `limit`.
   NameList<3> implied_by{};
   // The canonical names of the numbers that an override can replace, as error texts list them.
   std::string_view replaceable{};

@@ -37,7 +37,7 @@ struct ApiKey {
 };
 
 struct Bundle {
-  Mode mode = Mode::enforce;
+  Mode mode = Mode::enforce;  // of all tenants together
   std::vector<Organization> organizations;
   std::vector<Tenant> tenants;
   std::vector<Plan> plans;

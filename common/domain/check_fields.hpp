@@ -32,7 +32,7 @@ struct CheckField {
   std::string_view help = {};                // for the OpenAPI document
 };
 
-inline constexpr std::size_t kCheckFields = 28;  // at most 64, the bits of CheckHandler::seen_
+inline constexpr std::size_t kCheckFields = 28;  // at most 64: check_json.cpp has one bit for each field
 
 // The fields that a caller may send, for the OpenAPI documents. The rows of the objects costs, tags and attributes are
 // placeholders: each openapi.json has its own schemas for these three, which replace the rows.
@@ -41,7 +41,7 @@ std::vector<json::Field> check_field_rows();
 // The field with this name; nullptr: there is none.
 const CheckField* find_check_field(std::string_view name);
 
-// 0 to kCheckFields − 1. REQUIRES: find_check_field() returned `field`.
+// The field's place in the table, 0 to kCheckFields − 1. REQUIRES: find_check_field() returned `field`.
 std::size_t check_field_index(const CheckField* field);
 
 // The name of the field that a misspelt name most likely means; "": no field is similar. Finds errors in case, and

@@ -91,7 +91,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   bool ignored_ = false;               // ignore the next value, because its name was a fault
   std::string_view entry_;             // the name that is read inside tags, attributes or costs
   std::size_t entries_ = 0;            // names so far inside tags, attributes or costs
-  std::uint64_t seen_ = 0;             // fields seen, by check_field_index
+  std::uint64_t seen_ = 0;             // bit check_field_index(field) is set: the field was given
   bool requests_named_ = false;        // costs.requests was given
   bool identified_ = false;            // a dimension or a plan was given, valid or not
 };

@@ -40,7 +40,8 @@ struct CheckRequest {
   std::string_view request_id;
   bool explain = false;
 
-  std::int64_t cost_of(std::string_view unit) const;       // 0: the check does not name the unit
+  // If the check does not name the unit, the cost is 1 for "requests" and 0 for any other unit.
+  std::int64_t cost_of(std::string_view unit) const;
   const Value* find(const DimensionRef& dimension) const;  // nullptr when absent
   void clear();
 };

@@ -6,7 +6,8 @@
 // leaked credentials. The checksum does not protect a credential. Only a salted hash of the secret is stored. A fast
 // hash (SHA-256) is enough, because nobody can guess 256 random bits.
 //
-// Thread safety: pure functions, except that mint_key and hash_secret(secret) draw random bytes; all may run at once.
+// Thread safety: all functions may be called from any thread. They are pure, except that mint_key and
+// hash_secret(secret) draw random bytes.
 #pragma once
 
 #include <array>

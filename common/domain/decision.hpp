@@ -61,7 +61,7 @@ enum class CandidateOutcome : std::uint8_t {
   decides,            // the deciding policy; or, if only policies in shadow mode apply, the first of them
   shadow_judged,      // the shadow policy: ranks above the deciding policy, is judged but not enforced
   shadow_not_judged,  // in shadow mode, but another policy ranks above it, or the deciding policy is off
-  outranked,
+  outranked,          // applies, but ranks below the deciding policy
   disabled,
   not_yet_valid,
   expired,
@@ -102,7 +102,7 @@ struct Decision {
   bool has_limit = false;   // report, limit_name and window_us are set
   LimitReport report;       // of the binding limit, but retry_after_us and delay_us are those of the whole decision
   std::string_view limit_name;
-  std::int64_t window_us = 0;  // of the binding limit: w of the RateLimit-Policy header; 0: none
+  std::int64_t window_us = 0;  // of the binding limit: parameter w of the RateLimit-Policy header; 0: none
   std::string_view policy_id;  // "": no policy decided
   std::int64_t policy_version = 0;
   std::string_view plan_id;

@@ -58,8 +58,8 @@ void add_draft6(const Decision& decision, std::string& out) {
   out.append("\r\n");
 }
 
-// Adds Retry-After to a denial by a limit, and to a 503, although no limit denied that request. kNever: no wait makes
-// the check pass, so there is no Retry-After.
+// Adds Retry-After to a denial by a limit, and to every 503, where the failure and not a limit denied the request. If
+// the wait is kNever, no wait makes the check pass, so there is no Retry-After.
 void add_retry_after(const Decision& decision, std::string& out) {
   if (decision.allowed || (!decision.has_limit && status_of(decision) != 503)) return;
   const std::int64_t wait = wait_us(decision.allowed, decision.report);

@@ -1,4 +1,5 @@
-// Dimensions: the named properties of a check. Policies match checks by dimensions, and count per value of dimensions.
+// Dimensions: the named properties of a check. Policies match checks by their dimensions, and count separately for each
+// combination of values of the `key_by` dimensions.
 #pragma once
 
 #include <array>

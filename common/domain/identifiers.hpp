@@ -11,7 +11,8 @@ namespace sluice {
 
 inline constexpr std::size_t kMaxIdBytes = 63;
 inline constexpr std::size_t kMaxValueBytes = 256;  // of a dimension's value: in scopes, identities and checks
-// Of display names. It is also the first bound of fields that have a stricter rule: references to ids, fixed words.
+// Of display names. Fields with a stricter rule (references to ids, enum values) are also checked against this length
+// first.
 inline constexpr std::size_t kMaxNameBytes = 256;
 
 namespace identifiers {

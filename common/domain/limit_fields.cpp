@@ -133,7 +133,7 @@ void LimitReader::read_bucket_of_window() {
   read_limit("limit and window go together");
   fields_.require("window", "limit and window go together; or write capacity with a rate");
   const Micros window = fields_.duration(limit_field::kWindow).value_or(kMinWindow);
-  // A rate is never 0, so a limit of 0 gets the rate of 1. It denies everything anyway.
+  // A rate is never 0, so a limit of 0 gets the rate of a limit of 1. A limit of 0 denies everything at any rate.
   limit_.rate = lowest_terms(std::max<std::int64_t>(limit_.limit, 1), window);
 }
 

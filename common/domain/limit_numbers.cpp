@@ -14,7 +14,8 @@ namespace {
 
 using Wide = __int128;
 
-// The largest exact values: steps of 1 / per_us unit for buckets, limit · window in ticks for sliding_window.
+// The largest exact values. kMaxSpent (the capacity) and kMaxDebt are for buckets, in steps of 1 / per_us unit.
+// kMaxTicks is for sliding_window: limit · window in ticks (limit_numbers.hpp).
 constexpr Wide kMaxSpent = Wide{1} << 50;
 constexpr Wide kMaxDebt = Wide{1} << 51;
 constexpr Wide kMaxTicks = Wide{1} << 53;

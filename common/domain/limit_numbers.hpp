@@ -36,8 +36,8 @@ std::optional<NumberFault> sliding_fault(const Limit& limit);
 std::optional<NumberFault> log_fault(const Limit& limit);
 std::optional<NumberFault> lease_fault(const Limit& limit);
 
-// Checks a bucket with the action `delay`, which lets the bucket go into debt. nullopt: capacity · rate.per_us +
-// max_delay in µs · rate.units ≤ 2^51, or the limit is not a bucket. Otherwise the error text.
+// Checks a bucket with the action `delay`, which lets the bucket go into debt. Returns an error text unless capacity ·
+// rate.per_us + (max_delay in µs) · rate.units ≤ 2^51. nullopt for a limit that is not a bucket.
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay);
 
 }  // namespace sluice

@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-// Remembers which field gave the limit (limit, capacity, burst, rate), so that a fault in it names that field.
+// Remembers which field gave Limit::limit (limit, capacity, burst, rate), so that a fault of this number names that
+// field.
 class LimitReader {
  public:
   LimitReader(json::Fields& fields, Limit& limit) : fields_(fields), limit_(limit) {}

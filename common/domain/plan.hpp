@@ -72,7 +72,7 @@ enum class ReportSubjects : std::uint8_t { hashed, named, off };
 // How limits are enforced. Each policy has an enforcement. A plan has one too, for checks that name the plan.
 struct Enforcement {
   std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
-  bool require_key_by = false;  // true: a check without one of these dimensions is refused with 422
+  bool require_key_by = false;  // true: a check that lacks any of these dimensions is refused with 422
   Action action = Action::deny;
   double sample_rate = 0;    // for action sample: the share of requests that pass, 0 to 1
   Micros max_delay{0};       // for action delay

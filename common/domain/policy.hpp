@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// One condition of a scope. It holds if the dimension has any one of the values.
-// A value that ends in '*' is a prefix; every other value must be equal. For source_ip a value may be a CIDR block.
+// One condition of a scope. It holds if the check's value of the dimension matches any one of `values`. An entry that
+// ends in '*' matches as a prefix; any other must be equal. For source_ip an entry may be a CIDR block.
 struct ScopeTerm {
   DimensionRef dimension;
   std::vector<std::string> values;

@@ -23,10 +23,11 @@ PeriodBounds bounds(WallTime from, WallTime to) {
   return {from.time_since_epoch().count(), to.time_since_epoch().count()};
 }
 
+// Here and in calendar_period(), k is the number of a period. Period 0 starts at the anchor.
 PeriodBounds fixed_period(WallTime anchor, Micros length, WallTime now) {
   const Micros elapsed = now - anchor;
   std::int64_t k = elapsed / length;
-  if (elapsed % length < Micros(0)) --k;  // division rounds towards zero; the period's number must round down
+  if (elapsed % length < Micros(0)) --k;  // division rounds towards zero, but k must be rounded down
   const WallTime from = anchor + k * length;
   return bounds(from, from + length);
 }
@@ -46,7 +47,7 @@ PeriodBounds calendar_period(WallTime anchor, int months_each, WallTime now) {
   const auto between = static_cast<int>((today.year() / today.month() - first.year() / first.month()).count());
   int k = between / months_each;
   if (between % months_each < 0) --k;
-  // A period that begins in the current month may begin after `now`.
+  // If period k begins in the current month, it may begin after `now`. Then `now` is in the period before it.
   if (months_later(anchor, k * months_each) > now) --k;
   return bounds(months_later(anchor, k * months_each), months_later(anchor, (k + 1) * months_each));
 }

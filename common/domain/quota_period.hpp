@@ -19,9 +19,10 @@ struct PeriodBounds {
 };
 
 // Returns the period with from_us ≤ now_us < to_us.
-// Period k is [anchor + k periods, anchor + (k + 1) periods); k is negative before the anchor. Months and years keep
-// the anchor's time of day. A month that lacks the anchor's day uses its last day. Every period counts from the anchor
-// itself, so an anchor on the 31st gives 31 March, 30 April, 31 May.
+// Period 0 starts at the anchor. Period k is [anchor + k periods, anchor + (k + 1) periods); k is negative before the
+// anchor. Months and years keep the anchor's time of day. A month that lacks the anchor's day uses its last day. Every
+// start is computed from the anchor, not from the period before, so an anchor on the 31st gives 31 March, 30 April,
+// 31 May.
 // Without an anchor, periods follow the UTC calendar; weeks start on Monday.
 // An instant outside the years 1 to 29999 counts as the nearest instant inside them.
 // REQUIRES: the anchor is in the years 1970 to 9999.

@@ -30,11 +30,11 @@ Result<Rate> parse_rate(std::string_view text);
 // microseconds exceed kMaxLimit.
 Result<Rate> parse_rate_per_second(std::string_view decimal);
 
-// `units` per `per` in lowest terms. REQUIRES: both ≥ 1.
+// The rate of `units` in the time `per`, in lowest terms. REQUIRES: units ≥ 1; per ≥ 1 µs.
 Rate lowest_terms(std::int64_t units, Micros per);
 
-// The canonical text: the units, '/', and the duration ("7/3s"). One unit of time is written without its number
-// ("1/s"). parse_rate reads the text back.
+// The canonical text: the units, '/', and the duration ("7/3s"). A duration of one second, minute, … is written without
+// its number: "7/s", not "7/1s". parse_rate reads the text back.
 std::string to_string(const Rate& rate);
 
 }  // namespace sluice

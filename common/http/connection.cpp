@@ -61,7 +61,8 @@ void Connection::read_body(std::uint64_t slot) {
   if (!busy_) host_->mark_dirty(*this);
 }
 
-// Handles all complete requests, then writes once. Repeats if writing made room for bytes that had to wait.
+// Handles all complete requests, then writes. Repeats both steps if must_wait() stopped the first one, but is false
+// after the write.
 void Connection::advance() {
   busy_ = true;
   bool again = true;
@@ -191,7 +192,7 @@ void Connection::settle() {
   const bool wants_more = !last_read_ && !close_after_refusal_ && !replies_.closed() && !blocked_;
   if (!peer_done_ && (wants_more || watches_peer())) read_more();
   if (!writing_ && replies_.stream_waits())
-    host_->mark_dirty(*this);  // calls on_writable() in a later turn of the loop; other connections get theirs first
+    host_->mark_dirty(*this);  // resume() will call on_writable(), after other connections have had their turn
 }
 
 // Closes the connection if nothing more can happen on it. True: it is closed, or lingers before it closes.

@@ -47,15 +47,15 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
 
   // Events from the driver.
   void start();
-  void on_handshake(IoResult result);  // end: the peer left before it sent anything
+  void on_handshake(IoResult result);  // IoResult::end: the peer left before it sent anything
   void on_read(IoResult result, std::size_t bytes);
   void on_written(IoResult result, std::size_t bytes);
 
   // Events from the host. REQUIRES: the caller holds a reference.
   void resume();  // there is new work, for example a handler's answer
   void tick();    // checks time-outs
-  void drain();   // ends as soon as no request is being answered
-  void close();   // ends at once; nothing more is sent
+  void drain();   // closes the connection as soon as no request is under way
+  void close();   // closes the connection at once; nothing more is sent
 
   void answer(std::uint64_t slot, const Response& response) final;
   void read_body(std::uint64_t slot) final;
@@ -65,8 +65,8 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void end_stream(std::uint64_t slot, bool whole) final;
 
   static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // bytes of replies above which reading stops
-  static constexpr std::size_t kMaxWaitingPieces =
-      64UL * 1024;  // bytes of a stream that may wait for the next write to start
+  // write_stream() refuses a piece if this many bytes already wait to be sent.
+  static constexpr std::size_t kMaxWaitingPieces = 64UL * 1024;
 
  protected:
   virtual ~Connection() = default;

@@ -36,7 +36,7 @@ void ConnectionHost::add(Connection& connection) {
   if (draining_) connection.drain();
 }
 
-// Drops the list's reference. REQUIRES: the caller holds another one.
+// Removes a connection from connections_, with the reference that the list holds. REQUIRES: the caller holds another.
 void ConnectionHost::detach(Connection& connection) {
   connections_.erase(connections_.iterator_to(connection));
   --stats_.open_connections;
@@ -82,7 +82,8 @@ void ConnectionHost::close_all() {
     const boost::intrusive_ptr<Connection> connection(&connections_.front());
     connection->close();
   }
-  dirty_.clear();  // breaks a reference cycle: connections hold this host, and resume_dirty() may not be called again
+  // Breaks a reference cycle: these connections hold this host, and perhaps no call of resume_dirty() follows.
+  dirty_.clear();
 }
 
 }  // namespace sluice::http

@@ -26,7 +26,7 @@ class ConnectionHost {
   static constexpr std::chrono::milliseconds kTick{250};
   static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
   // Bytes that the client may still send in that time. Many clients send their whole body before they read the refusal.
-  // Bundles are the only valid bodies that can be larger.
+  // Only bundles can be larger than this and still valid.
   static constexpr std::size_t kMaxLinger = std::size_t{32} << 20;
   static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees its spare memory
 
@@ -75,8 +75,8 @@ class ConnectionHost {
   DateLine date_;
   Ticks tick_ = 0;
   bool draining_ = false;
-  bool shut_ = false;
-  std::string scratch_;  // bodies of refusals
+  bool shut_ = false;    // close_all() was called
+  std::string scratch_;  // memory for the bodies of refusals
   boost::intrusive::list<Connection, boost::intrusive::constant_time_size<false>> connections_;
   std::vector<boost::intrusive_ptr<Connection>> dirty_;
   std::vector<boost::intrusive_ptr<Connection>> resuming_;

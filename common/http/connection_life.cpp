@@ -41,7 +41,7 @@ void Connection::on_handshake(IoResult result) {
     if (result != IoResult::end) ++host_->stats_.tls_failures;
     return close();
   }
-  // A client that finishes its handshake during a drain may still send its request before handshake_timeout ends.
+  // During a drain the deadline of the handshake stays: until then the client may still send its request.
   if (!host_->draining()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   read_more();
 }

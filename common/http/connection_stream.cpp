@@ -31,8 +31,8 @@ void Connection::end_stream(std::uint64_t slot, bool whole) {
   if (!closed_ && !busy_) host_->mark_dirty(*this);
 }
 
-// Finishes all streams during a drain. Otherwise calls on_writable() once all output is sent; a piece that this
-// callback writes is sent in the same turn of the loop.
+// During a drain, finishes all streams. Otherwise, if all output is sent, calls on_writable() of the stream that waits
+// for it; a piece that this callback writes is sent in the same turn of the loop.
 void Connection::serve_streams() {
   if (closed_ || replies_.streams() == 0) return;
   if (host_->draining()) {

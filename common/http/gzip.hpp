@@ -1,6 +1,6 @@
 // The gzip content coding (RFC 1952), over zlib.
 //
-// Thread safety: gzip() may be called from any thread; a Gunzip belongs to one.
+// Thread safety: gzip() may be called from any thread; each Gunzip belongs to one thread.
 #pragma once
 
 #include <cstddef>

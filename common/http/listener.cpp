@@ -83,10 +83,11 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     });
   }
 
-  // Closes the socket if the host has no room for the connection.
+  // Closes the socket if the host has no room for the connection, or if TLS cannot begin (see make_connection()).
   void admit(Socket socket) {
     boost::intrusive_ptr<Connection> connection;
-    if (certificates_ ? host_->has_room_for_handshake() : host_->has_room()) connection = connect(std::move(socket));
+    const bool has_room = certificates_ ? host_->has_room_for_handshake() : host_->has_room();
+    if (has_room) connection = make_connection(std::move(socket));
     if (connection) {
       host_->add(*connection);
     } else {
@@ -94,7 +95,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     }
   }
 
-  boost::intrusive_ptr<Connection> connect(Socket socket) {
+  boost::intrusive_ptr<Connection> make_connection(Socket socket) {
     if constexpr (std::is_same_v<Protocol, tcp>) {
       Code ignored;  // replies are written whole, so Nagle's algorithm would only delay them
       socket.set_option(tcp::no_delay(true), ignored);

@@ -15,7 +15,7 @@ struct Request {
   std::string_view target;  // as sent
   std::string_view path;    // before '?', as sent (no decoding)
   std::string_view query;   // after '?'
-  std::string_view peer;    // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "": a Unix socket
+  std::string_view peer;    // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "" on Unix sockets
   std::span<char> body;     // may be written to: parsers work in place
 
   // The value of a header, "" when absent; `name` is in lower case. The values of a repeated header are joined by ", "

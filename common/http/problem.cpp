@@ -75,7 +75,7 @@ void append_number(std::string& out, std::string_view name, std::uint32_t value)
 }  // namespace
 
 void write_problem(const Problem& problem, std::string& out) {
-  assert(find_problem(problem.status, problem.type) != nullptr);  // else add a row to problem_table.cpp
+  assert(find_problem(problem.status, problem.type) != nullptr);  // if this fails, add a row to problem_table.cpp
   out += "{\"type\":";
   json::append_string(out, problem.type);
   append_member(out, "title", problem.title.empty() ? reason_phrase(problem.status) : problem.title);

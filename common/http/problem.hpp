@@ -13,8 +13,8 @@ inline constexpr std::string_view kProblemType = "application/problem+json";
 
 struct Problem {
   unsigned status = 400;
-  std::string_view type = "about:blank";  // a stable URI reference: "/problems/unknown-field"
-  std::string_view title = {};            // "": the reason phrase of the status
+  std::string_view type = "about:blank";  // a stable URI reference, for example "/problems/invalid"
+  std::string_view title = {};            // if empty, the reason phrase of the status is written
   std::string_view detail = {};
   std::string_view request_id = {};
   std::span<const Fault> errors = {};  // each faulty field with its JSON pointer

@@ -10,7 +10,7 @@
 namespace sluice::http {
 namespace {
 
-constexpr std::size_t kMaxShown = 64;  // bytes of a name in an error
+constexpr std::size_t kMaxShown = 64;  // bytes of a parameter's name that an error text shows
 
 // Decodes `text`. If the result is nullopt, `fault` says what is wrong.
 std::optional<std::string> decode(std::string_view text, bool plus_is_space, std::string_view& fault) {

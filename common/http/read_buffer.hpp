@@ -1,4 +1,5 @@
-// The unparsed bytes of one connection. The buffer is small while idle, grows with large requests and shrinks again.
+// The unparsed bytes of one connection. The buffer is small while the connection is idle, grows with large requests and
+// shrinks again.
 //
 // Thread safety: none. Invariant: only prepare() and release_memory() move or free bytes. consume() does not, so views
 // into consumed bytes stay valid until the next prepare() or release_memory().

@@ -25,8 +25,8 @@ class ReplyQueue {
   std::uint64_t open(ReplyShape shape);
 
   // Answers a slot. If it is the oldest, appends its reply to `out`, then the replies that waited for it. Otherwise the
-  // reply waits for its turn. `last_closes`: if this is the newest slot, its reply gets `Connection: close`. Answers to
-  // slots that are not open are dropped.
+  // reply waits for its turn. `date`: a whole Date line. `last_closes`: if this is the newest slot, its reply gets
+  // `Connection: close`. Answers to slots that are not open are dropped.
   void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
 
   // Answers a slot with a reply that begins a stream. False: there is no stream, because the reply has no body or was
@@ -36,7 +36,8 @@ class ReplyQueue {
   bool stream_open(std::uint64_t slot) const;
   bool in_turn(std::uint64_t slot) const { return slot == first_ && stream_open(slot); }
   void write(std::uint64_t slot, std::string_view piece, Output& out);  // REQUIRES: in_turn(slot)
-  // Ends the stream without calling its StreamEvents. `whole` false: the connection closes after the bytes so far.
+  // Ends the stream without calling its StreamEvents. If `whole` is false, the body stays incomplete: the connection
+  // closes after the bytes written so far.
   void end_stream(std::uint64_t slot, bool whole, Output& out);
   // Finishes one open stream properly and returns its StreamEvents, for the caller to notify; nullptr: no open stream.
   StreamEvents* finish_next(Output& out);
@@ -69,7 +70,7 @@ class ReplyQueue {
   struct Slot {
     ReplyShape shape;
     State state = State::open;
-    bool waits = false;
+    bool waits = false;  // the stream waits for on_writable()
     StreamEvents* events = nullptr;
     std::string text;  // a reply that waits for its turn
     SharedBody body;   // follows `text`

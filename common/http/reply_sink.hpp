@@ -22,7 +22,7 @@ class ReplySink {
   // Takes the one answer to the request of `slot`. Must copy what it keeps. May be called after the peer is gone.
   virtual void answer(std::uint64_t slot, const Response& response) = 0;
 
-  // Reads the body of the request whose Admission has this slot. Only for sinks that create Admissions.
+  // Reads the body of the request whose Admission has this slot. Only sinks that create Admissions must override it.
   virtual void read_body(std::uint64_t) {}
 
   // What the functions of a Stream (stream.hpp) call. A sink without streams sends `head` as the whole answer: the body

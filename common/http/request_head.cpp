@@ -32,8 +32,8 @@ bool equals_lower(std::string_view text, std::string_view lower_case) {
   return std::ranges::equal(text, lower_case, {}, lower);
 }
 
-// The characters of uri-host [":" port] (RFC 3986). Others are refused, because two readers could take them for two
-// different hosts.
+// The characters of uri-host [":" port] (RFC 3986). A Host header with any other character is refused, because two
+// readers could find different hosts in it.
 constexpr auto kHostCharacters = [] {
   std::array<bool, 256> table{};
   for (char c = '0'; c <= '9'; ++c) table[static_cast<unsigned char>(c)] = true;

@@ -48,7 +48,7 @@ struct RequestHead {
   bool has_body() const { return chunked || content_length > 0; }
 };
 
-// Searches for the blank line that ends a head. Incremental: it reads each byte once, however the head arrives.
+// Searches for the blank line that ends a head. It reads each byte only once, even if the head arrives in many pieces.
 class HeadScan {
  public:
   // Returns the size of the head if it is complete. Returns 0 if more bytes are needed, or if `refusal` was set: 431

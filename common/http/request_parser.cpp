@@ -84,7 +84,7 @@ RequestParser::Step RequestParser::feed(char* data, std::size_t size) {
   return *step;
 }
 
-// Runs the current state on the unconsumed bytes. nullopt: the state has changed; call it again.
+// Runs the current state on the unconsumed bytes. nullopt: the state has changed; call advance() again.
 std::optional<RequestParser::Step> RequestParser::advance(char* data, std::size_t size) {
   switch (state_) {
     case State::start:
@@ -120,8 +120,8 @@ std::optional<RequestParser::Step> RequestParser::read_start(const char* data, s
   is_head_ = false;
   if (assembled_.capacity() > kKeptStorage) std::string().swap(assembled_);
   state_ = State::head;
-  // No method starts with such a byte, but other protocols do (a TLS ClientHello). They may never send the end of a
-  // head, so without this refusal the client would wait for a time-out.
+  // Methods start with a visible ASCII character. Messages of other protocols may start otherwise (a TLS ClientHello),
+  // and may never contain the end of a head. Without this refusal, the client would have to wait for a time-out.
   if (static_cast<unsigned char>(data[0]) <= ' ' || static_cast<unsigned char>(data[0]) >= 0x7f) {
     return refuse(bad_framing("This is not an HTTP/1.1 request."));
   }

@@ -25,16 +25,18 @@ class RequestParser {
     need_more,  // nothing to do before more bytes arrive
     head,       // request() has everything but the body: call set_body_limit(), then feed() again
     complete,   // request() is whole; feeding again starts the next one
-    refused,    // answer with refusal(); unless refusal().close, feed again: the refused request's body is skipped
+    refused,    // answer with refusal(); if refusal().close is false, feed again: the rest of the body is skipped
     close_after_refusal,  // a refused body is too long to skip, or broken: close once the refusal is sent
   };
-  // What the next byte belongs to; skip: to the body of a refused request.
+  // What the next byte belongs to. `idle`: a new request; `skip`: the body of a refused request.
   enum class Phase : std::uint8_t { idle, head, body, skip };
 
-  // `max_head_bytes`: the most bytes of request line, headers and blank line together; at most kMaxHeadBytes.
+  // `max_head_bytes` limits the request line, headers and blank line together. More than kMaxHeadBytes counts as
+  // kMaxHeadBytes.
   explicit RequestParser(std::size_t max_head_bytes);
 
-  // `data` may be written to. After `refused` with close, and after `close_after_refusal`, feed no more.
+  // Writes into `data`: header names become lower case. Do not call feed() again after `refused` if refusal().close is
+  // true, or after `close_after_refusal`.
   Step feed(char* data, std::size_t size);
 
   std::size_t consumed() const { return consumed_; }  // bytes that the last feed() consumed

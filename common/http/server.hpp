@@ -26,8 +26,8 @@ namespace sluice::http {
 class Certificates;
 class ReplySink;  // receives the answers to the requests of one connection
 
-// The right to answer one request, once. Movable. It may outlive the handler's call, and also the connection: then the
-// answer is dropped. If it is destroyed without an answer, it answers 500. Use it on the server's thread only.
+// The right to answer one request, once. Movable. It may outlive the handler's call. If it outlives the connection too,
+// the answer is dropped. If it is destroyed without an answer, it answers 500. Use it on the server's thread only.
 class Reply {
  public:
   Reply(ReplySink* sink, std::uint64_t slot);
@@ -65,13 +65,13 @@ class Admission {
 class Handler {
  public:
   virtual ~Handler() = default;
-  // The largest body in bytes for this method and path. Called when the headers are parsed.
+  // The largest body in bytes for this method and path. Called when the headers of a request with a body are parsed.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
   // Bytes. Bodies up to this size are read without asking. If body_limit() is higher, admit() is called before the
   // server reads a larger body, or one whose length is not known.
   static constexpr std::size_t kUnaskedBody = 1UL << 20;
-  // Decides whether the body is read; unless overridden, it is. `head` is the request without its body; its views are
-  // valid during the call.
+  // Decides whether the body is read; the default implementation reads it. `head` is the request without its body; the
+  // views in `head` are valid during the call.
   virtual void admit(Request& head, Admission admission);
   virtual void handle(Request& request, Reply reply) = 0;
 };
@@ -83,10 +83,10 @@ struct ServerOptions {
   std::size_t max_connections = 20'000;   // further connections are closed at once, and counted as refused
   std::size_t max_handshakes = 1'000;     // TLS handshakes at a time; further connections are refused in the same way
   std::size_t max_pipelined = 16;         // unanswered requests on one connection before the server stops reading
-  Duration handshake_timeout{10'000};     // TLS: from the connection to the end of the handshake; then closed
-  Duration header_timeout{10'000};        // from the first byte of a request to the end of its headers: 408, close
-  Duration body_timeout{10'000};          // from the end of the headers to the end of the body: 408, close
-  Duration idle_timeout{75'000};          // between requests; then closed without a reply
+  Duration handshake_timeout{10'000};     // TLS: from the connection to the end of the handshake; if late: close
+  Duration header_timeout{10'000};        // from a request's first byte to the end of its headers; if late: 408, close
+  Duration body_timeout{10'000};          // from the end of the headers to the end of the body; if late: 408, close
+  Duration idle_timeout{75'000};          // between requests; if late: close without a reply
   Duration write_timeout{10'000};         // for one write; a client that does not read its replies is closed
   std::string_view refusal_headers = {};  // whole lines, added to the server's own refusals; a string literal
 };

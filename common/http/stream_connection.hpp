@@ -89,7 +89,8 @@ class StreamConnection final : public Connection {
     if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
-    // The wait may have ended for bytes that are not data yet (part of a TLS record), and before cancel_read().
+    // The bytes that ended the wait may not be data yet (part of a TLS record). If cancel_read() came after the end of
+    // the wait, it found nothing to cancel, so the read ends as cancelled here.
     if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
     on_read(result_of(ec), bytes);
   }

@@ -19,7 +19,7 @@ namespace sluice::http {
 
 struct CertificateFiles {
   std::string chain;  // PEM: the server's certificate, then the intermediates
-  std::string key;    // PEM, not encrypted; may be the same file
+  std::string key;    // PEM, not encrypted; may be the same file as `chain`
 };
 
 class Certificates {
@@ -41,7 +41,7 @@ class Certificates {
   // once the other file is replaced too, the next call returns true. REQUIRES: made by load().
   Result<bool> reload_if_changed();
 
-  bool in_force() const;  // there is a pair
+  bool in_force() const;  // whether there is a pair
   // Expiry of the certificate in force; 1970-01-01 before there is one.
   std::chrono::sys_seconds not_after() const;
 

@@ -78,7 +78,7 @@ struct SocketBio {
 namespace {
 
 // The most bytes that one read may take from the socket. OpenSSL reads on until it has application data, so without
-// this limit a client could keep the loop busy with protocol messages alone.
+// this limit a client could keep the thread busy with TLS protocol messages alone.
 constexpr std::size_t kReadBudget = 256UL * 1024;
 
 std::string plain_http_refusal() {
@@ -97,7 +97,7 @@ std::string plain_http_refusal() {
 TlsSocket::TlsSocket(Socket socket, SessionPtr session) : socket_(std::move(socket)), session_(std::move(session)) {
   link_.descriptor = socket_.native_handle();
   BIO* bio = SocketBio::make(link_);
-  failed_ = bio == nullptr;  // no memory; the handshake then fails
+  failed_ = bio == nullptr;  // out of memory: handshake() will fail
   if (bio != nullptr) SSL_set_bio(session_.get(), bio, bio);
   SSL_set_accept_state(session_.get());
 }
@@ -128,8 +128,8 @@ bool TlsSocket::handshake_begun() {
   return link_.received || socket_.available(ec) > 0;
 }
 
-// Reads as many records as have arrived and fit into `space`. If it got some bytes, it reports no error: the next call
-// finds the same end or error again.
+// Reads as many records as have arrived and fit into `space`. A call that reads some bytes reports no error. If an
+// error or the end of data follows these bytes, the next call reports it.
 std::size_t TlsSocket::read_some(asio::mutable_buffer space, Error& ec) {
   ec = {};
   if (failed_) ec = asio::error::connection_aborted;
@@ -167,8 +167,8 @@ std::size_t TlsSocket::write_some(asio::const_buffer bytes, Error& ec) {
   return total;
 }
 
-// Translates OpenSSL's error. `worth_waiting` is the one error after which waiting helps: renegotiation is off, so a
-// read can only wait for input and a write only for room.
+// Translates OpenSSL's error. `worth_waiting` is the only error after which waiting helps: renegotiation is off, so a
+// read waits only for input, and a write waits only for room in the send buffer.
 void TlsSocket::translate_error(int error, int worth_waiting, Error& ec) {
   if (error == SSL_ERROR_NONE) return;
   if (error == worth_waiting) {
@@ -194,15 +194,15 @@ void TlsSocket::shutdown(Wait::shutdown_type what, Error& ec) {
 void TlsSocket::close(Error& ec) {
   send_close_notify();
   failed_ = true;
-  link_.descriptor = -1;  // the kernel may give the number to another connection
+  link_.descriptor = -1;  // the kernel may give this descriptor to another connection
   socket_.close(ec);
 }
 
-// Sends close_notify once, if that does not block, and does not wait for the client's close_notify.
+// Sends close_notify, unless it was sent before or sending would block. Does not wait for the client's close_notify.
 void TlsSocket::send_close_notify() {
   SSL* session = session_.get();
-  const bool said = (SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN) != 0;
-  if (failed_ || partial_record_sent_ || said || SSL_is_init_finished(session) == 0) return;
+  const bool sent = (SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN) != 0;
+  if (failed_ || partial_record_sent_ || sent || SSL_is_init_finished(session) == 0) return;
   ERR_clear_error();
   SSL_shutdown(session);
 }

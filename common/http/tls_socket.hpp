@@ -1,4 +1,5 @@
-// A TCP socket with TLS. It has the functions of an Asio socket that StreamConnection uses. No function blocks.
+// A TCP socket with TLS. StreamConnection (stream_connection.hpp) can use it in place of an Asio socket. No function
+// blocks.
 //
 // Unlike with asio::ssl::stream, OpenSSL reads and writes the socket itself. So a write can be tried without waiting,
 // a wait can be cancelled without losing part of a record, and only OpenSSL keeps buffers. Thread safety: none.
@@ -45,14 +46,14 @@ class TlsSocket {
     }
   }
 
-  // These two work like the functions of a non-blocking socket. The end of data is `eof`, with or without a
+  // read_some() and write_some() work as with a non-blocking socket. The end of data is `eof`, with or without a
   // close_notify from the client: HTTP's own framing shows whether a request is complete.
   std::size_t read_some(boost::asio::mutable_buffer space, Error& ec);
   std::size_t write_some(boost::asio::const_buffer bytes, Error& ec);
 
   void non_blocking(bool mode, Error& ec) { socket_.non_blocking(mode, ec); }
   void cancel(Error& ec) { socket_.cancel(ec); }
-  // Above 0 if bytes wait, even if they are not yet a whole record. The value is not the number of bytes.
+  // Above 0 if unread bytes have arrived, even less than a whole record. The value is not the number of bytes.
   std::size_t available(Error& ec);
   void shutdown(Wait::shutdown_type what, Error& ec);  // sends close_notify first
   void close(Error& ec);                               // sends close_notify first
@@ -60,12 +61,12 @@ class TlsSocket {
  private:
   friend struct SocketBio;
 
-  // The socket, as SocketBio reads and writes it for OpenSSL.
+  // What SocketBio (tls_socket.cpp) needs to read and write the socket for OpenSSL.
   struct Link {
     int descriptor = -1;
     bool ended = false;      // the client closed its side
     bool received = false;   // the client has sent something
-    std::size_t budget = 0;  // bytes that the read under way may still take from the socket
+    std::size_t budget = 0;  // bytes that the current call may still take from the socket
   };
 
   void translate_error(int error, int worth_waiting, Error& ec);
@@ -75,7 +76,7 @@ class TlsSocket {
   Link link_;
   SessionPtr session_;
   bool needs_socket_data_ = true;     // OpenSSL holds no data: a read needs bytes from the socket
-  bool failed_ = false;               // after a fatal error: OpenSSL must not send anything more
+  bool failed_ = false;               // after a fatal error or close(): OpenSSL must not send anything more
   bool partial_record_sent_ = false;  // part of a record is sent; the rest must be sent before anything else
 };
 

@@ -12,7 +12,7 @@ namespace sluice::http {
 
 class UnixPath {
  public:
-  // Creates a listening socket at `path` with this mode. A stale file there (without a listener) is replaced.
+  // Creates a listening socket at `path` with the permissions `mode`. Replaces a socket file that has no listener.
   // Errors: address_malformed, address_in_use, address_not_permitted, listen_failed.
   static Result<UnixPath> listen(const std::string& path, mode_t mode);
 

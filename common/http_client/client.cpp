@@ -14,7 +14,7 @@ namespace sluice::http_client {
 
 namespace asio = boost::asio;
 
-// Callbacks may destroy the Client. So a shared_ptr to this object is held while one runs.
+// Callbacks may destroy the Client. So a shared_ptr to this object is held while a callback runs.
 class Client::Impl final : public Connection::Owner, public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, Options options) : context_(context), options_(std::move(options)), timer_(context) {}

@@ -25,7 +25,7 @@
 namespace sluice::http_client {
 
 struct Options {
-  using Duration = std::chrono::milliseconds;  // each > 0
+  using Duration = std::chrono::milliseconds;  // all durations below must be > 0
 
   Url server = {};
   net::TlsFiles tls = {};           // for https; read at each connect, so that renewed files are used
@@ -44,7 +44,8 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> fields = {};  // headers beyond those that the client always sends
   std::string content_type = "application/json";                 // sent only with a body
   std::string body = {};
-  std::size_t max_body = 1UL << 20;           // bytes of the decoded response body; with on_line, of one line
+  // The most bytes that the decoded response body may have, or that each line may have if on_line gets the body.
+  std::size_t max_body = 1UL << 20;
   std::chrono::milliseconds idle_timeout{0};  // for this request; 0: Options::idle_timeout
   // If set, it is called for each line in the body of a 200 response as the line arrives, without the line end ("\n" or
   // "\r\n"). That body is not stored, and the request does not ask for gzip. Bodies of other statuses are stored as

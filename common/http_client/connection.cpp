@@ -49,7 +49,7 @@ void Connection::opened(Result<net::Stream> stream) {
   owner_->on_open();
 }
 
-// Every completion handler below holds a shared_ptr to the connection and returns at once after close().
+// Every completion handler below holds a shared_ptr to the connection, and does nothing if close() was called before.
 void Connection::read() {
   if (in_.empty()) in_.resize(kFirstRead);
   stream_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const error_code& error, std::size_t size) {
@@ -66,7 +66,7 @@ void Connection::read() {
   });
 }
 
-// Doubles the read buffer after a read that filled it, and makes it small again after a short one.
+// Doubles the read buffer after a read that filled it, and makes it small again after a short read.
 void Connection::resize_buffer(std::size_t last_read) {
   if (last_read == in_.size() && last_read < kMaxRead) {
     in_.resize(2 * last_read);

@@ -25,7 +25,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual void on_open() = 0;
-    virtual void on_sent() = 0;  // the kernel took some bytes; writing() says whether there are more
+    virtual void on_sent() = 0;  // the kernel took some bytes; if it left some, writing() is true
     virtual void on_bytes(std::string_view bytes) = 0;
     // The connection failed and is closed. If it was open before, the code is `disconnected`.
     virtual void on_lost(Error error) = 0;
@@ -37,8 +37,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // `owner` must live until close(). `attempt`: see Dialer::dial().
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
-  void open();                   // has no time limit of its own; the owner may call close()
-  void write(std::string text);  // REQUIRES: open, !writing()
+  void open();                   // has no time limit of its own; the owner sets one by calling close()
+  void write(std::string text);  // REQUIRES: the connection is open, and !writing()
   bool writing() const { return sent_ < out_.size(); }
   void close();
 
@@ -55,7 +55,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Owner* owner_;  // nullptr once closed
   unsigned attempt_;
-  std::shared_ptr<net::Dialer> dialer_;  // until open
+  std::shared_ptr<net::Dialer> dialer_;  // nullptr once the connection is open
   net::Stream stream_;
   std::vector<char> in_;
   std::string out_;

@@ -76,8 +76,8 @@ Result<> Exchange::begin_body() {
   delivers_lines_ = request_.on_line && head.status == 200;
   if (delivers_lines_ && head.gzip)
     return failure("encoding", "the body is in gzip, although the request asked for no content coding");
-  // Lines need no limit here: they are delivered as they arrive, so the reader holds only the latest read and a part of
-  // a line, and next_line() limits the length of a line.
+  // Lines need no limit here: they are delivered as they arrive, so the reader holds only the bytes of the latest read
+  // and a part of a line. next_line() limits the length of a line.
   reader_.set_body_limit(delivers_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
   return {};
 }

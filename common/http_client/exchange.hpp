@@ -25,8 +25,8 @@ class Exchange {
  public:
   Exchange(Request request, Done done, std::size_t max_head_bytes);
 
-  // Takes bytes from the front of `bytes`. True: the response is complete; remaining bytes do not belong to it. Calls
-  // `stop()` after each line; once that returns true, feed() delivers no more lines and returns false.
+  // Takes bytes from the front of `bytes`. Returns true if the response is complete; remaining bytes do not belong to
+  // it. Calls `stop()` after each line. If `stop()` returns true, feed() delivers no more lines and returns false.
   // Errors: framing, encoding, too_large.
   template <class Stop>
   Result<bool> feed(std::string_view& bytes, Stop stop);
@@ -48,7 +48,7 @@ class Exchange {
 
  private:
   Result<> begin_body();
-  // Finds the next complete line, or the incomplete last line if `at_end`. False: there is none.
+  // Finds the next line that has a line end or, if `at_end`, the rest of the body. Returns false if there is none.
   Result<bool> next_line(bool at_end, std::string_view& line);
   void drop_delivered_bytes();
 

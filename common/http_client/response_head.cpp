@@ -85,7 +85,7 @@ class HeadReader final : public beast::http::basic_parser<false> {
     }
   }
 
-  // Beast gets the head only, so it never calls these with content.
+  // Beast gets only the head of a response, so the functions below have nothing to do.
   void on_request_impl(beast::http::verb, Text, Text, int, Code&) override {}
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Code&) override {}

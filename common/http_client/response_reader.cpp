@@ -86,7 +86,7 @@ Result<ResponseReader::Step> ResponseReader::read_body(std::string_view& bytes) 
   return Step::done;
 }
 
-// True: the body has ended.
+// Returns true if the body has ended.
 Result<bool> ResponseReader::read_raw(std::string_view& bytes, std::string& raw) {
   using Status = http::ChunkDecoder::Status;
   if (!head_.chunked) {

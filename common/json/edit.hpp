@@ -1,6 +1,6 @@
 // Changes parsed values and writes them back as JSON. Numbers keep the digits they were written with.
 //
-// Thread safety: that of the tree.
+// Thread safety: that of the Tree (tree.hpp).
 #pragma once
 
 #include <span>

@@ -96,7 +96,7 @@ class PointerSearch {
     } else {
       Wanted* const wanted = open_.back().is_list ? next_item() : next_member();
       skip_space();
-      // A position that is set already means a duplicate name. Readers take the first member.
+      // If the position is set already, the name is a duplicate. Readers take the first member.
       if (wanted != nullptr && wanted->position.line == 0) {
         enter(*wanted);
       } else {

@@ -9,7 +9,7 @@
 
 namespace sluice::json {
 
-// For every fault without a line, sets line and column: the position where the value of its pointer begins.
+// For every fault without a line, sets line and column to the beginning of the value that the fault's pointer names.
 // If the text lacks that value (a missing member), the fault gets the position of the innermost enclosing value. If an
 // object has a name twice, the first member counts.
 // Reads the text once, and only as far as the last position it needs. Stops where the text is not JSON; values after

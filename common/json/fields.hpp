@@ -22,8 +22,8 @@
 
 namespace sluice::json {
 
-// A place in the document: the last step of its JSON pointer, and a link to the parent place. So reading builds no
-// pointers as text; only a fault does. REQUIRES: the parent and the name outlive the place.
+// A place in the document: the last step of its JSON pointer, and a link to the parent place. The pointer is written as
+// text only when a fault needs it. REQUIRES: the parent and the name outlive the place.
 class Place {
  public:
   Place() = default;  // the whole document
@@ -79,7 +79,7 @@ class Fields {
   const Value* take(std::string_view name);
   bool present(std::string_view name) { return take(name) != nullptr; }
 
-  // Each getter adds a fault if the value has another type or is outside the range (bounds included).
+  // Each getter adds a fault if the value has another type or is outside the range. The bounds are valid values.
   std::optional<std::string_view> text(std::string_view name, std::size_t max_bytes);
   std::optional<bool> boolean(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
@@ -132,7 +132,7 @@ class Fields {
   }
 
   void fault(std::string_view name, std::string text) { faults_.add(at_, name, std::move(text)); }
-  // Adds the fault "`name` is missing: `why`" where the field is absent.
+  // If the field is absent, adds the fault "`name` is missing: `why`".
   void require(std::string_view name, std::string_view why);
 
   // All members, for objects whose members may have any name. The caller sets Member::taken on those it reads.

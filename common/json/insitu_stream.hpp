@@ -49,8 +49,8 @@ class InsituStream {
     return any;
   }
 
-  // Makes the text end here. The value that the parser is reading is then incomplete: the parser fails, and its handler
-  // does not get the value.
+  // Makes the text end at Tell(). The value that the parser is reading is then incomplete: the parser fails, and its
+  // handler does not get the value.
   void stop() { end_ = src_; }
 
  private:
@@ -66,7 +66,7 @@ class InsituStream {
   char* end_;
 };
 
-// RapidJSON's UTF-8 encoding, for parsers of an InsituStream. Copies runs of plain characters in one go.
+// RapidJSON's UTF-8 encoding, for parsers of an InsituStream. Copies many characters at once with copy_plain().
 struct PlainRunsUtf8 : rapidjson::UTF8<> {
   template <class In, class Out>
   static bool Validate(In& in, Out& out) {

@@ -21,7 +21,7 @@ namespace {
 struct RangesAllocator : rapidjson::CrtAllocator {};
 using Reader = rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, RangesAllocator>;
 
-// depth_ inside each container of {"list": [ { "member": { …
+// The value of depth_ inside each brace or bracket of {"list": [ { "member": { …
 constexpr std::size_t kTop = 1;
 constexpr std::size_t kList = 2;
 constexpr std::size_t kItem = 3;

@@ -1,7 +1,7 @@
 // Applies and makes merge patches (RFC 7396). A member of the patch replaces the member of the same name, null removes
 // it, and objects are merged member by member.
 //
-// Thread safety: that of the tree.
+// Thread safety: that of the Tree (tree.hpp).
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ namespace {
 struct TreeAllocator : rapidjson::CrtAllocator {};
 using Reader = rapidjson::GenericReader<PlainRunsUtf8, PlainRunsUtf8, TreeAllocator>;
 
-constexpr std::size_t kSmallObject = 16;  // members; up to here, comparing all pairs is faster than hashing
+constexpr std::size_t kSmallObject = 16;  // up to so many members, comparing all pairs is faster than hashing
 
 template <class T>
 std::span<T> allocate(std::pmr::monotonic_buffer_resource& arena, std::size_t count) {

@@ -47,8 +47,8 @@ class Value {
   const Value* find(std::string_view name) const;
   // As find(), but returns a value of type null instead of nullptr. So calls can be chained: get("a").get("b").
   Value get(std::string_view name) const;
-  // The content of a member that is a string or a list, and whether a member is true. If the member does not exist or
-  // has another type, the result is "", an empty list or false.
+  // The text of a string member, the items of a list member, and whether a boolean member is true. If the member does
+  // not exist or has another type, the result is "", an empty list or false.
   std::string_view text_of(std::string_view name) const;
   std::span<Value> items_of(std::string_view name) const;
   bool is_true(std::string_view name) const;

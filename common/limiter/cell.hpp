@@ -108,8 +108,8 @@ class Cell {
     id_count_ = value_count_ = 0;
   }
 
-  // Forgets what has expired. Redis deletes a key in the millisecond after its expiry. In memory that happens when the
-  // cell is next used, or when a sweep of CellTable checks it.
+  // Forgets what has expired. Called when the cell is used, and when a sweep of CellTable checks it. As in Redis,
+  // counters are forgotten in the millisecond after their expiry.
   void forget_expired(double now_us) {
     const double now_ms = now_us / 1000;  // a fraction makes no difference, because expiries are whole milliseconds
     if (now_ms >= expires_ms + 1) forget_counters();
@@ -145,7 +145,7 @@ class Cell {
   std::array<std::uint32_t, 2> ids_;
 
  public:
-  // The Group::layout of the counters. 0: there are no counters, or an override has replaced a counter id.
+  // The Group::layout (program.hpp) of the counters. 0: there are none, or an override has replaced a counter id.
   std::uint32_t layout = 0;
 
  private:

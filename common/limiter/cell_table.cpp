@@ -20,7 +20,7 @@ HashedKey::HashedKey(std::string_view counter_key) : text(counter_key) {
 // A cell and its key. The key's text follows the object in the same block of memory.
 struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding of the cell
   std::uint16_t key_size = 0;
-  Entry* next = nullptr;  // another entry with the same 64-bit hash; rare
+  Entry* next = nullptr;  // another entry whose key has the same 64-bit hash; rare
 
   static Entry* make(std::string_view key) {
     void* memory = ::operator new(sizeof(Entry) + key.size());

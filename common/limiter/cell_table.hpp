@@ -5,7 +5,7 @@
 // With a million keys almost nothing is in the CPU's cache, so the time of a look-up depends on how many cache lines it
 // reads: one or two of the index and two of an entry. The index has 16 bytes for each key, a hash and a pointer. An
 // entry is one block of memory with the cell and the text of its key. The index can grow without reading entries,
-// because it has their hashes. So no decision waits long for it.
+// because it has their hashes. So no decision waits long while the index grows.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@
 
 namespace sluice::limiter {
 
-// A counter key with its hashes, computed once. `tag_hash` covers the text before the first '}', the hash tag of Redis
-// Cluster. It selects the shard, so all keys of one call are in one shard. `hash` covers the whole key and selects the
-// cell. REQUIRES: the key is shorter than 64 KiB. Real keys are shorter than 1 KiB.
+// A counter key with its hashes, computed once. `tag_hash` covers the text before the first '}', which ends with the
+// hash tag of Redis Cluster. It selects the shard, so all keys of one call are in one shard. `hash` covers the whole
+// key and selects the cell. REQUIRES: the key is shorter than 64 KiB. Real keys are shorter than 1 KiB.
 struct HashedKey {
   explicit HashedKey(std::string_view counter_key);
 
@@ -53,17 +53,18 @@ class CellTable {
   Cell* find(Place place, const HashedKey& key) const;
   // Makes an empty cell if the key has none.
   Cell& cell(Place place, const HashedKey& key);
-  // To be called after a change of the cell: adds to the budget how much its extra bytes differ from `before`.
+  // To be called after each change of a cell. `before`: the cell's extra_bytes() before the change. Adds the difference
+  // to the budget.
   void grown(std::string_view key, const Cell& cell, std::size_t before) {
     const std::size_t now = cell.extra_bytes();
     if (now != before) budget_.add(key, static_cast<std::ptrdiff_t>(now) - static_cast<std::ptrdiff_t>(before));
   }
 
-  // Checks two cells for each key that was added since the last sweep, and removes those that have expired. So the
-  // table shrinks if more than half of its cells are expired, and no decision waits until all cells are checked.
+  // Checks two cells for each key that was added since the last sweep, and removes the cells that have expired. So the
+  // table shrinks if more than half of its cells are expired, and no decision waits for a check of all cells.
   void sweep(double now_us);
   void sweep_all(double now_us);
-  // Checks 32 more cells, because memory is short.
+  // Like sweep(), but checks 32 cells more. Called when memory is short.
   void sweep_harder(double now_us) {
     looks_due_ += kLooksWhenShort;
     sweep(now_us);

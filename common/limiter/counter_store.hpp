@@ -15,7 +15,7 @@
 
 namespace sluice::limiter {
 
-using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits from the agent, which identify a call's leases
+using LeaseDraw = std::array<unsigned char, 16>;  // 128 random bits that the agent draws: they name a call's leases
 
 // The tenant and the API key that a call is for. If calls must wait, tenants take turns, and so do a tenant's API keys.
 struct Origin {
@@ -28,7 +28,7 @@ struct Origin {
 // for later checks, to avoid allocations.
 struct Call {
   const Program* program = nullptr;
-  std::vector<std::string> keys;                         // keys[g] is for program->groups[g]; others are ignored
+  std::vector<std::string> keys;                         // keys[g] is for program->groups[g]; further keys are ignored
   std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // by rule: costs[i] is for program->rules[i]
   bool explain = false;                                  // fill Outcome::limits
   LeaseDraw draw{};  // REQUIRES: random, if a limit that takes leases has a cost above 0
@@ -40,7 +40,7 @@ struct Outcome {
   bool allowed = true;
   std::int64_t now_us = 0;
   std::uint8_t binding = 0;         // the binding limit, an index into Program::rules
-  LimitReport report;               // of the binding limit; retry_after_us and delay_us: the longest of all limits
+  LimitReport report;               // of the binding limit, but retry_after_us and delay_us: the longest of all limits
   std::vector<LimitReport> limits;  // by rule; empty without Call::explain
   std::array<std::int64_t, kMaxLimitsPerPlan> lease_ttl_us{};  // by rule: ttl of the lease that this call took, or 0
 };
@@ -51,8 +51,8 @@ enum class StoreFault : std::uint8_t {
   disconnected,
   unavailable,
   breaker_open,
-  overload,       // not sent in time, although the tenant had a turn meanwhile: it asks for more than its share
-  queue_timeout,  // not sent in time: the tenant had no turn meanwhile, or Redis is too slow
+  overload,       // not sent in time, although its tenant had a turn: the tenant asks for more than its share
+  queue_timeout,  // not sent in time, because its tenant had no turn, or because Redis is too slow
   read_only,
   loading,
   busy,
@@ -65,7 +65,7 @@ enum class StoreFault : std::uint8_t {
   script,
   protocol,
   no_script,
-  clock
+  clock  // Redis' time was outside a quota's period, and again after the call was sent with the new period
 };
 inline constexpr std::size_t kStoreFaults = 19;
 std::string_view to_string(StoreFault);
@@ -89,10 +89,11 @@ struct LeaseOutcome {
   std::int64_t expires_at_us = 0;  // after a renewal: the earliest new expiry
 };
 
-// The override of one limit under one counter key. -1 in limit, p or q: the override does not replace this number.
+// The override of one limit under one counter key. p and q: see Rule in program.hpp. -1 in limit, p or q: the override
+// does not replace this number.
 struct OverrideEntry {
   std::uint32_t name_id = 0;     // the limit, as Rule::name_id
-  std::uint32_t counter_id = 0;  // if the override replaces the window: the counter of the new window; else 0
+  std::uint32_t counter_id = 0;  // if the override replaces the window: counter_id() with the new window; else 0
   double expires_us = 0;         // wall clock of the store; infinity: never
   double limit = -1;
   double p = -1;
@@ -112,7 +113,7 @@ class JudgeListener {
 struct RulebookCall {
   const Call* call = nullptr;
   JudgeListener* listener = nullptr;
-  bool enforced = true;  // false: a shadow
+  bool enforced = true;  // false: the rulebook of a shadow policy
 };
 // How many of the calls are enforced. REQUIRES: the enforced ones come first.
 std::size_t enforced_count(std::span<const RulebookCall> calls);
@@ -133,7 +134,7 @@ class OverrideListener {
 };
 
 // Thread: each worker thread has its own store object; memory stores share their counters. Each listener is called
-// exactly once, on the worker's thread, possibly before the function returns.
+// exactly once, on the worker's thread, possibly before the function that takes the listener returns.
 class CounterStore {
  public:
   virtual ~CounterStore() = default;

@@ -31,7 +31,7 @@ class RedisStore::JointJudgement final : public Pending {
 
   std::vector<RulebookCall> calls_;
   std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // periods_[i] is for calls_[i]
-  std::vector<CheckPart> parts_;                                      // a member to reuse memory
+  std::vector<CheckPart> parts_;                                      // made by write(); a member to reuse memory
   bool has_new_periods_ = false;                                      // the call was sent again with other periods
 };
 

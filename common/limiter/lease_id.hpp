@@ -1,10 +1,10 @@
 // The lease id in a decision. It contains all that a release or renewal needs, so any agent can release or renew the
-// leases.
+// leases of that decision.
 //
-// Format: base64url of version, tenant, and for each lease its counter key without the head "sl:{<tenant>|", the
-// limit's name and LeaseRef::member. A member contains 128 random bits, so nobody can guess an id. The decoded counter
-// keys belong to the tenant in the id. So the code that calls decode_lease_id() must refuse the id if the API key of
-// the request belongs to another tenant (Decider::find_leases).
+// Format: base64url of the version, the tenant and the leases. A lease has three parts: its counter key without the
+// head "sl:{<tenant>|", the limit's name, and LeaseRef::member. A member contains 128 random bits, so nobody can guess
+// an id. The decoded counter keys belong to the tenant in the id. So the code that calls decode_lease_id() must refuse
+// the id if the API key of the request belongs to another tenant (Decider::find_leases).
 #pragma once
 
 #include <optional>

@@ -46,9 +46,9 @@ class MemoryBudget {
   boost::unordered_flat_map<Tenant, std::size_t> by_tenant_;  // bytes
 };
 
-// Returns the key of the overflow counter, which is used if the tenant may not begin a counter with `counter_key`. All
-// such identities of the tenant share it. "sl:{t|subject=ann}:p=x:k=burst|route=a" becomes "sl:{t|*}:p=x:k=burst".
-// No identity is written as "*".
+// Returns the key of the overflow counter, which is used if the tenant may not begin a counter with `counter_key`. The
+// key has "*" in place of the identity and lacks the dimensions that a limit adds, so these identities share the
+// counter: "sl:{t|subject=ann}:p=x:k=burst|route=a" becomes "sl:{t|*}:p=x:k=burst". No identity is written as "*".
 std::string overflow_key(std::string_view counter_key);
 
 }  // namespace sluice::limiter

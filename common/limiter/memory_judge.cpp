@@ -44,7 +44,7 @@ class Judging {
   std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → index of its first value in values_
   std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // rule → µs until it admits the cost; 0: it admits now
   std::array<Entries*, kMaxLimitsPerPlan> entries_;    // rule → its log or leases; nullptr: nothing was charged yet
-  std::array<double, kMaxLimitsPerPlan> last_;         // group → time of the last charge, at most now
+  std::array<double, kMaxLimitsPerPlan> last_;         // group → the earlier of now_ and the time of the last charge
   std::array<bool, kMaxLimitsPerPlan> overridden_{};   // group → an override has replaced a counter id
   bool back_ = false;                                  // the clock has stepped back since the last charge of a cell
   bool allowed_ = true;
@@ -59,8 +59,8 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   if (const auto derived_q = traits_of(terms.kind).derived_q) terms.q = derived_q(terms.limit, terms.p, ids_[rule]);
 }
 
-// Copies the values out of a group's cell and applies the overrides of the cell. If the cell has another layout, values
-// are copied only to the rules with the same counter ids.
+// Copies the values out of a group's cell and applies the overrides of the cell. If the layout of the cell differs from
+// the group's, or if an override replaces a counter id, each rule gets the values of its counter id, or zeros.
 void Judging::load(std::size_t g) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];

@@ -11,7 +11,7 @@ namespace sluice::limiter {
 
 // Judges all limits of the call's program and, if all admit, charges all of them. A denial writes nothing, unless the
 // clock has stepped back: then it corrects the stored times.
-// `cells[i]` is the cell of call.keys[i]. `periods` are those of quota_periods().
+// `cells[i]` is the cell of call.keys[i]. `periods`: as quota_periods() writes them.
 // Returns nullopt if `now_us` is outside the period of a quota.
 // REQUIRES: no other thread uses the cells.
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
@@ -28,9 +28,9 @@ struct MemoryPart {
 // REQUIRES: no two parts have a cell in common.
 bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out);
 
-// Returns the index of the binding limit in `reports`, where reports[i] is that of program.rules[i]. If a limit denies,
-// the binding limit is the denying one with the longest wait, else the limit with the smallest remaining share. On a
-// tie it is the first one in the plan.
+// Returns the index of the binding limit. reports[i] is the report on program.rules[i]. If limits deny, the binding
+// limit is the one of them with the longest wait; else it is the limit with the smallest remaining share. On a tie it
+// is the first one in the plan.
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports);
 
 // For each rule i that is a quota, writes the bounds of its period at `now_us` into out[i]. Other elements do not

@@ -1,10 +1,10 @@
 // Counters in the memory of this process: for agents without Redis (--counters memory), and for failure mode
 // fail_degrade.
 //
-// Their memory may be limited. When it is short, expired counters are removed first. Then a tenant that has more than
-// its share begins no new counters: its new identities share overflow counters (overflow_key), so each of them may get
-// less than its limit. No live counter is forgotten. An identity that is judged by an overflow counter first and by a
-// counter of its own later can use the whole limit of each.
+// Their memory may be limited. When it is short, expired counters are removed first. If that is not enough, a tenant
+// that has more than its share (memory_budget.hpp) begins no new counters: its new identities share overflow counters
+// (overflow_key), so each identity may get less than its limit. No live counter is forgotten. An identity that is
+// judged by an overflow counter first and by a counter of its own later can use the whole limit of each.
 //
 // MemoryCounters has the counters. A process has one such object: with two, every limit would be admitted twice. Any
 // thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is the CounterStore
@@ -41,7 +41,7 @@ class MemoryCounters {
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
   void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries);
-  void reset(std::string_view counter_key);  // forgets what was charged, as lua/reset.lua; overrides stay
+  void reset(std::string_view counter_key);  // forgets what was charged, as lua/reset.lua does; overrides stay
 
   // Removes all expired counters. judge() removes only a few at a time.
   void forget_expired();

@@ -18,10 +18,10 @@ struct Rule {
   Kind kind = Kind::token_bucket;
   double limit = 0;  // capacity or limit, in units
   // The meaning of p and q depends on the kind; times are in µs:
-  //   buckets         p units per q
+  //   buckets         the rate: p units per q
   //   windows         p: the window; q: for sliding_window the tick (sliding_window.hpp), for log the counter id
   //   lease           p: lease_ttl
-  //   quota           0; each call brings the period [p, q)
+  //   quota           p and q: 0 here; each call brings the bounds of its period, [p, q)
   double p = 0;
   double q = 0;
   std::uint32_t counter_id = 0;  // see the function counter_id()
@@ -56,8 +56,8 @@ struct Program {
   bool has_quotas = false;
 
   // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`. cost_offsets[i]: where
-  // in `packed` the cost of rule i begins, 4 bytes. The bounds of a quota's period, 8 bytes each, begin
-  // kPeriodBehindCost bytes after the beginning of its cost.
+  // in `packed` the cost of rule i begins; a cost has 4 bytes. If rule i is a quota, the bounds of its period, 8 bytes
+  // each, begin at cost_offsets[i] + kPeriodBehindCost.
   std::string packed;
   std::string packed_format;  // format of `packed` for Lua's struct.unpack
   std::vector<std::uint32_t> cost_offsets;
@@ -71,11 +71,11 @@ inline constexpr std::size_t kPeriodBehindCost = 12;
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay);
 
 // Identifies the counter of a limit within its plan. A limit with another name, algorithm, window, alignment, period or
-// anchor has another counter. The low two bits are the number of values in the state.
+// anchor has another counter. The low two bits are the number of values that this counter has in the state.
 std::uint32_t counter_id(const Limit& limit);
 
-// Identifies the limit that an override is for. It depends on name, algorithm and alignment, so that an override never
-// applies to another limit.
+// Identifies the limit that an override is for. It depends on name, algorithm and alignment, so that an override does
+// not apply to a later limit with the same name but another algorithm or alignment.
 std::uint32_t name_id(const Limit& limit);
 
 }  // namespace sluice::limiter

@@ -142,7 +142,7 @@ class RedisStore::LeaseChange final : public Pending {
   std::shared_ptr<Whole> whole_;
 };
 
-// A write of overrides or a reset. The listener only learns whether Redis has stored it.
+// Writes the overrides of a counter key, or resets the key. The listener learns only whether that succeeded.
 class RedisStore::StateWrite final : public Pending {
  public:
   using Pending::Pending;

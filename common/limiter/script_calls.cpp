@@ -72,8 +72,8 @@ void write_parameters(redis::CommandWriter& out, const Call& call, std::span<con
   }
 }
 
-// With several groups or several enforced rulebooks the reply reports every limit, because read_check() chooses the
-// binding limit.
+// Whether the reply reports every limit. With several groups or several enforced rulebooks (`together`) it does,
+// because read_check() then finds the binding limit and Outcome::allowed from these reports.
 bool wants_reports(const Call& call, bool together) {
   return call.explain || together || call.program->groups.size() > 1;
 }
@@ -219,7 +219,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   }
   if (!explained) return out;
   // The rules of several groups are not in plan order, so the script does not know the binding limit. With several
-  // enforced rulebooks the script's `allowed` is for all of them together, so that of this rulebook is computed here.
+  // enforced rulebooks the script's `allowed` is for all of them together; whether this one admits is computed here.
   std::array<LimitReport, kMaxLimitsPerPlan> reports;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));

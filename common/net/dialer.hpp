@@ -30,9 +30,9 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
   // `protocol` is offered to the server by ALPN in the TLS handshake, such as "http/1.1"; "": no ALPN.
   Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {});
 
-  // REQUIRES: called once. Calls `done` once, from the io_context and never inside dial() or cancel(). `attempt` counts
-  // the owner's attempts in a row: if the name has several addresses, each attempt tries another address first. The
-  // dialer has no time limit of its own; the owner sets one by calling cancel().
+  // REQUIRES: dial() was not called before. Unless cancel() is called first, calls `done` once: from the io_context,
+  // never inside dial(). `attempt` counts the owner's attempts in a row: if the name has several addresses, each
+  // attempt tries another one first. The dialer has no time limit of its own; the owner sets one by calling cancel().
   void dial(unsigned attempt, Done done);
   void cancel();  // `done` is not called any more
 

@@ -32,9 +32,9 @@ class BundleBuilder {
 
   void set_mode(Mode mode) { bundle_.mode = mode; }
   // Reads one object. `at`: its place in the document, for the JSON pointers of faults. The settings are an object such
-  // as {"mode":"shadow"}. REQUIRES: bundles have a list of this kind, or it is Kind::setting.
+  // as {"mode":"shadow"}. REQUIRES: bundles have a list of this kind, or `kind` is Kind::setting.
   void read(Kind kind, const json::Value& value, const json::Place& at);
-  // The id of the newest object of this kind. REQUIRES: one was read.
+  // The id of the object of this kind that was read last. REQUIRES: at least one was read.
   ObjectIdView last(Kind kind) const;
 
   json::FaultList& faults() { return faults_; }
@@ -52,7 +52,7 @@ class BundleBuilder {
     read(fields, tenants_, item);
     if (!item.tenant_id.empty()) add_id(kind, fields, faults_.count() == faults_before);
   }
-  // Adds the id of the newest object to the ids in use. `sound`: the object was read without a fault.
+  // Adds the id of the object read last to the ids in use. `sound`: the object was read without a fault.
   void add_id(Kind kind, json::Fields& fields, bool sound);
   void read_settings(json::Fields& fields);
   void read_organization(json::Fields& fields, Organization& item);

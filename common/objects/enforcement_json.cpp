@@ -47,7 +47,7 @@ void read_action(json::Fields& fields, Enforcement& out) {
   if (const auto action = fields.choice(enforcement_field::kAction, &action_from)) {
     out.action = *action;
   } else if (fields.present("action")) {
-    // The action is invalid, so its parameters cannot be checked. take() only prevents faults for unknown fields.
+    // The action is invalid, so its parameters cannot be checked. Without take() they would be faults: unknown fields.
     for (const std::string_view name : {"sample_rate", "max_delay", "downgrade_to"}) fields.take(name);
     return;
   }

@@ -40,7 +40,7 @@ Rows limit_rows(const AlgorithmTraits& traits) {
   return rows;
 }
 
-// The fields of a limit in the flat form, which are members of its plan or policy.
+// The fields of a limit in the flat form: there they are members of the plan or policy itself.
 Rows flat_limit_rows() {
   Rows rows{limit_field::kAlgorithm, limit_field::kStrategy, limit_field::kUnit};
   rows.insert(rows.end(), kLimitFields.begin(), kLimitFields.end());

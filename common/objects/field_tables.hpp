@@ -19,8 +19,8 @@ namespace sluice {
 
 // All tables by name, for the OpenAPI documents:
 // - "organization", "tenant", "plan", "policy", "enforcement", "key", "override": the fields of that object;
-// - "limit": the fields of a limit that is written into its plan or policy; "limit.NAME": the fields of a limit with
-//   one algorithm or shorthand; "override.set": the numbers that an override can replace;
+// - "limit": the fields of a limit that are members of the plan or policy itself; "limit.NAME": the fields of a limit
+//   with the algorithm or shorthand NAME; "override.set": the numbers that an override can replace;
 // - "scope": the dimensions of a scope; "scope.shorthand": those that a shorthand policy may have as fields of its own;
 // - "check": the body of POST /v1/check.
 std::span<const json::FieldTable> field_tables();

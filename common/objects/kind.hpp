@@ -14,9 +14,10 @@
 
 namespace sluice {
 
-// In the order of references: an object comes after the objects it refers to. Bundles are read, and agents receive
-// objects, in this order. `setting`: the one object with the settings of the platform. `counter`: a reset of counters.
-// It has a version, a change and an audit entry like an object, but no SQL table: counters are in Redis.
+// In the order of references: an object comes after the objects it refers to. The objects of a bundle are read in this
+// order, and agents receive objects in this order. `setting`: the one object with the settings of the platform.
+// `counter`: a reset of counters. The tables `versions`, `changes` and `audit` store a reset as they store an object's
+// change. But this kind has no SQL table of its own: counters are in Redis.
 enum class Kind : std::uint8_t {
   setting,
   organization,
@@ -44,12 +45,12 @@ struct Reference {
 
 struct KindInfo {
   Kind kind;
-  std::string_view name;       // such as "policy": in versions, changes, audit and messages
-  std::string_view plural;     // such as "policies": the SQL table, and the list in a bundle; "": neither exists
+  std::string_view name;       // such as "policy": in messages, and in the tables versions, changes and audit
+  std::string_view plural;     // such as "policies": name of the SQL table and of the list in bundles; "": no table
   std::string_view sync_name;  // in snapshots for agents; "": agents do not get this kind
   Ownership owner;
-  bool local_id;       // its id is unique within its tenant only
-  bool in_bundle;      // bundles have a list of it
+  bool local_id;       // an id is unique only within its tenant
+  bool in_bundle;      // bundles have a list of this kind
   unsigned lock_rank;  // a transaction locks rows in ascending order: an object before the objects it refers to
   std::span<const Reference> references;
 

@@ -112,7 +112,7 @@ LimitChange read_replaced(json::Fields& fields, Limit& limit) {
 }  // namespace
 
 bool has_flat_limit(json::Fields& owner) {
-  // No early return: present() also marks a field as known, which must happen for all of them.
+  // No early return: present() also marks a field as known, which must happen for all fields.
   bool found = false;
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
   for (const json::Field& field : kLimitFields) found |= owner.present(field.name);

@@ -32,11 +32,12 @@ struct LimitChange {
   bool lease_ttl = false;
 };
 // Reads the member `set` of an override: its fields replace numbers of `limit`. Adds a fault for each field that an
-// override of this limit cannot replace, and if no number is replaced or the new numbers do not fit together.
+// override of this limit cannot replace. If no field has a fault, adds one if no number is replaced, or if the new
+// numbers do not fit together.
 LimitChange read_limit_change(json::Fields& fields, Limit& limit);
 
-// Reads `key_by`, one dimension or a list of dimensions, into `out`, sorted and without duplicates. False: the field is
-// absent.
+// Reads `key_by`, one dimension or a list of dimensions, into `out`, sorted and without duplicates. Returns false if
+// the field is absent.
 bool read_key_by(json::Fields& fields, std::vector<DimensionRef>& out);
 
 // Writes the canonical form. Every limit is written with its name.

@@ -36,6 +36,7 @@ struct IdFault {
   std::string_view member;  // "tenant_id" or "id"
   std::string text;
 };
+// Returns nullopt if the id is valid.
 std::optional<IdFault> check_id(const ObjectIdView& id);
 
 // "policy orders of tenant shop", for messages.

@@ -18,11 +18,12 @@
 namespace sluice {
 namespace {
 
-// The plan or policy that an override belongs to. The pointers are nullptr if it or its plan is missing or has faults.
+// The plan or policy that an override belongs to. The pointers are nullptr if the owner is missing or has faults, or if
+// the owner is a policy and its plan is missing or has faults.
 struct Owner {
   const std::vector<Limit>* limits = nullptr;
   const std::vector<DimensionRef>* key_by = nullptr;
-  Micros longest_delay{0};  // the longest max_delay under which these limits are judged; 0: no action is `delay`
+  Micros longest_delay{0};  // the longest max_delay with which these limits are judged; 0: never with action `delay`
 };
 
 Micros delay_of(const Enforcement& enforcement) {

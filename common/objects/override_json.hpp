@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// The plans and policies that an override may belong to: all that the builder has read.
+// The plans and policies that an override may belong to: all those that BundleBuilder has read.
 struct OverrideOwners {
   const std::vector<Plan>& plans;
   const std::vector<Policy>& policies;
@@ -22,12 +22,12 @@ struct OverrideOwners {
 };
 
 // Reads all fields of an override and checks it against its owner, a plan or policy: the limit exists, the identity has
-// exactly the dimensions of the counter key, and the numbers fit the limit's algorithm and its other numbers. If the
-// owner has faults, the checks that depend on it are left out.
+// exactly the dimensions of the counter key, and the new numbers fit the limit's algorithm and the numbers that stay.
+// If the owner has faults, the checks that depend on it are left out.
 void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
 
-// A text that names what the override replaces: one limit of one owner for one identity. Two overrides with the same
-// target are a fault (BundleBuilder).
+// A text that names what the override replaces: one limit of one owner for one identity. BundleBuilder reports a second
+// override with the same target as a fault.
 std::string target_of(const Override& item);
 
 // Writes only the identity, as the same JSON object as in write_override().

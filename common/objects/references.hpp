@@ -53,7 +53,8 @@ class TenantIndex {
   // Adds a tenant's id, or a fault to `fields` if the id is in use. REQUIRES: all tenants are added before
   // read_tenant_id() is called.
   void add(json::Fields& fields, std::string_view id);
-  void set_count(std::size_t tenants) { count_ = tenants; }  // in the bundle, those with a faulty id included
+  // `tenants`: how many the bundle has, including those with a faulty id.
+  void set_count(std::size_t tenants) { count_ = tenants; }
 
   // Reads `tenant_id`. If it is absent and the bundle has exactly one tenant, returns that tenant. Returns "" after a
   // fault.
@@ -61,8 +62,8 @@ class TenantIndex {
 
  private:
   std::unordered_set<std::string> ids_;
-  // If this is more than ids_ has, a tenant_id that is not in ids_ may name a tenant with a faulty id, so it is not
-  // reported as a fault.
+  // The number of tenants in the bundle. If it is greater than ids_.size(), some tenant has a faulty id. A tenant_id
+  // that is not in ids_ may then refer to that tenant, so it is not reported as a fault.
   std::size_t count_ = 0;
 };
 

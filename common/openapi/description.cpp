@@ -96,7 +96,7 @@ void append_body(std::string& out, const Operation& operation, const Value& body
   }
 }
 
-// `answer` is the one of the fragment, `derived` what the route adds.
+// Appends one answer. `answer` comes from the fragment; `derived` is what the program derived from the route.
 void append_answer(std::string& out, std::string_view status, const Value& answer, const Success& derived) {
   if (answer.type() == Type::string) return append_reference(out, "responses", answer.text());
   Members object(out);
@@ -125,7 +125,8 @@ void append_answer(std::string& out, std::string_view status, const Value& answe
   }
 }
 
-// Appends all answers, ordered by status: those of the fragment, and the problems of the operation.
+// Appends all answers, ordered by status: those of the fragment, and the problems of the operation. `headers_only`: for
+// HEAD, whose answers have no body.
 void append_answers(std::string& out, const Operation& operation, const Value& fragment, bool headers_only) {
   std::map<std::string_view, const Value*> answers;
   for (const json::Member& answer : fragment.find("responses")->members()) answers.emplace(answer.name, &answer.value);

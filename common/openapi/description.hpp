@@ -20,8 +20,8 @@
 
 namespace sluice::openapi {
 
-// A successful answer, as derived from a route. If the fragment has a description, that is used instead. Headers of the
-// fragment are added.
+// A successful answer, as derived from a route. If the answer of the fragment has a description, that one is used
+// instead. The headers of the fragment are added to these.
 struct Success {
   std::string_view description;
   std::vector<std::string_view> headers;  // names in components/headers
@@ -35,10 +35,11 @@ struct Operation {
   bool head = false;                                        // HEAD is answered too
   std::string needs = {};                                   // "Needs the permission …", added to the description
   std::map<std::string_view, std::string> extensions = {};  // "x-level": "tenant"
-  std::vector<std::string_view> parameters = {};            // names in components/parameters, after the fragment's
+  std::vector<std::string_view> parameters = {};            // names in components/parameters; follow the fragment's
   std::vector<std::string_view> media = {};                 // media types of the request body; empty: no body
-  std::map<std::string_view, Success> successes = {};       // by status; only those that the fragment names are used
-  // From a status to a name in components/responses. An answer of the fragment replaces the one of the same status.
+  std::map<std::string_view, Success> successes = {};       // by status; ignored if the fragment lacks the status
+  // Error answers: from a status to a name in components/responses. If the fragment has an answer of the same status,
+  // that one is used instead.
   std::map<std::string_view, std::string_view> problems = {};
 };
 
@@ -58,8 +59,8 @@ class Description {
   // route and fragment has a request body.
   void add(const Operation& operation);
 
-  // The document's text, the same for the same routes. Throws std::logic_error if a fragment has an operation that was
-  // not added.
+  // The document's text. The same routes and fragments always give the same text. Throws std::logic_error if a fragment
+  // has an operation that was not added.
   std::string text() const;
 
  private:

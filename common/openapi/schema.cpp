@@ -20,6 +20,7 @@ using json::Field;
 using json::Type;
 using json::Value;
 
+// The members of a schema that say how to complete it (schema.hpp). The completed schema does not have them.
 constexpr std::array<std::string_view, 7> kDirectives{"fields",     "form",    "required", "nullable",
                                                       "properties", "choices", "page_of"};
 
@@ -161,6 +162,8 @@ class SchemaWriter {
     out_.end_object();
   }
 
+  // If the field names a schema of the frame, the property refers to it. If the property must admit null and the schema
+  // does not, the property is a copy of the schema with null as a second type (if is_plain()), else an anyOf with null.
   void property(const Field& field, bool document, bool nullable) {
     const std::string_view component = document || field.body_schema.empty() ? field.schema : field.body_schema;
     const Value* const schema = component.empty() ? nullptr : &this->component(component);

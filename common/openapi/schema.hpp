@@ -3,8 +3,9 @@
 //
 // A schema may have the members below. Generated members take their place; other members of the schema stay.
 //   {"fields": "plan"}            the properties of a request body; each may be null, which means absent
-//     "form": "document"          instead, the properties of the canonical form (field.hpp); Field::always: required
-//     "required": ["id"]          in a body: these properties are required and may not be null
+//     "form": "document"          the properties of the canonical form (field.hpp) instead; those with Field::always
+//                                 are required
+//     "required": ["id"]          these properties are required; in a body they may not be null
 //     "nullable": false           in a body: no property may be null
 //     "properties": {…}           replace the table's properties of the same name; new names come last
 //   {"choices": "plan.mode"}      a string with the values of that field; with "form": "body" their aliases too

@@ -37,12 +37,12 @@ struct CompiledPolicy {
   std::shared_ptr<const MatchExpr> expression;  // nullptr: always true
   std::int64_t valid_from_us = INT64_MIN;       // inclusive
   std::int64_t valid_to_us = INT64_MAX;         // exclusive
-  std::uint32_t rollout = kWholeRollout;        // applies to subjects with a rollout number below this
+  std::uint32_t rollout = kWholeRollout;        // applies to subjects whose rollout number (rollout.hpp) is lower
   bool enabled = true;
   bool names_method = false;  // the scope has the dimension `method`
   std::uint8_t level = 0;     // of the scope's most specific dimension (levels.hpp)
   Mode mode = Mode::enforce;  // the policy's own mode, a copy of the one in the enforcement
-  bool dormant = false;       // disabled, or expired for at least a day: only explanations search it
+  bool dormant = false;       // disabled, or expired at least a day ago; only explanations look for it
   std::int64_t priority = 0;
   std::uint64_t order = 0;  // sort key within its level; if two are equal, compare() decides (precedence.hpp)
   Rulebook rulebook;

@@ -53,8 +53,8 @@ void append_found(std::span<const DimensionRef> dimensions, Find find, std::stri
   append_hex(digest, out);
 }
 
-// Dimensions that a limit adds come after the hash tag, so all counter keys of one rulebook and identity are in the
-// same slot.
+// Appends the counter key of a group (limiter::Group). Dimensions that a limit adds come after the hash tag, so Redis
+// Cluster stores all counter keys of one rulebook and identity in the same slot.
 template <class Find>
 void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {

@@ -25,8 +25,8 @@ void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& r
 
 // The parameter `key_head` below is TenantView::key_head: "sl:{<tenant>|".
 
-// Writes the counter keys of this request: keys[g] is for group g of the rulebook's program. Reuses the memory of
-// `keys`, which may have more elements than there are groups.
+// Writes the counter keys of this request: keys[g] is for group g of the rulebook's program (limiter::Group: the limits
+// that share a counter key). Reuses the memory of `keys`, which may have more elements than there are groups.
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys);
 

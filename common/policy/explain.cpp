@@ -86,7 +86,7 @@ std::string decides_text(const Candidate& candidate, bool alone) {
 }
 
 // Says why `policy`, which is in shadow mode, is not judged: the deciding policy is off or ranks higher, or another
-// shadow ranks higher.
+// policy in shadow mode ranks higher.
 std::string shadow_text(const Situation& situation, const CompiledPolicy& policy) {
   const Match& match = situation.match;
   if (situation.off)
@@ -137,7 +137,7 @@ CandidateList explain(const Match& match, const std::vector<Candidate>& all, con
   CandidateList list;
   for (const Candidate& candidate : all) {
     const bool judges = candidate.policy == match.decides || candidate.policy == match.shadow;
-    if (list.shown.size() >= kMaxExplained && !judges) continue;  // always show the policies that are judged
+    if (list.shown.size() >= kMaxExplained && !judges) continue;  // always show the deciding and the shadow policy
     auto [outcome, why] = outcome_of(situation, candidate);
     const Rulebook& rulebook = candidate.policy->rulebook;
     list.shown.push_back({rulebook.owner_id, rulebook.version, rulebook.plan_id, outcome, std::move(why)});

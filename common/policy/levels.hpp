@@ -1,5 +1,5 @@
-// The ten levels of specificity, from 0 (the most specific) to 9: the first criterion of precedence between policies
-// (precedence.hpp).
+// The ten levels of specificity, from 0 (the most specific) to 9. A policy has the level of its most specific
+// dimension. The level is the first criterion of precedence between policies (precedence.hpp).
 #pragma once
 
 #include "common/domain/dimension.hpp"

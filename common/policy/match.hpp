@@ -33,7 +33,8 @@ struct Candidate {
 // Which of the policies that apply decides, and which one is the shadow policy. nullptr: there is none.
 struct Match {
   const CompiledPolicy* decides = nullptr;  // ranks first among the policies not in shadow mode; its mode may be off
-  const CompiledPolicy* shadow = nullptr;   // ranks first among the policies in shadow mode, and above `decides`
+  // Ranks first among the policies in shadow mode. It also ranks above `decides`, if there is a deciding policy.
+  const CompiledPolicy* shadow = nullptr;
 };
 
 // Visits the candidates in order of precedence until one decides. Allocates nothing once its buffers have grown.

@@ -14,7 +14,8 @@
 //
 // Inside quotes a backslash escapes the quote and the backslash. Before any other character a backslash stands for
 // itself, so "\d+" needs no second backslash. Values are compared byte by byte. `=~` searches for an RE2 pattern
-// anywhere in the value; ^ and $ anchor it. With an absent dimension ==, in and =~ are false, and != and !in are true.
+// anywhere in the value; ^ and $ anchor it. If the request lacks the dimension, ==, in and =~ are false, and != and !in
+// are true.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +43,10 @@ struct ExpressionFault {
   std::string text;
 };
 
-// A compiled expression: steps that compute one truth value, in order, with forward jumps.
+// A compiled expression: steps that run in order, with forward jumps, and compute one truth value.
 struct ExpressionCode {
   enum class Op : std::uint8_t {
-    compare,        // value = comparisons[operand] holds
+    compare,        // value = whether comparisons[operand] holds
     negate,         // value = not value
     skip_if_true,   // if value is true, continue at steps[operand]
     skip_if_false,  // if value is false, continue at steps[operand]
@@ -54,8 +55,8 @@ struct ExpressionCode {
     Op op;
     std::uint32_t operand = 0;
   };
-  // True if the value of `dimension` matches `pattern`. Without a pattern: if the value is one of values[first, first +
-  // count).
+  // With a pattern, a comparison holds if the value of `dimension` matches it. Without a pattern, it holds if the value
+  // is one of values[first, first + count).
   struct Comparison {
     DimensionRef dimension;
     std::uint32_t first = 0;

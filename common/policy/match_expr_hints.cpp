@@ -25,7 +25,7 @@ constexpr std::array kOperatorWords{
     Word{"eq", "=="},      Word{"equals", "=="}, Word{"ne", "!="},     Word{"in", "in"},
     Word{"matches", "=~"}, Word{"like", "=~"},   Word{"notin", "!in"},
 };
-// The first part of tag.NAME and attr.NAME.
+// Words written instead of `tag` and `attr`, the first parts of tag.NAME and attr.NAME.
 constexpr std::array kFamilies{
     Word{"tags", "tag"},   Word{"label", "tag"},      Word{"labels", "tag"},
     Word{"attrs", "attr"}, Word{"attribute", "attr"}, Word{"attributes", "attr"},

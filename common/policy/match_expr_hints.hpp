@@ -25,7 +25,7 @@ std::string no_value(const Token& found, std::string_view sign);
 std::string no_list(const Token& found, std::string_view sign);
 // A comma or the closing bracket is expected after a value of a list. `square`: the list began with "[", not "(".
 std::string no_list_end(const Token& found, bool square);
-// One of `expected` is expected after a complete comparison.
+// After a complete comparison, what `expected` names must follow, such as "&&, || or )".
 std::string after_comparison(const Token& found, std::string_view expected);
 
 }  // namespace sluice::policy

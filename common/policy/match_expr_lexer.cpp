@@ -27,7 +27,8 @@ struct InvalidOperator {
   std::string_view text;
   std::string_view hint;
 };
-// Operators of other languages. Each contains a valid operator, so the lexer tests for these before kSigns.
+// Operators of other languages. Each begins with an entry of kSigns or kHalfOperators, so the lexer tests for these
+// first.
 constexpr std::array kForeignOperators{
     InvalidOperator{"===", "did you mean \"==\"?"},
     InvalidOperator{"!==", "did you mean \"!=\"?"},

@@ -24,10 +24,10 @@ enum class TokenKind : std::uint8_t {
   logical_and,  // &&
   logical_or,   // ||
   negation,     // !
-  open,
-  close,
-  open_list,
-  close_list,
+  open,         // (
+  close,        // )
+  open_list,    // [
+  close_list,   // ]
   comma,
 };
 
@@ -35,7 +35,7 @@ struct Token {
   TokenKind kind = TokenKind::end;
   std::size_t offset = 0;  // of its first byte, in the expression
   std::string_view raw;    // the token as written
-  std::string value;       // a word or a quoted text without quotes and escapes
+  std::string value;       // of a word: the word; of a quoted text: the text without quotes and escapes; else ""
 
   bool is_value() const { return kind == TokenKind::word || kind == TokenKind::quoted; }
 };

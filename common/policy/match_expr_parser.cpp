@@ -153,7 +153,8 @@ class Parser {
     if (backwards < 0 || program_ > kMaxProgram) {
       return refuse("the patterns up to this one are too large: use fewer repetitions, or ranges such as a-z");
     }
-    compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);  // makes RE2 build now what it builds at the first use
+    // RE2 builds its automaton at the first use. This call makes that happen now and not in a check.
+    compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);
     out.pattern = std::move(compiled);
     return advance();
   }

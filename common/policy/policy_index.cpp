@@ -1,4 +1,4 @@
-// Look-ups in the index; policy_index_change.cpp builds it.
+// Look-ups in the index. policy_index_change.cpp builds and changes the index.
 #include "common/policy/policy_index.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool precedes(const IndexEntry& a, const IndexEntry& b) {
   return a.policy != b.policy && compare(*a.policy, *b.policy).first;
 }
 
-// The values of a request, prepared for hashing by components.
+// The values of a request. add_to() hashes each as a component of a shape requires it.
 class PolicyIndex::Values {
  public:
   explicit Values(const CheckRequest& request) : request_(request) {}
@@ -42,7 +42,8 @@ class PolicyIndex::Values {
   }
 
  private:
-  // The request's source_ip, parsed once for all components. It has 0 bits if `value` is not an address.
+  // Parses `value`, the request's source_ip, once for all components. Returns an address of 0 bits if `value` is not an
+  // address.
   const IpAddress& source(const Value& value) {
     if (!parsed_) address_ = parse_ip(value.text).value_or(IpAddress{});
     parsed_ = true;

@@ -1,4 +1,4 @@
-// Finds the policies of one tenant and level that may match a request, without scanning all of them.
+// Finds the policies of one tenant and level (levels.hpp) that may match a request, without scanning all of them.
 //
 // Tuple space search (Srinivasan, Suri, Varghese: "Packet Classification using Tuple Space Search", SIGCOMM 1999). Each
 // combination of a policy's values is one entry. The shape of an entry is its set of dimensions and, for each of them,
@@ -31,8 +31,8 @@
 
 namespace sluice::policy {
 
-// Whether the scope has a dimension that the index can use. It cannot use org, tenant, and dimensions that accept every
-// value ("*").
+// Whether the scope has a dimension that the index can use. The index cannot use org or tenant, nor a dimension for
+// which the scope accepts every value ("*").
 bool is_indexable(const Scope& scope);
 
 // A policy as the index stores it.
@@ -102,6 +102,7 @@ class PolicyIndex {
     std::size_t refiled_at_policies = 0;  // number of policies when all shapes were last filed again
   };
 
+  // The entries of a slot that has more than one.
   struct Several : boost::intrusive_ref_counter<Several> {
     explicit Several(std::vector<IndexEntry> all) : entries(std::move(all)) {}
     std::vector<IndexEntry> entries;
@@ -121,7 +122,7 @@ class PolicyIndex {
     std::uint64_t hash() const { return shape->seed; }
     bool is_free() const { return !shape; }
   };
-  // How many policies use a dimension. When a shape is filed, its dimension with the fewest policies is its anchor.
+  // How many policies use a dimension. When a shape is filed, its least used dimension becomes its anchor.
   struct Use {
     DimensionRef dimension;
     std::size_t policies = 0;

@@ -50,7 +50,7 @@ class PolicyIndex::Change {
  public:
   explicit Change(PolicyIndex& index) : index_(index) {}
 
-  // Adds first. So a shape that added and removed policies share is not removed and created again.
+  // Counts the added policies first. So a shape that added and removed policies share is not removed and created again.
   void run(Policies removed, Policies added) {
     for (const CompiledPolicy* policy : added) add_steps(*policy, true);
     for (const CompiledPolicy* policy : removed) add_steps(*policy, false);
@@ -203,8 +203,8 @@ class PolicyIndex::Change {
     index_.slots_.put(std::move(slot), is);
   }
 
-  // Files all shapes again when the number of policies has doubled or halved, because the rarest dimensions may be
-  // others now. Otherwise files only new shapes and removes unused ones.
+  // Files all shapes again if the number of policies has doubled or halved since they were last filed, because other
+  // dimensions may be the rarest now. Otherwise files only new shapes and removes unused ones.
   void refile() {
     if (index_.policies_ == 0) return index_.directory_.reset();
     const std::size_t refiled_at_policies = index_.directory_ ? index_.directory_->refiled_at_policies : 0;

@@ -8,7 +8,8 @@
 namespace sluice::policy {
 namespace {
 
-// Where a dimension is in the list that refile_all() makes, counted from 1. 0: an unused slot of the trie.
+// The position of a dimension in the list that refile_all() makes. `index` counts from 1; 0 marks an unused slot of the
+// trie.
 struct ListPlace {
   std::uint64_t its_hash = 0;
   std::size_t index = 0;
@@ -34,8 +35,8 @@ void PolicyIndex::AnchorFiling::add(const SharedShape& shape) {
   put({rarest, std::move(shapes)});
 }
 
-// Searches the anchors of all dimensions of the shape, because the shape stays where it was filed, even if another of
-// its dimensions is the rarest now.
+// A shape stays under the anchor where it was filed (policy_index.hpp), even if another of its dimensions has become
+// the rarest. So this function searches the anchors of all its dimensions.
 void PolicyIndex::AnchorFiling::remove(const SharedShape& shape) {
   for (const Component& part : shape->components) {
     const Anchor* before = find(part.dimension);

@@ -21,6 +21,7 @@ class PolicyIndex::AnchorFiling {
 
  private:
   const DimensionRef& rarest_of(const Shape& shape) const;
+  // The trie with the anchors for tag.NAME or attr.NAME; nullptr for all other dimensions.
   HashTrie<Anchor>* named(Dimension dimension);
   const Anchor* find(const DimensionRef& dimension);
   void put(Anchor anchor);

@@ -1,5 +1,5 @@
-// The hash functions of the index. Look-ups (policy_index.cpp) and changes (policy_index_change.cpp) must use the same
-// ones.
+// The hash functions of the policy index (policy_index.hpp). Look-ups (policy_index.cpp) and changes
+// (policy_index_change.cpp) must use the same functions.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace sluice::policy::index_hash {
 
-// Folds the two halves of a 128-bit product, so every bit of `a` and `b` affects every bit of the result.
+// Multiplies `a` and `b` (each XORed with a constant) and XORs the two halves of the 128-bit product. So every bit of
+// `a` and `b` affects every bit of the result.
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t kA = 0x9E3779B97F4A7C15;
   constexpr std::uint64_t kB = 0xD1B54A32D192ED03;

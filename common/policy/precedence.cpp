@@ -9,9 +9,10 @@
 namespace sluice::policy {
 namespace {
 
-// Compares two sorted scopes term by term; the first difference decides. If the dimensions differ, the one that sorts
-// first precedes; otherwise the narrower term precedes. Returns -1 if `a` precedes or 1 if `b` precedes, with the
-// deciding term of that scope. Returns 0 and nullptr if there is no difference. REQUIRES: a.size() == b.size().
+// Compares two sorted scopes term by term; the first difference decides. If the dimensions differ, the scope precedes
+// whose dimension sorts first; otherwise the scope with the narrower term. Returns -1 if `a` precedes or 1 if `b`
+// precedes, with the deciding term of that scope. Returns 0 and nullptr if there is no difference.
+// REQUIRES: a.size() == b.size().
 std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -24,9 +25,9 @@ std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   return {0, nullptr};
 }
 
-// Packs criteria into the sort key, one after another. If a criterion does not fit into its bits completely, close() is
-// called and the remaining bits stay 0. Then two policies that differ only in the part that was cut off have equal
-// keys, so that compare() decides between them and not the bits of a later criterion.
+// Packs criteria into the sort key, one after another. If a criterion does not fit into its bits completely, the caller
+// calls close(), and the remaining bits stay 0. Then two policies that differ only in the part that was cut off have
+// equal keys. So compare() decides between them; the bits of a later criterion cannot.
 class OrderBits {
  public:
   void put(unsigned bits, std::uint64_t value) {
@@ -44,9 +45,10 @@ class OrderBits {
 
 }  // namespace
 
-// Bits, highest first: 1 method, 32 priority, 6 number of dimensions, 9 first dimension, 16 narrowness of its term.
+// From the highest bit: method (1 bit), priority (32), number of dimensions (6), first dimension (9), narrowness of the
+// first dimension's term (16).
 std::uint64_t order_of(const CompiledPolicy& policy) {
-  constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // bundles allow priorities up to ± this
+  constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // bundles allow ±kPriority
   constexpr std::size_t kDimensions = 63;
   OrderBits order;
   order.put(1, policy.level == kRouteLevel && !policy.names_method ? 1 : 0);

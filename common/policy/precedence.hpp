@@ -10,10 +10,10 @@ namespace sluice::policy {
 // The criteria in the order in which they are compared. The first in which two policies differ decides.
 enum class Criterion : std::uint8_t {
   level,       // the more specific dimension first (levels.hpp)
-  method,      // only at level endpoint or resource: scopes with `method` first
+  method,      // only at the level of endpoint and resource (kRouteLevel): scopes with `method` first
   priority,    // higher first
   dimensions,  // more dimensions first
-  narrowness,  // dimension by dimension: exact values first, then longer before shorter prefixes and blocks
+  narrowness,  // dimension by dimension: exact values first, then long prefixes and CIDR blocks, then short ones
   version,     // higher first
   id           // ascending; unique within a tenant, so the order is total
 };
@@ -21,14 +21,16 @@ enum class Criterion : std::uint8_t {
 struct Ordering {
   bool first = false;  // `a` precedes `b`
   Criterion by = Criterion::id;
-  const Term* dimension = nullptr;  // narrowness only: the first term that differs, in the policy that precedes
+  // For Criterion::narrowness: the first term that differs, of the policy that precedes; else nullptr.
+  const Term* dimension = nullptr;
 };
 
 // Which of two policies precedes, and by which criterion.
 Ordering compare(const CompiledPolicy& a, const CompiledPolicy& b);
 
-// The first criteria of compare() as a sort key for policies of one level: a lower key precedes. If two keys are equal,
-// compare() decides. The key depends on the policy alone, so it stays the same when other policies change.
+// A sort key for policies of one level: the criteria after `level`, as far as they fit into 64 bits. A lower key
+// precedes. If two keys are equal, compare() decides. The key depends on the policy alone, so it stays the same when
+// other policies change.
 std::uint64_t order_of(const CompiledPolicy& policy);
 
 }  // namespace sluice::policy

@@ -9,7 +9,7 @@
 namespace sluice::policy {
 namespace {
 
-constexpr std::int64_t kNoDebt = -1;  // in Entry::debt_us: the action is not `delay`
+constexpr std::int64_t kNoDebt = -1;  // the value of Entry::debt_us if the action is not `delay`
 
 std::uint64_t hash_of(const std::vector<Limit>& limits) {
   json::Writer text;
@@ -43,8 +43,8 @@ ProgramPool::Shared ProgramPool::of(const std::vector<Limit>& limits, const Enfo
     return program && is_compiled_from(*program, limits);
   };
   if (programs_.find(hash, take_if_same)) return program;
-  // Not make_shared: the program and its reference counts would share one block of memory, and the pool's weak
-  // reference would keep all of it.
+  // Not make_shared: with it, the program and its reference counts would share one block of memory, and the pool's weak
+  // reference would keep the whole block.
   program = Shared(new limiter::Program(limiter::compile(limits, debt)));
   programs_.put({hash, debt_us, program}, [](const Entry&) { return false; });
   return program;

@@ -19,8 +19,8 @@ class ProgramPool {
  public:
   using Shared = std::shared_ptr<const limiter::Program>;
 
-  // Returns the program of `limits` under `enforcement`. Of the enforcement, it depends only on the action `delay` and
-  // its `max_delay`.
+  // Returns the program of `limits` under `enforcement`. Of the enforcement, only the action `delay` and its
+  // `max_delay` affect the program.
   Shared of(const std::vector<Limit>& limits, const Enforcement& enforcement);
 
   // Removes references to programs that no longer exist, if there may be many of them.
@@ -29,7 +29,9 @@ class ProgramPool {
  private:
   struct Entry {
     std::uint64_t its_hash = 0;
-    std::int64_t debt_us = kFree;  // max_delay; -1: the action is not `delay`; kFree: an unused slot of the trie
+    // The `max_delay` of the action `delay`, which lets buckets go into debt; -1: the action is not `delay`; kFree: an
+    // unused slot of the trie.
+    std::int64_t debt_us = kFree;
     std::weak_ptr<const limiter::Program> program;
     static constexpr std::int64_t kFree = -2;
 

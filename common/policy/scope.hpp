@@ -28,7 +28,7 @@ struct Term {
   // Sorted. A single value, the usual case, is stored inside the policy, so matching follows no pointer.
   boost::container::small_vector<std::string, 1> exact;
   std::vector<std::string> prefixes;  // sorted, without the '*'; no prefix begins with another
-  std::vector<IpBlock> blocks;        // source_ip: addresses and CIDR blocks; sorted; no block contains another
+  std::vector<IpBlock> blocks;        // only for source_ip: addresses and CIDR blocks; sorted; none contains another
 
   bool matches(const Value& value) const;
   // Whether the term restricts the value. False for "*", which only requires that the dimension is present.
@@ -36,7 +36,8 @@ struct Term {
   std::size_t value_count() const { return exact.size() + prefixes.size() + blocks.size(); }
 };
 
-// A request must satisfy all terms. They are sorted as precedence compares them: by level, then by dimension.
+// A request must satisfy all terms. They are sorted as precedence compares them: by the level of their dimension
+// (levels.hpp), then by the dimension itself.
 using Scope = boost::container::small_vector<Term, 1>;
 
 Scope compile_scope(std::span<const ScopeTerm> scope);

@@ -36,8 +36,8 @@ struct Selection {
   };
   static constexpr std::size_t kMaxRulebooks = 2;  // a deciding policy and a shadow policy beside it
 
-  // An answer that needs no counters. Its reason is no_policy (the tenant's default applies) or mode_off (the effective
-  // mode of the deciding policy or plan is off).
+  // An answer that needs no counters. Its reason is no_policy (the tenant's default applies) or mode_off: the effective
+  // mode of the deciding policy or plan, as effective_mode() in match.hpp computes it, is off.
   struct Settled {
     Reason reason = Reason::no_policy;
     bool allowed = true;
@@ -56,7 +56,8 @@ struct Selection {
   bool enforced() const { return !rulebooks.empty() && rulebooks.front().role == Role::decides; }
 };
 
-// Sets the dimensions org, tenant and api_key of the request; leaves out empty values. Then selects.
+// Sets the dimensions org, tenant and api_key of the request from `tenant` and `key_id`, except where the value is
+// empty. Then selects.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
                  std::int64_t now_us);
 

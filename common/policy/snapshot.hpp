@@ -29,7 +29,7 @@ namespace sluice::policy {
 // How many policies of a tenant may have a scope that the index cannot use. Every request is matched with all of them.
 inline constexpr std::size_t kMaxUnindexedPolicies = 64;
 
-// The id of a tenant. All versions of its TenantView share one object, and API keys refer to that.
+// The id of a tenant. All versions of the tenant's TenantView share one TenantName, and its API keys point to it.
 struct TenantName {
   std::string id;
   std::uint64_t hash = 0;  // hash_of_id(id)
@@ -49,7 +49,7 @@ struct PlanView {
 struct TenantView {
   Tenant tenant;
   std::shared_ptr<const TenantName> name;
-  std::string key_head;  // "sl:{<tenant>|"
+  std::string key_head;  // the beginning of the tenant's counter keys: "sl:{<tenant>|"
   IdMap<PlanView> plans;
   IdMap<CompiledPolicy> policies;
   // The policies by level, the most specific level first. So a search ends at the first level with a deciding policy.
@@ -96,7 +96,7 @@ struct Snapshot {
   IdMap<OrganizationView> organizations;
   IdMap<TenantView> tenants;
   IdMap<KeyView> keys;
-  std::vector<KeyOverrides> overrides;  // from a bundle file; if policies come from a server, it publishes overrides
+  std::vector<KeyOverrides> overrides;  // only from a bundle file; a server publishes its overrides itself
   ProgramPool programs;
   std::size_t plan_count = 0;
   std::size_t policy_count = 0;
@@ -109,7 +109,7 @@ struct Snapshot {
   }
 };
 
-// Compiles a bundle. Returns faults if objects do not fit together, or if this version cannot enforce a setting.
+// Compiles a bundle. Returns faults if objects do not fit together, or if a match expression or key hash is invalid.
 // `chain` names the history that `revision` belongs to. `now_us`: wall clock.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
                                                                       std::int64_t now_us, std::string chain = {});

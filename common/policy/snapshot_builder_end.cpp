@@ -43,7 +43,7 @@ std::optional<std::string> SnapshotBuilder::still_used(const ObjectId& name) {
   if (name.kind == Kind::organization) return organization_used(name.id);
   if (name.kind != Kind::tenant && name.kind != Kind::plan) return std::nullopt;
   const auto found = tenants_.find(name.kind == Kind::tenant ? name.id : name.tenant_id);
-  if (found == tenants_.end()) return std::nullopt;  // there is no such tenant, which is already a fault
+  if (found == tenants_.end()) return std::nullopt;  // remove() has reported that the tenant does not exist
   if (name.kind == Kind::plan) {
     const auto policy = found->second.policy_on(name.id);
     return policy ? std::optional(fmt::format("policy {} is still on this plan", *policy)) : std::nullopt;

@@ -30,9 +30,9 @@ struct SnapshotDelta {
 // on the size of `before`, with one exception: if the limits of a plan change, every policy on that plan is compiled
 // again, and all policies of the tenant are visited. The result has no overrides.
 //
-// Returns all faults if build_snapshot() would refuse the resulting objects, or if the delta does not fit `before`,
-// because it removes an object that does not exist, or names an object twice. JSON pointers name objects and not
-// positions in the delta: /policies/shop/orders/match_expr, /keys/k1, /removed/plans/shop/pro.
+// Returns all faults: those for which build_snapshot() would refuse the resulting objects, and a fault for each object
+// that the delta names twice, or removes although it is not in `before`. JSON pointers name objects and not positions
+// in the delta: /policies/shop/orders/match_expr, /keys/k1, /removed/plans/shop/pro.
 std::expected<std::shared_ptr<const Snapshot>, Faults> next_snapshot(const Snapshot& before, const SnapshotDelta& delta,
                                                                      std::uint64_t revision, std::int64_t now_us,
                                                                      std::string chain);

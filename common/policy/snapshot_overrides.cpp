@@ -9,6 +9,7 @@
 namespace sluice::policy {
 namespace {
 
+// The override `entry` of `limit` in the form of the counter store. `p` and `q`: see Rule in limiter/program.hpp.
 limiter::OverrideEntry entry_of(const Override& entry, Limit limit) {
   limiter::OverrideEntry out;
   out.name_id = limiter::name_id(limit);
@@ -42,7 +43,7 @@ class OverrideCompiler {
     if (entry.expires_at && entry.expires_at->time_since_epoch().count() <= snapshot_.made_at_us) return;
     const TenantView& tenant = *snapshot_.tenants.find(entry.tenant_id);
     if (!entry.policy_id.empty()) return add_to_key(tenant, tenant.policies.find(entry.policy_id)->rulebook, index);
-    // An override of a plan applies to checks that name the plan, and to every policy on it with the same key_by.
+    // An override of a plan applies to checks that name the plan, and to the policies on it whose key_by is the plan's.
     const Rulebook& plan = *tenant.find_plan(entry.plan_id);
     add_to_key(tenant, plan, index);
     for (const Rulebook* policy : policies_on_[&plan]) {
@@ -53,7 +54,7 @@ class OverrideCompiler {
   std::vector<KeyOverrides> take() { return std::move(out_); }
 
  private:
-  // Adds the override to the counter key of its limit's group.
+  // Adds the override to the counter key of its limit's group (limiter::Group: the limits that share a counter key).
   void add_to_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t index) {
     const Override& entry = bundle_.overrides[index];
     const limiter::Program& program = *rulebook.program;

@@ -18,7 +18,7 @@ bool delays_alike(const Enforcement& a, const Enforcement& b) {
   return a.max_delay == b.max_delay;
 }
 
-// The program of a plan's limits for a policy on that plan; usually the plan's own program.
+// Returns the program for a policy on `plan` that has this enforcement: usually the plan's own program.
 ProgramPool::Shared program_on(const PlanView& plan, const Enforcement& enforcement, ProgramPool& programs) {
   if (delays_alike(enforcement, plan.rulebook.enforcement)) return plan.rulebook.program;
   return programs.of(plan.limits, enforcement);

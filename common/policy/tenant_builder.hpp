@@ -48,14 +48,15 @@ class TenantBuilder {
   Faults put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us);
 
   // Compiles unchanged policies again if the limits of their plan changed. If the new limits do not fit one of these
-  // policies, calls `report` once for the plan, with its index. To be called once, after all put functions.
+  // policies, calls `report` with the plan's position in Bundle::plans: one call for each such plan, however many
+  // policies do not fit. To be called once, after all put functions.
   void renew_policies(ProgramPool& programs, const std::function<void(std::size_t plan, Fault fault)>& report);
 
   // Returns the id of a policy that still uses the plan, or nullopt if there is none.
   std::optional<std::string> policy_on(const std::string& plan_id) const;
 
-  // If more policies than kMaxUnindexedPolicies have a scope that the index cannot use, returns the `index` of the
-  // policy that exceeded that number; else nullopt.
+  // At most kMaxUnindexedPolicies policies may have a scope that the policy index cannot use. Returns the position (the
+  // `index` of put_policy()) of the first policy beyond that number, or nullopt if there is none.
   std::optional<std::size_t> first_policy_over_limit() const;
 
   // Updates counts and indexes, and moves the TenantView out of the builder. To be called last.
@@ -79,7 +80,7 @@ class TenantBuilder {
   std::vector<SharedPolicy> added_;
   std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // plan → change of its number of policies
   std::unordered_map<std::string, std::size_t> changed_limits_;  // plan with new limits → its index in Bundle::plans
-  std::size_t over_limit_ = 0;                                   // index of the policy that exceeded the limit
+  std::size_t over_limit_ = 0;                                   // for first_policy_over_limit()
 };
 
 }  // namespace sluice::policy

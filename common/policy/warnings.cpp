@@ -8,7 +8,7 @@
 
 namespace sluice::policy {
 
-// Shadow policies and others get different texts, because they never compete with each other.
+// A policy in shadow mode and one in another mode get different texts, because they never compete with each other.
 std::string competition_key(const Policy& policy) {
   Policy competing;
   competing.tenant_id = policy.tenant_id;

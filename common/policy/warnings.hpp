@@ -8,8 +8,8 @@
 
 namespace sluice::policy {
 
-// One text with everything that determines where and when a policy applies and how it ranks, except version and id. Two
-// enabled policies with the same text conflict.
+// One text with everything that determines where and when a policy applies, and how it ranks. Only version and id are
+// left out. Two enabled policies with the same text conflict.
 std::string competition_key(const Policy& policy);
 
 // The warnings, each with a JSON pointer:

@@ -33,8 +33,8 @@ class Certificate {
               std::chrono::milliseconds check_every = std::chrono::seconds(5))
       : log_(log), check_every_(check_every), timer_(loop) {}
 
-  // Loads the files and registers the metric; does nothing if the paths are "". False: the files are faulty, and the
-  // log says why. REQUIRES: called before the loop runs; this object lives as long as `metrics` are read.
+  // Loads the files and registers the metric; does nothing if the paths are "". Returns false if the files are faulty;
+  // the log says why. REQUIRES: called before the loop runs; this object lives as long as `metrics` is read.
   bool load(const http::CertificateFiles& files, telemetry::Registry& metrics);
   void stop() { timer_.cancel(); }  // ends the checks for changes
 

@@ -7,7 +7,7 @@
 namespace sluice::program {
 namespace {
 
-constexpr std::size_t kMaxNameShown = 120;  // bytes of a name in a fault
+constexpr std::size_t kMaxNameShown = 120;  // bytes of a flag's name that the text of a fault shows
 
 // Breaks `text` into lines of at most 80 characters. CLI11 indents lines, but does not break them.
 std::string wrapped(std::string_view text) {
@@ -42,7 +42,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 CommandFlags::CommandFlags(CLI::App& app, const Program& program, const Command& command)
     : app_(app), program_(program), command_(command), texts_(command.flags.size()) {
-  // --help is an ordinary flag of the table. CLI11's own would end parsing before faults are found.
+  // --help is an ordinary flag of the table. CLI11's own --help would end parsing before faults are found.
   app.set_help_flag();
   app.allow_extras();
   app.footer(std::string(command.footer));
@@ -74,7 +74,8 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
     FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
     const std::string its_variable = variable_of(program_, command_, *entry.spec);
     const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
-    const auto before = out.values.find(entry.spec->name);  // for a command: the program's flag of the same name
+    // Found if this command and the program have a flag of the same name: the values of the program come first.
+    const auto before = out.values.find(entry.spec->name);
     if (entry.option->count() > 0) {
       value.text = *entry.text;
       value.given = true;
@@ -87,7 +88,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
   }
 }
 
-// A word after an unknown flag is most likely the flag's value, so it is not reported as well.
+// A word after an unknown flag is most likely the flag's value, so only the flag is reported.
 void CommandFlags::report_unknown(Flags& out) const {
   bool behind_flag = false;
   for (const std::string& argument : app_.remaining()) {

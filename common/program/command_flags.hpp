@@ -14,7 +14,7 @@ namespace sluice::program {
 class CommandFlags {
  public:
   // Registers the command's flags with `app`. `app`, `program` and `command` outlive this object.
-  // REQUIRES: `command` is one of the program's commands, and `app` belongs to it alone.
+  // REQUIRES: `command` is one of the program's commands, and no other command uses `app`.
   CommandFlags(CLI::App& app, const Program& program, const Command& command);
   CommandFlags(const CommandFlags&) = delete;  // CLI11 holds pointers into texts_
   CommandFlags& operator=(const CommandFlags&) = delete;

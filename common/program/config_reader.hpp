@@ -14,8 +14,9 @@
 
 namespace sluice::program {
 
-// One function for each kind of value. For an invalid value it records a fault and returns a valid substitute.
-// Thread safety: none. REQUIRES: `flags` outlives the reader; each flag belongs to the program or the given command.
+// One function for each kind of value. If the value is invalid, the function records a fault, and returns false,
+// `least`, nullopt, or the path that cannot be read. Thread safety: none.
+// REQUIRES: `flags` outlives the reader; each `flag` names a flag of the program or of the given command.
 class ConfigReader {
  public:
   explicit ConfigReader(const Flags& flags) : flags_(flags), faults_(flags.faults) {}
@@ -32,7 +33,7 @@ class ConfigReader {
   std::optional<boost::asio::ip::tcp::endpoint> address(std::string_view flag);
   // The path of a file that exists and is readable; "" if the flag was not given.
   std::string file(std::string_view flag);
-  // Records a fault if the flag was given, but has no effect or does not fit other flags (`used` is false).
+  // Records a fault if the flag was given and `used` is false: it has no effect, or does not fit other flags.
   void require_use(std::string_view flag, bool used, std::string_view rule);
 
   // Records a fault. `rule` completes the sentence that begins with the flag and its value: "must be …".

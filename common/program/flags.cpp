@@ -15,9 +15,9 @@ namespace sluice::program {
 namespace {
 
 using Texts = std::vector<std::string>;
-using Commands = std::deque<CommandFlags>;  // in the program's order, the program itself first
+using Commands = std::deque<CommandFlags>;  // in the order of Program::commands, so the program itself first
 
-constexpr std::size_t kMaxValueShown = 120;  // bytes of a value in a fault
+constexpr std::size_t kMaxValueShown = 120;  // bytes of a value that the text of a fault shows
 
 // "audit verify" → {"audit", "verify"}
 Texts words_of(std::string_view command) {
@@ -35,8 +35,9 @@ CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   return *parent->add_subcommand(words.back(), std::string(command.description));
 }
 
-// The command that the user most likely means, needed before CLI11 parses: the command whose words appear earliest in
-// the arguments, without a gap. If two begin at the same word, the later in the list wins: "audit verify", not "audit".
+// Returns the command that the user most likely means; CLI11 has not parsed the arguments yet. It is the command whose
+// words appear earliest in the arguments, next to each other. If two commands begin at the same word, the later one in
+// the list wins: "audit verify", not "audit".
 const CommandFlags& likely_command(const Commands& commands, const Texts& arguments) {
   const CommandFlags* likely = &commands.front();
   auto first = arguments.end();

@@ -29,7 +29,8 @@ struct FlagSpec {
 };
 
 struct Command {
-  std::string_view name;  // "": the program itself; "mint-key"; "audit verify": the command "verify" below "audit"
+  // Such as "mint-key", or "audit verify" for the command "verify" below "audit". "": the program itself.
+  std::string_view name;
   std::string_view description;
   std::string_view footer;  // last paragraph of its --help; "": none
   std::span<const FlagSpec> flags;

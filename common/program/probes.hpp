@@ -22,13 +22,14 @@ struct ProbeSources {
   std::function<bool()> alive;                         // whether the loops of all workers respond
   std::function<std::vector<std::string>()> degraded;  // a sentence for each degraded part
   std::function<std::string()> metrics;                // in Prometheus' text format 0.0.4
-  // What the start still waits for, a few words each. If set, /startupz exists and answers 200 once the list is empty.
+  // What the start still waits for, a few words each. If this function is set, /startupz exists. It answers 200 once
+  // the list is empty and set_ready() was called.
   std::function<std::vector<std::string>()> starting = {};
 };
 
 class Probes final : public http::Handler {
  public:
-  // `port`: the name of this port in the text of a 404, "The admin port".
+  // `port`: what the text of a 404 calls this port, such as "The admin port".
   Probes(std::string_view port, ProbeSources sources) : port_(port), sources_(std::move(sources)) {}
 
   void set_ready() { ready_ = true; }

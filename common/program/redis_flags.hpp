@@ -36,12 +36,14 @@ inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
 
 // The value of --counters with which a program works without Redis, and the error texts about it.
 struct WithoutRedis {
-  std::string_view flag_value;    // "memory"; "": the flag is left out
-  std::string_view invalid_text;  // "must be memory or the URL of a Redis"; followed by what is wrong with the URL
+  std::string_view flag_value;  // such as "memory"; "" if the flag must be left out
+  // For an invalid URL: "must be memory or the URL of a Redis". What is wrong with the URL follows this text.
+  std::string_view invalid_text;
   std::string_view useless_text;  // for a needless password file: "has no use with --counters memory; leave it out"
 };
 
-// Reads all Redis flags and records their faults in `reader`. nullopt: --counters has the value without.flag_value.
+// Reads all Redis flags and records their faults in `reader`. Returns nullopt if the value of --counters is the
+// `flag_value` of `without`: the program then works without Redis.
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without);
 
 }  // namespace sluice::program

@@ -1,4 +1,5 @@
-// Ends a program in order: the first SIGTERM or SIGINT starts the drain; a second one, or the time-out, stops at once.
+// Ends a program in order: the first SIGTERM or SIGINT starts the drain. A second signal, or the end of
+// `drain_timeout`, stops the loop at once.
 //
 // Once this object exists, these signals do not kill the process. A signal that arrives during the start is handled
 // when the loop runs. Thread safety: call everything but drained() on the loop's thread.

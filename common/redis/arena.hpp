@@ -1,4 +1,4 @@
-// Bump allocator for the objects of one reply, which are freed all together. The first block is reused, so replies of
+// Bump allocator for the objects of one reply, which are all freed together. The first block is reused, so replies of
 // ordinary size allocate nothing. The total is limited; otherwise the sender of a reply would decide how much memory
 // the client uses.
 //

@@ -7,11 +7,12 @@
 //
 // It opens in two cases:
 // - kFailures commands in a row failed, over at least kFailingTime;
-// - in the last second at least kRateOutcomes commands ended, at least half of them failed, and at least three of its
-//   four quarters had a failure.
+// - in the last second at least kRateOutcomes commands ended, at least half of them failed, and at least three of the
+//   second's four quarters had a failure.
 // One pause of a busy machine fails a whole burst of commands at once; that alone does not open the breaker.
 //
-// Only commands that were sent count, and attempts to connect: a command that was never sent says nothing about Redis.
+// Only commands that were sent and failed attempts to connect count: a command that was never sent says nothing about
+// Redis.
 // No I/O, no clock, no timer: time and random numbers are arguments. Not thread-safe.
 #pragma once
 
@@ -37,7 +38,7 @@ class Breaker {
   static constexpr std::uint32_t kFailures = 5;
   static constexpr std::chrono::milliseconds kFailingTime{200};
   static constexpr std::uint32_t kRateOutcomes = 20;
-  static constexpr std::chrono::seconds kProbeEvery{1};  // and up to a quarter longer
+  static constexpr std::chrono::seconds kProbeEvery{1};  // plus a random part of up to kQuarter
 
   State state() const { return state_; }
 

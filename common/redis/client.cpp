@@ -1,6 +1,6 @@
 // Chooses the node that a command goes to, and keeps the list of nodes. Without a Cluster there is one node. In a
-// Cluster the slot map names the node of each slot. A command whose slot has no node there goes to any node, whose
-// reply may redirect it. Before the first slot map, this holds for all commands.
+// Cluster the slot map names the node of each slot. If the map names no node for the slot of a command, or before the
+// first map, the command goes to any node, whose reply may redirect it.
 //
 // Nodes of a Cluster come and go. At first there are those in the URL. Every primary of a slot map joins, and so does a
 // node that MOVED or ASK names. A node without slots leaves when it has been idle for kKeepIdle.
@@ -187,7 +187,7 @@ std::optional<std::size_t> Client::Impl::node_of(std::string_view key) const {
   return topology_.map().owner(slot_of(key));
 }
 
-// Nodes that have slots and are connected.
+// Returns how many of the nodes that have slots are connected.
 std::size_t Client::Impl::connected() const {
   if (!in_cluster()) return members_[0]->node->ready() ? 1 : 0;
   return static_cast<std::size_t>(
@@ -207,7 +207,8 @@ std::uint64_t Client::Impl::total(Number number) const {
   return sum;
 }
 
-// Sends the command to the node that the reply names. False: it names none.
+// Sends the command to the node that the reply names. Returns false if the reply names none. `asked`: the node that
+// replied.
 bool Client::Impl::redirect(const HostPort& asked, Command& command, const Reply& reply) {
   const std::optional<Redirect> to = read_redirect(reply, asked);
   if (!to || !to->asking) doubt(to ? std::optional(to->node) : std::nullopt);
@@ -257,7 +258,8 @@ Observer Client::Impl::observer_of(Member& member) {
   return made;
 }
 
-// Tells the observer that a node is connected, once it has slots. The other nodes matter to the client only.
+// Tells the observer that a node is connected, as soon as the node also has slots. Nodes without slots matter only to
+// the client.
 void Client::Impl::tell_connected(Member& member) {
   if (!member.has_slots || !member.greeted || std::exchange(member.told, true)) return;
   if (observer_.connected) observer_.connected(*member.greeted);
@@ -358,7 +360,7 @@ void Client::Impl::on_map(SlotMap map) {
   }
   fault_.clear();
   if (connected() < primaries_.size()) topology_.doubt();
-  // Not here but from the loop: a handler of a node is running, and let_go() destroys nodes.
+  // This runs later, from the loop: now a handler of a node is running, and let_go() destroys nodes.
   asio::post(context_, [self = shared_from_this()] {
     if (!self->started_) return;
     for (std::size_t i = 0; i < self->primaries_.size(); ++i) self->tell_connected(*self->primaries_[i]);

@@ -29,8 +29,8 @@ namespace sluice::redis {
 
 struct Options {  // all durations > 0
   Target target;
-  // The client notices within about a second that one of these files has changed. It connects with what they hold then,
-  // and moves to the new connection when every reply on the old one has come: no command fails.
+  // The client notices within about a second that one of the files below has changed. It makes a second connection with
+  // their new content, and moves to it when every reply that is owed on the old one has come: no command fails.
   std::string password_file;  // read at each connect; replaces target.password
   std::string login_file;     // two lines: user and password; read at each connect; replaces those of the target
   // The same two files for the sentinels, which never get the login above.
@@ -43,7 +43,7 @@ struct Options {  // all durations > 0
   std::chrono::milliseconds queue_wait{25};         // how long a command may wait until it is sent
   std::chrono::milliseconds batch_queue_wait{450};  // the same for a command of a batch
   std::chrono::milliseconds connect_timeout{1000};
-  std::chrono::milliseconds backoff_first{50};  // full jitter, doubling to backoff_max
+  std::chrono::milliseconds backoff_first{50};  // bound of the first, random pause; doubles up to backoff_max
   std::chrono::milliseconds backoff_max{1000};
   std::string client_name = "sluice-agent";
   std::span<const std::string_view> scripts =
@@ -53,11 +53,11 @@ struct Options {  // all durations > 0
 // Callbacks for the state of the connection, called from the loop: for logs, metrics, and work that must follow a
 // connect. They may call submit() and stop(), but must not destroy the client. No text holds a password.
 // Codes of connect_failed: refused, unreachable, timeout, resolve, tls, no_login, credentials, authentication,
-// permission, database, loading, busy, masterdown, too_old, no_scripts, denied, disconnected, protocol, cluster (a node
-// of a Cluster for a URL that names none) and no_cluster (the reverse). With Sentinel also unknown_primary (no sentinel
-// watches a primary of that name), sentinel_login (the sentinels refuse the login for sentinels) and replica (the Redis
-// that they name is not a primary). In a Cluster also no_slots (no node has slots). The client retries after each of
-// these errors, because each can heal without a restart.
+// permission, database, loading, busy, masterdown, too_old, no_scripts, denied, disconnected, protocol, cluster (the
+// Redis is a node of a Cluster, but the URL names no Cluster) and no_cluster (the reverse). With Sentinel also
+// unknown_primary (no sentinel watches a primary of that name), sentinel_login (the sentinels refuse the login for
+// sentinels) and replica (the Redis that they name is not a primary). In a Cluster also no_slots (no node has slots).
+// The client retries after each of these errors, because each can heal without a restart.
 //
 // In a Cluster `connected`, `connect_failed` and `disconnected` are called for each node that has slots. Before the
 // first slot map, failures of all nodes are reported. The texts name the node.
@@ -76,11 +76,12 @@ struct Observer {
   std::function<void(const std::string& endpoint)> endpoint_added = {};
   std::function<void(const std::string& endpoint)> endpoint_removed = {};
   std::function<void()> slots_changed = {};  // a slot map was read; it may be the same as before
-  // One sentinel is lost or refuses to answer. Called once until it answers again.
+  // One sentinel is lost or refuses to answer. Not called again for this sentinel before it has answered.
   std::function<void(const Error&)> sentinel_failed = {};
   // The client has changed to a connection with new credentials. Called after `connected`.
   std::function<void(const ServerInfo&)> rotated = {};
-  // The new credentials do not work; the client keeps the connection that it has. Called once for each change.
+  // The new credentials do not work; the client keeps its connection and tries them again. Called for the first failure
+  // after each change.
   std::function<void(const Error&)> rotation_failed = {};
   // An error reply that the command does not get, because the client sends the command again: see Endpoint.
   std::function<void(const Reply&)> healed = {};
@@ -98,13 +99,14 @@ struct ServerInfo {
 class Client {
  public:
   Client(boost::asio::io_context& context, Options options, Observer observer);  // the context outlives the client
-  // Stops as stop() does. Commands that handlers submit meanwhile fail too before it returns; no callback comes later.
+  // Stops as stop() does. Before it returns, all unfinished commands have failed, including those that their handlers
+  // submit meanwhile. No callback comes later.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   void start();  // connects, and reconnects with back-off until stop()
-  // Closes the connection. All unfinished commands fail with `disconnected` before it returns. Commands submitted
+  // Closes the connections. Before it returns, all unfinished commands fail with `disconnected`. Commands submitted
   // inside or after stop() fail with `unavailable`, from the loop. start() may be called again.
   void stop();
   bool ready() const;      // connected; in a Cluster: to every primary that has slots
@@ -115,16 +117,17 @@ class Client {
   // stopped, the command fails with `unavailable` in the next turn of the loop; while the breaker is open, with
   // `breaker_open`. `key`: one of the command's keys, which all have the same hash tag.
   void submit(Command& command, std::string_view key, const Terms& terms);
-  // Sends a command again, from inside its on_reply(): within its deadline, and ahead of the commands that wait.
+  // Sends a command again, within its deadline and ahead of the commands that wait. To be called from inside the
+  // command's on_reply().
   void resubmit(Command& command, std::string_view key);
-  // Does the same after a pause of Endpoint::kPause. False: the deadline would pass meanwhile, or there is no
-  // connection; the command is not taken.
+  // Does the same after a pause of Endpoint::kPause. Returns false, and does not take the command, if its deadline
+  // would pass meanwhile or if there is no connection.
   bool postpone(Command& command, std::string_view key);
 
-  // In a Cluster: which of the primaries that have slots gets a command with this key, numbered from 0. nullopt: no
-  // node has the key's slot, or the slots are not known yet. Without a Cluster: 0.
+  // In a Cluster: the number of the primary that gets a command with this key; the primaries that have slots are
+  // numbered from 0. nullopt: no node has the key's slot, or the slots are not known yet. Without a Cluster: 0.
   std::optional<std::size_t> node_of(std::string_view key) const;
-  // Changes when a node gets or loses slots. Without a Cluster: 0.
+  // A value that changes when the primary with this number gets or loses slots. Without a Cluster: 0.
   std::uint64_t slots_hash(std::size_t node) const;
   // How many primaries have slots; without a Cluster: 1. A new slot map may number them differently.
   std::size_t nodes() const;

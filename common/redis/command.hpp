@@ -56,9 +56,9 @@ struct Terms {
 using CommandLink = boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 struct QueuedKey;
 
-// The command must live until on_reply() or on_failure() is called. Exactly one of them is called, once: from the loop,
-// or inside the client's stop() or destructor, never inside submit(). The call may destroy the command, and may call
-// any function of the client except its destructor.
+// The command must live until on_reply() or on_failure() is called. Exactly one of the two is called, exactly once. The
+// call comes from the loop, or from inside the client's stop() or destructor, but never from inside submit(). The
+// function may destroy the command, and may call any function of the client except its destructor.
 class Command {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -16,8 +16,8 @@ using boost::system::error_code;
 
 namespace {
 
-// Bytes. Linux does not grow the send buffer of a Unix socket as it does for TCP, and its default is smaller than a
-// large batch of commands, which should be one write. The kernel caps this at net.core.wmem_max.
+// In bytes. A large batch of commands should be one write, but the default send buffer of a Unix socket is smaller, and
+// Linux does not grow it as it does for TCP. The kernel caps this value at net.core.wmem_max.
 constexpr int kUnixSendBuffer = 1 << 20;
 
 }  // namespace
@@ -77,7 +77,7 @@ void Connection::read() {
   stream_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const error_code& error, std::size_t size) {
     if (self->owner_ == nullptr) return;
     if (size > 0) self->on_read({self->in_.data(), size});
-    if (self->owner_ == nullptr) return;  // a handler closed it
+    if (self->owner_ == nullptr) return;  // closed inside on_read()
     if (error) {
       const bool ended = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
       return self->fail({"disconnected", ended ? std::string("the server closed the connection")

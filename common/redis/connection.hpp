@@ -24,7 +24,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
    public:
     virtual void on_ready(ServerInfo info) = 0;
     virtual void on_bytes(std::string_view bytes) = 0;
-    virtual void on_sent() = 0;     // the kernel took some bytes of out(); called until it has taken all
+    virtual void on_sent() = 0;     // the kernel took bytes of out(); a long write causes several calls
     virtual void on_written() = 0;  // the last write() is complete: out() may be filled again
     // The connection failed and is closed. `nothing_written`: no byte of the last write() was sent.
     virtual void on_lost(Error error, bool nothing_written) = 0;
@@ -33,11 +33,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     ~Owner() = default;
   };
 
-  // `attempt`: see Dialer::dial().
+  // `attempt` counts the owner's attempts in a row: see Dialer::dial().
   Connection(boost::asio::io_context& context, Options options, Owner& owner, unsigned attempt);
 
-  // Begins to dial and to do the Redis handshake. on_ready() or on_lost() follows, and after on_ready() the replies.
-  // The owner sets a time limit by calling close().
+  // Begins to dial and to do the Redis handshake. on_ready() or on_lost() follows. After on_ready(), on_bytes() gets
+  // the replies. The owner sets a time limit by calling close().
   void open();
 
   // Writes the content of out(), which the owner has filled. REQUIRES: ready, and no write under way.
@@ -45,7 +45,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string& out() { return out_; }
   bool writing() const { return writing_; }
 
-  // From now on `owner` is called. REQUIRES: not closed.
+  // From now on, calls `owner` instead of the previous owner. REQUIRES: not closed.
   void serve(Owner& owner) { owner_ = &owner; }
 
   void close();

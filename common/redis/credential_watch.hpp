@@ -1,5 +1,5 @@
-// Notices that a file with credentials has changed: a password, a login, a certificate, its key, or the authorities.
-// Secrets that Kubernetes mounts change in place, without a signal to the program.
+// Notices that a file with credentials has changed: a password, a login, a certificate, its key, or the trusted
+// certificate authorities. Secrets that Kubernetes mounts change in place, without a signal to the program.
 //
 // Thread safety: none; it belongs to the io_context's thread.
 #pragma once
@@ -23,7 +23,8 @@ class CredentialWatch : public std::enable_shared_from_this<CredentialWatch> {
  public:
   static constexpr std::chrono::milliseconds kEvery{1000};
 
-  // Between start() and stop() it looks at the files of these options every kEvery, and calls `changed` from the loop.
+  // Between start() and stop(), looks every kEvery at the files that `options` names. If one of them has changed, calls
+  // `changed` from the event loop.
   CredentialWatch(boost::asio::io_context& context, const Options& options, std::function<void()> changed);
 
   void start();

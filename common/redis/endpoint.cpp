@@ -7,7 +7,7 @@
 namespace sluice::redis {
 namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // a buffer that a burst made larger is freed
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // clear() frees a buffer that a burst has made larger
 
 // The window keeps replies within deadline / kTargetDivisor. So it shrinks well before commands are late.
 constexpr int kTargetDivisor = 5;
@@ -181,7 +181,7 @@ void Endpoint::not_written() {
     if (command != asking_.get()) unsent.push_back(command);
   }
   for (auto command = unsent.rbegin(); command != unsent.rend(); ++command) hurry(**command);
-  rotate(urgent_, before, [](const Command*) { return true; });  // what was urgent before goes behind the unsent
+  rotate(urgent_, before, [](const Command*) { return true; });  // the unsent commands now come first
 }
 
 Result<> Endpoint::feed(std::string_view bytes, TimePoint now) {
@@ -201,7 +201,7 @@ void Endpoint::on_reply(Command& command, const Reply& reply) {
 }
 
 void Endpoint::on_no_reply(Command& command, FailureKind kind) {
-  if (&command == asking_.get()) return;  // the command behind it fails too, and counts
+  if (&command == asking_.get()) return;  // the command that follows ASKING fails too, and is counted
   ++outcomes_.failed;
   fail(command, {kind, true});
 }
@@ -245,7 +245,7 @@ void Endpoint::opened() {
   phase_ = Phase::open;
   const std::size_t before = urgent_.size();
   for (std::size_t script = 0; script < loads_.size(); ++script) load(static_cast<std::uint8_t>(script));
-  rotate(urgent_, before, [](const Command*) { return true; });  // behind the loads
+  rotate(urgent_, before, [](const Command*) { return true; });  // the loads now come first
 }
 
 void Endpoint::lost(FailureKind kind, Phase next, TimePoint now) {
@@ -303,8 +303,8 @@ void Endpoint::expire_urgent() {
 }
 
 // Fails the commands that waited too long: with `overload` if their tenant had a turn during the wait, because then the
-// tenant asks for more than its share. With `queue_timeout` if it had none, or if Redis was too slow for everybody: it
-// sent nothing in the second half of the wait, or a reply became overdue during the wait.
+// tenant asks for more than its share. With `queue_timeout` if the tenant had no turn, or if Redis was too slow for
+// everybody: Redis sent nothing in the second half of the wait, or a reply became overdue during the wait.
 void Endpoint::expire_queue() {
   for (;;) {
     const auto [command, had_turn] = queue_.pop_overdue(now_);

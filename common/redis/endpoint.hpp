@@ -6,12 +6,12 @@
 //                               │           └── urgent: set-up, probes, and what is sent again
 //                               └─▶ overload, queue_timeout
 //
-// The Window limits the commands in flight, the FairQueue chooses the next one that waits, the Pipeline pairs replies
-// with commands, and the Breaker decides whether Redis is asked at all.
+// The Window limits the commands in flight, the FairQueue chooses which waiting command is sent next, the Pipeline
+// pairs replies with commands, and the Breaker decides whether Redis is asked at all.
 //
 // After some error replies the endpoint sends the command again, within its deadline:
 //   NOSCRIPT               the script is loaded, once for all commands that wait for it, and the command is sent again
-//   READONLY, MASTERDOWN   the endpoint asks its driver for a new connection, and the command is sent once more
+//   READONLY, MASTERDOWN   the endpoint asks its driver (Node) for a new connection, and the command is sent once more
 //   MOVED, ASK             Settings::redirect gives the command to the endpoint of the node that Redis names
 // All these replies say that the command has not run. A command that may have run is never sent again.
 //
@@ -67,8 +67,8 @@ class Endpoint final : private Pipeline::Receiver {
   // Sends a command again that this endpoint or another one has sent: within its deadline, and ahead of commands that
   // wait. Called from inside the command's on_reply() or from Settings::redirect. `asking`: send ASKING before it.
   void resubmit(Command& command, bool asking = false);
-  // Does the same after a pause of kPause. False: the deadline would pass meanwhile, or there is no connection; the
-  // command is not taken.
+  // Does what resubmit() does, after a pause of kPause. False: the command is not taken, because its deadline would
+  // pass during the pause, or because there is no connection.
   bool postpone(Command& command, TimePoint now);
 
   static constexpr std::chrono::milliseconds kPause{5};
@@ -115,7 +115,7 @@ class Endpoint final : private Pipeline::Receiver {
   Breaker::State breaker() const { return breaker_.state(); }
   TimePoint next_probe() const { return breaker_.next_probe(); }
   void probe();                 // asks by PING whether Redis answers again. REQUIRES: the breaker is open
-  void greeted(TimePoint now);  // a handshake succeeded. From next_probe() on, it counts as an answered PING
+  void greeted(TimePoint now);  // a handshake succeeded; it counts as an answered PING if next_probe() <= now
   void forget_failures() { breaker_ = {}; }  // the connection goes to another Redis than the one that failed
 
   // ---- numbers
@@ -159,10 +159,10 @@ class Endpoint final : private Pipeline::Receiver {
   Phase phase_ = Phase::closed;
   Ring<Command*> arrivals_;                    // submitted since the last turn()
   Ring<Command*> urgent_;                      // sent first, even if the window is full
-  TimePoint urgent_until_ = TimePoint::max();  // the earliest deadline of these
-  Ring<Postponed> postponed_;                  // by `due`
+  TimePoint urgent_until_ = TimePoint::max();  // the earliest deadline of the urgent commands
+  Ring<Postponed> postponed_;                  // in the order of `due`
   Command* trial_ = nullptr;                   // the one command that a half-open breaker lets pass
-  std::vector<std::unique_ptr<Load>> loads_;   // by script
+  std::vector<std::unique_ptr<Load>> loads_;   // in the order of Settings::scripts
   std::unique_ptr<Ping> ping_;
   std::unique_ptr<Asking> asking_;  // may be in flight several times at once
   Outcomes outcomes_;               // not given to the breaker yet

@@ -20,7 +20,7 @@ class Failures {
   }
 
   // Reports all failures recorded so far. Failures that the handlers cause wait for the next call. A handler may itself
-  // call report(), by stopping the client: then nothing is left for this loop.
+  // call report(), by stopping the client: the inner call then reports the rest, and the outer call returns.
   void report() {
     const std::uint64_t end = added_;
     while (reported_ < end) {

@@ -1,5 +1,5 @@
 // Commands that wait until the window lets them be sent. Tenants take turns, and within a tenant its API keys do; a
-// turn is one command. So an API key with few commands waits a short time, however many commands the others have. A
+// turn is one command. So an API key with few commands waits a short time, however many commands other keys have. A
 // batch of n checks takes n turns, because each of its checks is a command.
 //
 // Source: J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985: round robin by flow. All commands have
@@ -30,7 +30,7 @@ using TurnList = boost::intrusive::list<T, boost::intrusive::member_hook<T, Comm
 struct QueuedKey {
   Flow flow;
   struct QueuedTenant* tenant = nullptr;
-  std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // by Patience, the oldest first
+  std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // one list for each Patience, oldest first
   std::size_t next = 0;  // the Patience that has the key's next turn, if commands of both kinds wait
   CommandLink in_turn;
 };
@@ -82,11 +82,11 @@ class FairQueue {
   void remove(Command& command);
 
   std::size_t size_ = 0;
-  std::array<TurnList<Command, &Command::by_age_>, 2> by_age_;  // by Patience, the oldest first
-  TurnList<QueuedTenant, &QueuedTenant::in_turn> tenants_;      // those that have commands, in the order of their turns
+  std::array<TurnList<Command, &Command::by_age_>, 2> by_age_;  // one list for each Patience, oldest first
+  TurnList<QueuedTenant, &QueuedTenant::in_turn> tenants_;      // with waiting commands, in the order of their turns
   boost::unordered_flat_map<std::uint64_t, QueuedTenant*> tenant_by_id_;
   boost::unordered_flat_map<Flow, QueuedKey*, Hash> key_by_flow_;
-  // All objects that were ever made. Those without a command are idle, and are reused.
+  // All tenants and keys that were ever made. Those without a waiting command are idle, and are reused.
   std::vector<std::unique_ptr<QueuedTenant>> all_tenants_;
   std::vector<std::unique_ptr<QueuedKey>> all_keys_;
   std::vector<QueuedTenant*> idle_tenants_;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kOldestMajor = 7;
 
-// Needs what Sluice's scripts need: the shebang, and the library struct.
+// A script that needs what Sluice's scripts need: the first line `#!lua`, and the Lua library struct.
 constexpr std::string_view kTrial =
     "#!lua\nreturn (struct and struct.unpack(\"<I4\", struct.pack(\"<I4\", 7)) == 7) and 1 or 0";
 constexpr std::string_view kTrialHash = "7df23f69ca2f65f023c350dbaa337ce29e6de107";  // SHA-1 of kTrial
@@ -90,8 +90,8 @@ Handshake::Handshake(const Login& login) : user_(login.user), database_(login.da
   // PING is refused while the server cannot serve (LOADING, MASTERDOWN, BUSY); INFO is not.
   out.array(1).bulk("PING");
   steps_.push_back(Step::ping);
-  // One INFO for each section: servers before 7.0 refuse several sections at once, and the error must name their
-  // version.
+  // One INFO for each section: servers before 7.0 refuse several sections at once, and the error `too_old` must name
+  // the version of such a server.
   for (const std::string_view section : {"server", "replication", "memory"}) {
     out.array(2).bulk("INFO").bulk(section);
     steps_.push_back(Step::info);
@@ -139,7 +139,8 @@ Result<> Handshake::take(Step step, const Reply& reply) {
   return {};
 }
 
-// Errors other than ERR are about the server's state or the user's rights, and say nothing about what it can do.
+// Errors other than ERR are about the server's state or the user's rights. They do not show that the server cannot run
+// scripts.
 void Handshake::note_trial(Step step, const Reply& reply) {
   const bool lacks_struct = step == Step::run_trial && reply.type == Reply::Type::integer && reply.integer != 1;
   const bool refused = reply.is_error() && reply.error_code() == "ERR";

@@ -19,8 +19,9 @@ namespace sluice::redis {
 // Fills `info` from a reply to INFO: the whole text, or one section. Fields that the text lacks stay as they are.
 void read_info(std::string_view text, ServerInfo& info);
 
-// Accepts Redis 7.0 or later: Sluice's scripts begin with `#!lua`, which older versions refuse. Accepts other products
-// in any version, because their versions say nothing about Redis. Errors: `too_old`, `protocol` (INFO has no version).
+// Accepts Redis 7.0 or later: Sluice's scripts begin with `#!lua`, which older versions refuse. The same holds for
+// Valkey and KeyDB, which use Redis' version numbers. Accepts any version of Dragonfly, which has numbers of its own.
+// Errors: `too_old`, `protocol` (INFO has no version).
 Result<> check_version(const ServerInfo& info);
 
 // An error reply's text for a log line: at most 200 bytes, without control characters.
@@ -31,7 +32,7 @@ struct Login {
   std::string password;
   std::uint32_t database = 0;
   std::string client_name;
-  bool runs_scripts = false;  // try whether the server can run them
+  bool runs_scripts = false;  // the connection will call scripts: find out whether the server can run them
 };
 
 class Handshake {
@@ -60,8 +61,8 @@ class Handshake {
   std::size_t done_ = 0;
   ReplyReader reader_;
   ServerInfo info_;
-  std::optional<Error>
-      no_scripts_;  // the server cannot run our scripts. An old version explains more, so it goes first
+  // The error if the server cannot run our scripts. `too_old` explains more, so feed() returns `too_old` if both apply.
+  std::optional<Error> no_scripts_;
 };
 
 }  // namespace sluice::redis

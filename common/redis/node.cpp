@@ -96,7 +96,8 @@ void Node::end_turn() {
 // Sends the commands that may be sent now, and reports failures.
 void Node::settle(TimePoint now) {
   if (rotation_->ready() && endpoint_.idle() && !connection_->writing()) use_successor();
-  // While a successor waits, nothing is sent, so that the replies that are owed come to an end.
+  // While a connection with new credentials waits to take over, nothing more is sent on the old one. So all replies
+  // that are owed on it arrive, and it can be closed.
   const bool free = state_ == State::ready && !connection_->writing() && !rotation_->ready();
   if (endpoint_.turn(free ? &connection_->out() : nullptr, now)) connection_->write();
   arm_deadline_timer(now);
@@ -232,7 +233,7 @@ void Node::on_connection_lost(const Error& error, FailureKind kind) {
   if (observer_.disconnected) observer_.disconnected(error);
 }
 
-// While it backs off there is nothing to do: each connect reads the files.
+// While the node backs off there is nothing to do: each connect reads the files with the credentials.
 void Node::rotate() {
   if (sentinels_ != nullptr && state_ != State::stopped) sentinels_->rotate();
   if (state_ == State::connecting) rotate_when_ready_ = true;
@@ -282,7 +283,7 @@ void Node::on_ready(ServerInfo info) {
   if (rotate_when_ready_) rotation_->begin(node_options());
 }
 
-// Serves from a connection that has just been greeted.
+// Begins to serve from a connection whose handshake has just succeeded.
 void Node::use(const ServerInfo& info) {
   ready_since_ = Clock::now();
   endpoint_.opened();

@@ -58,7 +58,8 @@ class Node final : public std::enable_shared_from_this<Node>,
     return endpoint_.postpone(command, Clock::now());
   }
 
-  // Stops for good. Commands that handlers submit meanwhile fail too before it returns; no callback comes later.
+  // Stops for good. Before it returns, all unfinished commands have failed, including those that their handlers submit
+  // meanwhile. No callback comes later.
   void destroy();
 
   const Target& target() const { return node_options().target; }
@@ -134,7 +135,7 @@ class Node final : public std::enable_shared_from_this<Node>,
   std::shared_ptr<Sentinels> sentinels_;  // nullptr: the target is one Redis
   std::string primary_;                   // with Sentinel: the URL of the primary that was connected last
   std::shared_ptr<Connection> connection_;
-  std::shared_ptr<Rotation> rotation_;  // of connection_
+  std::shared_ptr<Rotation> rotation_;  // replaces connection_ when the credentials have changed
   bool rotate_when_ready_ = false;      // the credentials have changed since this attempt to connect began
   unsigned attempts_ = 0;
   std::uint64_t writes_ = 0;

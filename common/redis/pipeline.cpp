@@ -74,7 +74,8 @@ bool Pipeline::expire(TimePoint now) {
 }
 
 // The time at which the connection counts as dead unless a byte arrives: never before the oldest command's deadline.
-// Silence counts from when that command was sent, because a server that owes nothing may be silent for long.
+// Silence is counted from the last byte, or from the sending of that command if that was later: a server that owes
+// nothing may be silent for long.
 Pipeline::TimePoint Pipeline::silence_deadline() const {
   const Slot& oldest = slots_[0];
   return std::max(std::max(oldest.sent_at, heard_at_) + max_silence_, oldest.answer_by);

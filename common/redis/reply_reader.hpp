@@ -1,8 +1,8 @@
 // Parses RESP2 with hiredis' reader and builds the replies in an arena.
 //
-// Safe for any input: the result is a reply, "more bytes needed" or an error. Nesting (7 levels below the first, by
-// hiredis) and the memory of one reply are limited. After an error every call fails until reset(). No I/O. Not
-// thread-safe.
+// Safe for any input: the result is a reply, "more bytes needed" or an error. The nesting of arrays is limited (hiredis
+// allows 7 levels below the first), and so is the memory of one reply. After an error every call fails until reset().
+// No I/O. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,8 @@ class ReplyReader {
   // The next complete reply, valid until the next call; nullptr: more bytes are needed. Error: `protocol`.
   Result<const Reply*> next();
 
-  // Drops all bytes, for a new connection. The last reply stays valid, because its handler may be the caller.
+  // Drops all bytes, for a new connection. The last reply stays valid, because reset() may be called by the handler of
+  // that reply.
   void reset();
 
  private:

@@ -57,7 +57,7 @@ class Ring {
  private:
   void grow() {
     static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>);
-    const std::size_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;  // a power of two: the index is a mask
+    const std::size_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;  // a power of two, for the index mask
     auto slots = std::make_unique<T[]>(capacity);
     for (std::size_t i = 0; i < size_; ++i) slots[i] = (*this)[i];
     slots_ = std::move(slots);

@@ -5,6 +5,8 @@
 //                      ▲     └──failed──▶ backing off
 //                      └──────timer─────────┘
 //
+// Greeted: the Redis handshake has succeeded.
+//
 // Thread safety: none; it belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
 #pragma once
 
@@ -30,7 +32,8 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
    public:
     virtual Result<> check(const ServerInfo& info) const = 0;  // an error: the owner does not want this Redis
     virtual void on_successor() = 0;                           // ready() is true now
-    // The new credentials do not work; it tries again. Called once for each begin().
+    // Connecting with the new credentials has failed, and is tried again after a back-off. Called only for the first
+    // failure after begin().
     virtual void on_rotation_failed(const Error& why) = 0;
     virtual double random() = 0;  // uniform in [0, 1)
 

@@ -3,7 +3,8 @@
 // All sentinels are asked at once. An address gets one vote from each sentinel that names it. The search ends
 // - when every sentinel has answered or failed, or
 // - when more than half of all sentinels name the same address and do not call it down, or
-// - kSettle after the first address was named.
+// - kSettle after the first address was named, or
+// - at the deadline.
 // The candidates are ranked by votes, then by config epoch (which grows with each failover). The caller tries them in
 // this order, and uses only a Redis that calls itself a primary, because a sentinel may be wrong or lie.
 //
@@ -54,17 +55,17 @@ class SentinelSearch {
   struct Candidate {
     HostPort address;
     std::size_t votes = 0;
-    std::uint64_t config_epoch = 0;  // the highest that a sentinel reports with it
+    std::uint64_t config_epoch = 0;  // the highest that a sentinel reports with this address
   };
 
   explicit SentinelSearch(std::size_t sentinels) : answers_(sentinels) {}
 
-  // Begins a search that ends at `deadline` at the latest. Drops an earlier one.
+  // Begins a search that ends at `deadline` at the latest. Drops an earlier search.
   void begin(TimePoint deadline);
   // Takes the answer of a sentinel; a second answer of the same sentinel is ignored. REQUIRES: under_way().
   void answered(std::size_t sentinel, Result<SentinelView> view, TimePoint now);
   bool under_way() const { return under_way_; }
-  // Whether the search is over at `now`. Then finish() must follow.
+  // Whether the search is over at `now`. If it is, finish() must follow.
   bool enough(TimePoint now) const;
   // When enough() becomes true even if no further answer comes.
   TimePoint ends_at() const { return ends_at_; }

@@ -67,7 +67,7 @@ class Sentinels::Link final : private Connection::Owner {
     }
   }
 
-  // A search that is under way gets its answer from the new connection.
+  // Connects anew. A search that is under way gets its answer from the new connection.
   void renew() {
     if (connection_ == nullptr) return;
     close();
@@ -220,7 +220,7 @@ class Sentinels::Link final : private Connection::Owner {
   Result<SentinelView> view_;
   bool ready_ = false;
   bool subscribed_ = false;
-  bool ask_again_ = false;  // when the write under way is complete
+  bool ask_again_ = false;  // call send() when the write under way is complete
   bool complained_ = false;
   unsigned opens_ = 0;
   Clock::time_point opened_{};
@@ -286,7 +286,8 @@ bool Sentinels::in_use(const HostPort& address) const {
   return address == HostPort{node_.target.host, node_.target.port};
 }
 
-// A sentinel names `primary` in a message, or in an answer outside of a search. A check follows unless it is in use.
+// A sentinel names `primary` in a message, or in an answer outside of a search. If that primary is not the one in use,
+// a check follows.
 void Sentinels::named(const HostPort& primary) {
   if (in_use(primary)) return;
   check_wanted_ = true;

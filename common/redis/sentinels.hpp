@@ -3,8 +3,9 @@
 //   idle ──search()──▶ asking ──enough answers──▶ Owner::on_candidates() or Owner::on_no_primary()
 //     └──a sentinel names another primary──▶ asking ──it has more votes──▶ Owner::on_moved()
 //
-// There is one connection to each sentinel. It is subscribed to +switch-master except while it asks. A lost connection
-// is replaced after a back-off. SentinelSearch decides; this class is its driver, which does the I/O.
+// There is one connection to each sentinel. Except while it asks, it is subscribed to +switch-master, the channel on
+// which a sentinel announces a new primary. A lost connection is replaced after a back-off. SentinelSearch decides;
+// this class is its driver, which does the I/O.
 //
 // Thread safety: none; it belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
 #pragma once
@@ -37,7 +38,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
     virtual void on_candidates() = 0;           // the search is over: next_candidate() returns them one by one
     virtual void on_no_primary(Error why) = 0;  // the search is over: no sentinel names a primary
     virtual void on_moved(Error why) = 0;       // another Redis is the primary now: the owner calls search() again
-    // A sentinel is lost or refuses to answer. Called once until it answers again.
+    // A sentinel is lost or refuses to answer. Called once; for the same sentinel again only after it has answered.
     virtual void on_sentinel_failed(const Error& why) = 0;
 
    protected:
@@ -51,18 +52,18 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   // Asks all sentinels. on_candidates() or on_no_primary() follows within half of Options::connect_timeout.
   void search();
 
-  // The next best candidate, and how long to try it: an equal share of what is left of connect_timeout. nullopt: all
-  // candidates were returned.
+  // The next best candidate, and how long to try it: what is left of connect_timeout, divided by the number of
+  // candidates that are left. nullopt: all candidates were returned.
   struct Attempt {
-    const Options& options;  // for a connection to it; valid until the next call
+    const Options& options;  // for a connection to the candidate; valid until the next call
     Clock::duration limit;
   };
   std::optional<Attempt> next_candidate();
 
-  // For a connection to the Redis of the last attempt.
+  // The options for a connection to the candidate that was returned last.
   const Options& node() const { return node_; }
 
-  // Connects to each sentinel anew, after their credentials have changed.
+  // To be called after credentials have changed: connects to each sentinel anew.
   void rotate();
 
   void stop();  // closes all connections; search() opens them again
@@ -90,9 +91,9 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   std::vector<SentinelSearch::Candidate> candidates_;
   std::size_t tried_ = 0;  // how many candidates next_candidate() has returned
   Mode mode_ = Mode::idle;
-  bool check_wanted_ = false;  // a sentinel named another primary than the one in use
-  Clock::time_point begun_{};  // when the last search or check began
-  Clock::time_point attempt_ends_{};
+  bool check_wanted_ = false;         // a sentinel named another primary than the one in use
+  Clock::time_point begun_{};         // when the last search or check began
+  Clock::time_point attempt_ends_{};  // connect_timeout after the last call of search()
   Timer timer_;
   std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing
   std::minstd_rand random_{std::random_device{}()};

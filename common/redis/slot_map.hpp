@@ -19,7 +19,8 @@ namespace sluice::redis {
 
 inline constexpr std::size_t kSlots = 16'384;
 
-// The slot of a key: CRC-16/XMODEM of its hash tag, or of the whole key if it has none.
+// The slot of a key: CRC-16/XMODEM, modulo kSlots, of its hash tag (the part between the first '{' and the next '}'),
+// or of the whole key if it has none.
 std::uint16_t slot_of(std::string_view key);
 
 class SlotMap {

@@ -51,7 +51,7 @@ Result<std::uint32_t> read_database(std::string_view text) {
 Result<> read_credentials(std::string_view text, Target& target) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    // Some tools read this as a user, others as a password. A wrong guess would leak or misuse a secret.
+    // Some tools read a text without ':' as a user, others as a password. A wrong guess would leak or misuse a secret.
     return failure("invalid_url",
                    "the part before '@' must be USER:PASSWORD, or :PASSWORD for the default user, or USER: if a file "
                    "has the password");
@@ -124,7 +124,8 @@ Result<Target> read_unix(std::string_view text) {
   return target;
 }
 
-// Splits "[USER:PASSWORD@]HOSTS[/PATH]". Stores the credentials; the result is HOSTS and PATH without the slash.
+// Splits "[USER:PASSWORD@]HOSTS[/PATH]". Stores the credentials in `target`, and returns HOSTS, and PATH without the
+// slash.
 struct Parts {
   std::string_view hosts;
   std::string_view path;
@@ -196,7 +197,7 @@ Result<Target> read_sentinel_set(std::string_view text, Target::Transport transp
   target.primary_name = parts->path.substr(0, slash);
   if (target.primary_name.empty()) {
     return failure("invalid_url",
-                   "the name of the primary is missing: write it as the sentinels call it after their hosts, like "
+                   "the name of the primary is missing: after the hosts, write the name that the sentinels use, like "
                    "redis+sentinel://HOST,HOST,HOST/mymaster");
   }
   if (!std::ranges::all_of(target.primary_name, is_host_character)) {

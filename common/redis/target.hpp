@@ -28,14 +28,16 @@ struct Target {
   Transport transport = Transport::tcp;
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;
-  std::string path;  // unix_socket
+  std::string path;  // of a Transport::unix_socket
   std::string user;  // ACL user; "" is the default user
   std::string password;
   std::uint32_t database = 0;
-  // The sentinels, which name the primary; `host` and `port` have no meaning then. Empty: the URL names no sentinels.
+  // The sentinels, which name the primary. Empty: the URL names no sentinels. Otherwise `host` and `port` have no
+  // meaning.
   std::vector<HostPort> sentinels;
   std::string primary_name;  // what the sentinels call the primary: "mymaster"
-  // Nodes of a Redis Cluster, which name all other nodes; `host` and `port` have no meaning then. Empty: no Cluster.
+  // Nodes of a Redis Cluster, which name all other nodes. Empty: no Cluster. Otherwise `host` and `port` have no
+  // meaning.
   std::vector<HostPort> cluster;
   bool in_cluster = false;  // `host` and `port` are those of one node of a Cluster
 
@@ -48,7 +50,7 @@ struct Target {
 Result<Target> parse_target(std::string_view url);
 std::string to_string(const Target& target);  // without the password
 
-// The target of the node at `address` of the Cluster that `cluster` names, with the same login.
+// The target of one node, at `address`, of the Cluster that `cluster` names. The login is that of `cluster`.
 Target node_of(const Target& cluster, const HostPort& address);
 
 }  // namespace sluice::redis

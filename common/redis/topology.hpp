@@ -1,6 +1,6 @@
-// What a client knows about its Redis Cluster, and when it asks for the slot map again. It asks at once when something
-// says that the map is out of date, but asks one node at a time, and at most once in kAskEvery. After a question
-// without an answer, and while a primary is not connected, it asks again after kAskEvery.
+// What a client knows about its Redis Cluster, and when the client asks for the slot map again. It asks at once when
+// something says that the map is out of date. But it asks only one node at a time, and asks at most once in kAskEvery.
+// After a question without an answer, and while a primary is not connected, it asks again after kAskEvery.
 //
 // No I/O, no clock, no timer: time is an argument. Not thread-safe.
 #pragma once
@@ -41,8 +41,8 @@ class Topology {
   SlotMap map_;
   bool doubted_ = true;
   bool asking_ = false;
-  bool found_nobody_ = false;  // the last ask() found no node
-  std::optional<HostPort> knows_;
+  bool found_nobody_ = false;      // the last ask() found no node
+  std::optional<HostPort> knows_;  // the node that MOVED named last; the next question goes to it
   std::size_t turn_ = 0;
   TimePoint asked_at_ = TimePoint::min();
 };

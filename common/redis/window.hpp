@@ -2,8 +2,8 @@
 //
 // Additive increase, multiplicative decrease. Source: D.-M. Chiu and R. Jain, "Analysis of the Increase and Decrease
 // Algorithms for Congestion Avoidance in Computer Networks", 1989. The signal is delay, as in TCP Vegas (L. Brakmo and
-// L. Peterson, 1995): the fastest reply of each round, a span as long as the target latency. A pause of the machine
-// makes some replies slow, a queue in Redis makes all of them slow.
+// L. Peterson, 1995): the latency of the fastest reply of each round. A round is as long as the target latency. A pause
+// of the machine makes some replies slow, a queue in Redis makes all of them slow.
 //
 // No I/O, no clock: time is an argument. Not thread-safe.
 #pragma once
@@ -23,14 +23,14 @@ class Window {
   static constexpr std::size_t kMost = 8192;
   static constexpr std::size_t kStep = 16;  // the increase in a round
 
-  // `target`: if even the fastest reply of a round takes longer, the window shrinks. It is also the length of a round.
+  // `target`: if even the fastest reply of a round takes longer, the window shrinks. A round is as long as `target`.
   explicit Window(Duration target) : target_(target) {}
 
   // How many commands may be in flight.
   std::size_t size() const { return size_; }
 
-  // Replies have arrived, the fastest of them after `fastest`. `full`: commands wait for room in the window. It grows
-  // only in that case.
+  // Replies have arrived, the fastest of them after `fastest`. `full`: commands wait for room in the window. Only then
+  // can the window grow.
   void answered(Duration fastest, bool full, TimePoint now);
   // Commands got no reply within their deadline. Halves the window, once a round.
   void timed_out(TimePoint now);

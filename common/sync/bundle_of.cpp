@@ -18,8 +18,8 @@ class ObjectsReader {
  public:
   explicit ObjectsReader(ExpressionCheck check) : builder_(check) {}
 
-  // The builder must know how many objects will come before it reads the first one. REQUIRES: count() for each object,
-  // then begin() once, then read() for each object.
+  // Before the builder reads the first object, it must know how many objects of each kind will come. REQUIRES: count()
+  // for each object, then begin() once, then read() for each object.
   void count(Kind kind) { ++counts_[static_cast<std::size_t>(kind)]; }
   void begin() {
     for (const Kind kind : kAllKinds) builder_.expect(kind, counts_[static_cast<std::size_t>(kind)]);
@@ -46,7 +46,7 @@ class ObjectsReader {
 
  private:
   void fault(const ObjectView& object, std::string pointer, std::string_view text) {
-    if (faults_.size() == json::FaultList::kMaxFaults) return;  // enough for any reader
+    if (faults_.size() == json::FaultList::kMaxFaults) return;  // no more than a FaultList keeps
     faults_.push_back({std::move(pointer), fmt::format("{}: {}", describe(object.id), text)});
   }
 

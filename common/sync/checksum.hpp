@@ -5,7 +5,7 @@
 // Micciancio, "A New Paradigm for Collision-Free Hashing", 1997). The checksum detects mistakes and losses, not
 // attacks: the server that sends it is trusted.
 //
-// Thread safety: that of a value.
+// Thread safety: values; any number of threads may read one at the same time.
 #pragma once
 
 #include <array>

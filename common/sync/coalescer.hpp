@@ -1,5 +1,5 @@
 // Merges bursts of changes: the first change after a quiet period causes an action at once, later changes cause at most
-// one action per window, and the last action always covers the newest state.
+// one action per window (a span of time, by default kWindow), and the last action always covers the newest state.
 //
 // An action is a fetch by an agent, or a line that the server writes on a watch. Changes that arrive while an action is
 // under way, or within the window after its start, are merged into one next action. Actions start at least a window

@@ -16,8 +16,8 @@ namespace sluice::sync {
 
 class Object {
  public:
-  // REQUIRES: a kind that agents get; check_id(id) finds no fault; `document` is the canonical JSON of the object, as
-  // in a list of a bundle.
+  // REQUIRES: agents get objects of this kind; check_id(id) finds no fault; `document` is the canonical JSON of the
+  // object, as in a list of a bundle.
   Object(const ObjectIdView& id, std::string_view document);
   // The same with a hash that is known already. REQUIRES: `hash` is the hash that the first constructor would compute.
   Object(const ObjectIdView& id, std::string_view document, const Sha256Digest& hash);

@@ -58,7 +58,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
     const std::size_t touched = rest.empty() ? chunks_.size() : chunk_of(rest.front().id);
     for (; i < std::min(touched, chunks_.size()); ++i) out.chunks_.push_back(chunks_[i]);
     if (rest.empty()) break;
-    // Edits after the last object form a chunk of their own. append() merges a small one into a small previous chunk.
+    // Edits above the last object form a new chunk. If it and the chunk before it are small, append() merges them.
     std::size_t count = rest.size();
     if (touched < chunks_.size()) {
       const auto end = std::ranges::upper_bound(rest, chunks_[touched]->back()->id(), {}, &Edit::id);
@@ -72,7 +72,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
   return out;
 }
 
-// The objects of one chunk after its edits. Updates the counters and the checksum of *this.
+// Returns the objects of `chunk` after the edits. Updates size_, document_bytes_ and checksum_ of *this, the new set.
 ObjectSet::Chunk ObjectSet::merged(const Chunk& chunk, std::span<Edit> edits, std::vector<ObjectChange>* changes) {
   Chunk out;
   out.reserve(chunk.size() + edits.size());

@@ -1,5 +1,5 @@
-// The objects of a scope: an immutable, ordered set with its checksum. A changed copy shares all unchanged objects with
-// the original, so a change among 100,000 objects does not cost 100,000 copies.
+// The objects of a scope: an immutable set with its checksum, ordered by kind, tenant and id. A changed copy shares all
+// unchanged objects with the original, so a change among 100,000 objects does not cost 100,000 copies.
 //
 // The objects are stored in order in chunks of at most kMaxInChunk. A change copies the affected chunks and the list
 // of chunks; copying a set copies the list only. Objects are reference-counted.
@@ -56,19 +56,19 @@ class ObjectSet {
   // stay shared. If `changes` is given, the objects that really changed are appended to it, in order.
   ObjectSet with(std::vector<Edit> edits, std::vector<ObjectChange>* changes = nullptr) const;
 
-  // All objects in order: visit(object).
+  // Calls visit(object) for all objects, in order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& chunk : chunks_) {
       for (const ObjectPtr& object : *chunk) visit(object);
     }
   }
-  // The objects of one kind.
+  // The same for the objects of one kind.
   template <class Visit>
   void for_each(Kind kind, Visit visit) const {
     for (Cursor at = lower_bound({kind, {}, {}}); at && at.object()->id().kind == kind; at.next()) visit(at.object());
   }
-  // The objects of one kind that belong to one tenant.
+  // The same for the objects of one kind that belong to one tenant.
   template <class Visit>
   void for_each(Kind kind, std::string_view tenant_id, Visit visit) const {
     for (Cursor at = lower_bound({kind, tenant_id, {}}); at; at.next()) {
@@ -99,7 +99,7 @@ class ObjectSet {
       ++chunk_;
       item_ = 0;
     }
-    // The chunk that begins at this position; nullptr inside a chunk.
+    // The chunk that begins at this position; nullptr inside a chunk and behind the last one.
     const Chunk* chunk_begun() const { return *this && item_ == 0 ? (*chunks_)[chunk_].get() : nullptr; }
 
    private:

@@ -33,17 +33,17 @@ inline constexpr PositionParameters kSince{"since", "chain"};  // the position o
 // The position that the agent's watch announced and that the agent has not fetched yet.
 inline constexpr PositionParameters kAnnounced{"heard", "heard_chain"};
 
-// The answer to a fetch has this header (name in lower case) with this value if the announced position is foreign: not
-// part of PostgreSQL's history.
+// If the position in the parameters kAnnounced is foreign (not part of PostgreSQL's history), the answer to the fetch
+// has the header kAnnouncedField (written here in lower case) with the value kForeignPosition.
 inline constexpr std::string_view kAnnouncedField = "sluice-heard";
 inline constexpr std::string_view kForeignPosition = "foreign";
 
-// Reads a position from the values of the two parameters, as they are in the query. Valid values contain no escapes.
+// Reads a position from the values of its two query parameters. `names`: the parameters' names, for texts of errors.
 // Error `position`: the revision is not a whole number from 0 to 2^63 − 1, or the chain is malformed.
 Result<Position> parse_position(std::string_view revision, std::string_view chain,
                                 const PositionParameters& names = kSince);
 
-// "since=7&chain=…"
+// The two query parameters: "since=7&chain=…".
 std::string query_of(const Position& position, const PositionParameters& names = kSince);
 
 // Reads the required members `revision` and `chain` of a JSON object.

@@ -25,8 +25,8 @@ class Reconnect {
   static constexpr std::chrono::minutes kLongestCap{10};  // the largest cap that a server can set
   static constexpr std::chrono::minutes kHealthy{2};      // a connection that lasts this long resets the back-off
 
-  // Sets the longest wait to `cap`, which the server named in its last heartbeat; clamped to kFirst … kLongestCap. It
-  // stays in force after the connection is lost, because it is meant for the moment when the whole fleet reconnects.
+  // Sets the longest wait to `cap`, which the server named in its last heartbeat; clamped to kFirst … kLongestCap.
+  // The cap stays after the connection is lost, because it is meant for the moment when the whole fleet reconnects.
   void set_cap(Duration cap) { backoff_.set_max(std::clamp<Duration>(cap, kFirst, kLongestCap)); }
 
   void connected(Time now) { since_ = now; }

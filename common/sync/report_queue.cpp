@@ -65,7 +65,7 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
 }
 
 // Drops counts of `interval`, the newest one, until all waiting counts fit within max_waiting_counts_. REQUIRES:
-// waiting_counts_ leaves out this interval.
+// waiting_counts_ does not include the counts of `interval`.
 void ReportQueue::bound_counts(Interval& interval) {
   const std::size_t room = max_waiting_counts_ - waiting_counts_;
   while (interval.counts.size() > room) {
@@ -93,7 +93,7 @@ std::span<const UsageReport> ReportQueue::to_send() {
   return sent_;
 }
 
-// Moves the last `count` counts of the interval and all its subjects into a new report. The remaining counts become
+// Moves all subjects of the interval, and its last `count` counts, into a new report. The remaining counts become
 // another report later.
 void ReportQueue::make_report(Interval& interval, std::size_t count) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);

@@ -43,8 +43,8 @@ class ReportQueue {
   std::span<const UsageReport> to_send();
 
   // The server has stored all reports up to `number`. Returns false and changes nothing if `number` was never sent: the
-  // reply is then for another start of the agent. `number` may be lower than before, because another server may answer
-  // that does not know yet what is stored.
+  // reply is then for another start of the agent. `number` may be lower than before, because the reply may come
+  // from another server, which does not know yet what is stored.
   bool confirm_stored(std::int64_t number);
 
   bool empty() const { return sent_.empty() && waiting_.empty(); }

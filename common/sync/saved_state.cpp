@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kFormat = "sluice-state/v1";
 constexpr std::string_view kNone = "-";      // written for an id that is ""
-constexpr std::size_t kLineBytes = 256;      // estimated size of an object's line, and the bound for one word in it
+constexpr std::size_t kLineBytes = 256;      // estimated size of an object's line; each word in it must be shorter
 constexpr std::size_t kLeastLineBytes = 80;  // smallest size of an object's line: kind, ids, length, hash, line ends
 
 std::string_view shown(std::string_view id) { return id.empty() ? kNone : id; }

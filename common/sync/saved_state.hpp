@@ -1,11 +1,12 @@
 // Writes the last good state of an agent as text for its disk, and reads it back. An agent that starts without a server
-// can decide nothing before it has read this text, so the format is fast to read. Before each
-// document comes a line with its length and the object's hash, so the reader does not search, copy or hash documents.
+// can decide nothing before it has read this text, so the format is fast to read. A line before each document has the
+// document's length and the object's hash, so the reader does not search, copy or hash documents.
 //
 //   sluice-state/v1 token=a1b2 revision=7 chain=<64 hex> objects=2\n
 //   tenant - shop 14 <64 hex>\n{"id":"shop"}…\n
 //
-// That line has the object's kind, tenant_id ("-" if empty) and id, the length of the document, and the object's hash.
+// The line before a document has the object's kind, tenant_id and id ("-" for an empty one), the length of the
+// document, and the object's hash.
 // The text has no checksum; the file around it has one (state_files). The network uses another format
 // (snapshot_document).
 //
@@ -23,7 +24,7 @@ namespace sluice::sync {
 
 std::string write_state(const ScopeState& state);
 
-// A state that read_state() read. Its views point into the text, which must outlive it.
+// A state that read_state() read. `objects` points into the text, so the text must outlive the SavedState.
 struct SavedState {
   Position head;
   std::string token_id;              // as in ScopeState

@@ -1,5 +1,5 @@
-// The state of a scope in an agent: its position and its objects. A document is applied completely or not at all, to a
-// copy that shares unchanged objects with the state before.
+// The state of a scope in an agent: its position and its objects. A document (a full snapshot or a delta) is applied
+// completely or not at all, to a copy that shares unchanged objects with the state before.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -35,7 +35,7 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full);
 // `duplicate_object` (an object is given twice, or given and removed), `checksum_mismatch`. After any of these errors,
 // fetch a full snapshot. Removing an object that does not exist is no error: it was created and removed after `since`.
 // A delta does not name the history that it starts from. Instead, the agent sends its chain with the request, and the
-// server checks the chain. After a wrong check, the checksum would not match.
+// server checks the chain. If a server still sent a delta of another history, the checksum would not match.
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta);
 
 }  // namespace sluice::sync

@@ -105,8 +105,8 @@ class SnapshotReader {
   }
 
   std::span<const json::MemberRange> documents_;
-  std::size_t next_ = 0;   // into documents_
-  std::size_t index_ = 0;  // of the next item of `objects`
+  std::size_t next_ = 0;   // the index in documents_ at which document_of() goes on searching
+  std::size_t index_ = 0;  // the index of the next item of `objects`
   json::FaultList faults_;
   SnapshotDocument out_;
 };

@@ -59,7 +59,8 @@ std::string head_of(std::uint64_t generation, std::string_view content) {
   return fmt::format("{} sha256={}\n", numbers, to_hex(hash));
 }
 
-// The generation in the first line. The caller checks the rest of the line by writing it again and comparing.
+// The generation in the first line. This does not check the rest of the line: StateFiles::read() writes the line again
+// and compares.
 std::optional<std::uint64_t> generation_in(std::string_view head) {
   const std::string start = fmt::format("{} generation=", kMagic);
   std::uint64_t generation = 0;
@@ -78,7 +79,8 @@ void populate(std::string& buffer) {
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
-// The content of a regular file, at most `max_bytes` + 1 bytes; nullopt: errno says why.
+// The content of a regular file, at most `max_bytes` + 1 bytes; nullopt: errno says why. Sets `written` to the file's
+// modification time.
 std::optional<std::string> read_all(int file, std::size_t max_bytes, std::chrono::sys_seconds& written) {
   struct stat status{};
   if (::fstat(file, &status) != 0) return std::nullopt;
@@ -186,7 +188,7 @@ bool StateFiles::fails(Step step) const {
   return cause != 0;
 }
 
-// Takes the lock if it is not held, and finds the newest complete generation.
+// If the lock is not held, takes it and finds the newest complete generation.
 Result<> StateFiles::lock() {
   if (lock_ >= 0) return {};
   const std::string path = path_ + ".lock";
@@ -232,7 +234,7 @@ Result<> StateFiles::confirm() {
 }
 
 Result<> StateFiles::write_new(std::string_view content, const std::string& path) const {
-  ::unlink(path.c_str());  // left behind by a process that was killed
+  ::unlink(path.c_str());  // a process that was killed may have left this file behind
   const File file(fails(Step::create) ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!file) return unwritable(path);
   const std::string head = head_of(generation_ + 1, content);
@@ -245,7 +247,7 @@ Result<> StateFiles::write_new(std::string_view content, const std::string& path
   return {};
 }
 
-// Renames the finished file over the older generation, which makes it the newest.
+// Makes the finished file the newest generation: renames it over the file with the older one.
 Result<> StateFiles::put(const std::string& finished) {
   const std::string path = path_of(next_);
   if (fails(Step::rename) || ::rename(finished.c_str(), path.c_str()) != 0) return unwritable(path);

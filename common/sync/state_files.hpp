@@ -47,7 +47,8 @@ class StateFiles {
   StateFiles(const StateFiles&) = delete;
   StateFiles& operator=(const StateFiles&) = delete;
 
-  // Checks content that is undamaged but may be from another version: nullopt if usable, else the reason for the log.
+  // Checks content that is undamaged but may be from another version. Returns nullopt if the content is usable, else
+  // the reason why it is not, for the log.
   using Check = std::function<std::optional<std::string>(std::string_view content)>;
 
   struct Loaded {
@@ -58,8 +59,8 @@ class StateFiles {
   };
 
   // The newest complete generation that passes the check. Writes nothing and needs no lock.
-  // Errors: `no_snapshot_file` (there is no file), `snapshot_file_damaged` (none is usable; the text says why for
-  // each).
+  // Errors: `no_snapshot_file` (there is no file), `snapshot_file_damaged` (no file is usable; the text gives the
+  // reason for each).
   Result<Loaded> load(const Check& check = {}) const;
 
   // Records that the state saved last is still valid: load() then reports the current time as `written`. Does nothing
@@ -90,7 +91,7 @@ class StateFiles {
 
   const std::string path_;
   const Failpoint failpoint_;
-  int lock_ = -1;                    // descriptor of PATH.lock, held from the first save on; -1: not held
+  int lock_ = -1;                    // descriptor of PATH.lock, held from the first save() or confirm(); -1: not held
   std::uint64_t generation_ = 0;     // newest complete generation; valid while the lock is held
   FileSlot next_ = FileSlot::first;  // file that the next save replaces; valid while the lock is held
 };

@@ -12,8 +12,8 @@ BreakerStates::BreakerStates(std::size_t workers)
                   .type = kGauge,
                   .help =
                       "State of the circuit breaker before each Redis: 0 closed, commands are sent; 1 half-open, one "
-                      "command is tried; 2 open, Redis does not answer and commands are refused at once. Of several "
-                      "workers the worst counts.",
+                      "command is tried; 2 open, Redis does not answer and commands are refused at once. Shows the "
+                      "worst state of all workers.",
                   .labels = {{.name = "endpoint", .about = "address of Redis"}}}),
       workers_(workers) {}
 

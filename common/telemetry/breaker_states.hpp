@@ -16,13 +16,14 @@ namespace sluice::telemetry {
 
 class BreakerStates final : public Instrument {
  public:
-  // `workers`: the number of workers. Each has a breaker of its own for each endpoint.
+  // `workers`: the number of workers (threads with connections to Redis). Each has a breaker of its own for each
+  // endpoint.
   explicit BreakerStates(std::size_t workers);
 
   // `endpoint` comes from the configuration or from Redis, never from a request. `state`: 0 closed, 1 half-open,
   // 2 open.
   void set(std::size_t worker, const std::string& endpoint, int state);
-  void remove(std::size_t worker, const std::string& endpoint);  // the worker no longer uses it
+  void remove(std::size_t worker, const std::string& endpoint);  // the worker no longer uses the endpoint
 
   // Shows the worst state of all workers.
   std::vector<prometheus::MetricFamily> Collect() const override;
@@ -30,7 +31,8 @@ class BreakerStates final : public Instrument {
  private:
   const std::size_t workers_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::vector<std::optional<int>>> states_;  // by endpoint and worker
+  // By endpoint, then by worker. nullopt: the worker does not use the endpoint.
+  std::map<std::string, std::vector<std::optional<int>>> states_;
 };
 
 }  // namespace sluice::telemetry

@@ -21,11 +21,11 @@ namespace sluice::telemetry {
 // A counter with one label. The samples of all label values are exposed from the start, at 0.
 class CounterVector final : public Instrument {
  public:
-  // REQUIRES: `spec` has one label, with its values.
+  // REQUIRES: `its_spec` has one label, and lists the label's values.
   explicit CounterVector(MetricSpec its_spec)
       : Instrument(std::move(its_spec)), counts_(spec().labels.front().values.size()) {}
 
-  // REQUIRES: index < number of values.
+  // `index`: an index into the list of the label's values. REQUIRES: index < number of values.
   void count(std::size_t index) noexcept {
     assert(index < counts_.size());
     counts_[index].fetch_add(1, std::memory_order_relaxed);
@@ -37,11 +37,12 @@ class CounterVector final : public Instrument {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-// `sluice_http_requests_total{route,status}`: replies by route template and status. The label has the template and not
-// the requested path, so clients cannot create label values.
+// `sluice_http_requests_total{route,status}`: replies by route template and status. The label `route` has the template
+// and not the requested path, so clients cannot create label values.
 class HttpCounters final : public Instrument {
  public:
-  // `routes`: the templates in the order of count()'s index. The last one is for requests whose path matches no route.
+  // `routes`: the route templates; count() takes an index into this list. The last one is for requests whose path
+  // matches no route.
   explicit HttpCounters(std::vector<std::string> routes);
 
   // REQUIRES: route < number of routes. A status outside 100 to 599 is a bug of the program and counts as 500.

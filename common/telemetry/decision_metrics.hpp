@@ -1,10 +1,11 @@
 // `sluice_decisions_total{tenant,outcome,reason[,policy]}` counts every decision exactly once, so its sum over all
 // labels is the number of checks that got a decision.
 //
-// A worker looks up the counters of a tenant (and policy) once for each snapshot and keeps the reference. Counting is
-// then one relaxed atomic addition, without a look-up or an allocation.
+// A worker (a thread that answers checks) looks up the counters of a tenant (and policy) once for each snapshot and
+// keeps the reference. Counting is then one relaxed atomic addition, without a look-up or an allocation.
 //
-// Thread safety: all functions from any thread. DecisionCounters stay at their address for the lifetime of this object.
+// Thread safety: all functions from any thread. DecisionCounters stay at their address as long as the DecisionMetrics
+// exist.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -50,7 +51,7 @@ class DecisionMetrics final : public Instrument {
 
   // The counters of a tenant and policy. Both ids come from the snapshot, never from a request. `tenant` is "" for
   // decisions before the tenant is known (no_snapshot, overload), `policy` is "" where no policy decided. Takes a lock
-  // and may allocate: not for the path of a decision.
+  // and may allocate, so do not call it for each decision.
   DecisionCounters& counters(std::string_view tenant, std::string_view policy = {});
 
   std::vector<prometheus::MetricFamily> Collect() const override;

@@ -1,5 +1,5 @@
 // A histogram of durations from 10 µs to 10 s that takes no lock: an observation is two relaxed atomic additions.
-// (prometheus-cpp's histogram takes a mutex, on which the workers would wait for each other.)
+// (prometheus-cpp's histogram takes a mutex, on which threads that answer checks would wait for each other.)
 //
 // Thread safety: observe() from any thread, also while a scrape collects. A scrape may count an observation in its
 // bucket before `_sum` contains it; `_count` always equals the `+Inf` bucket.
@@ -41,7 +41,7 @@ class DurationBuckets {
       500'000'000, 1'000'000'000, 2'500'000'000, 5'000'000'000, 10'000'000'000};
 
   std::array<std::atomic<std::uint64_t>, kBoundsNs.size() + 1> buckets_{};
-  std::atomic<std::uint64_t> sum_ns_{0};  // overflows after 584 years
+  std::atomic<std::uint64_t> sum_ns_{0};  // overflows at a sum of 584 years
 };
 
 // A metric with one time series.

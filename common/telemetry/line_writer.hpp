@@ -32,8 +32,8 @@ class LineWriter {
   // Adds a line, given without '\n'. Never waits for the descriptor. After stop() the line is dropped and counted.
   void append(std::string_view line);
 
-  // Writes the waiting lines for at most `patience`, then drops and counts the rest.
   static constexpr std::chrono::milliseconds kPatience{1000};
+  // Writes the waiting lines for at most `patience`, then drops and counts the rest.
   void stop(std::chrono::milliseconds patience = kPatience);
 
   std::uint64_t dropped() const;  // dropped lines since the start

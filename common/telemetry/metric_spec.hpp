@@ -27,8 +27,8 @@ struct MetricSpec {
   std::vector<LabelSpec> labels = {};
   std::string when = {};  // "": always exposed; else a condition: "with `--server`"
 
-  // A copy whose `when` is `condition`, under which the program registers the metric ("": always). If the metric has a
-  // `when` of its own, the copy keeps it, because it is narrower.
+  // A copy for a metric that the program registers under `condition` ("": always): its `when` is `condition`. If the
+  // metric has a `when` of its own, the copy keeps that one, because it is the narrower condition.
   MetricSpec registered(const std::string& condition) const {
     MetricSpec spec = *this;
     if (spec.when.empty()) spec.when = condition;

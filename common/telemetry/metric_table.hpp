@@ -54,7 +54,7 @@ struct Metric {
   Metric(std::string name, prometheus::MetricType type, std::string help, Reading<Source> read, std::string when = {})
       : spec{.name = std::move(name), .type = type, .help = std::move(help), .labels = {}, .when = std::move(when)},
         samples{{"", std::move(read)}} {}
-  // One sample for each value of a label.
+  // A metric with one label, and one sample for each value of the label.
   Metric(std::string name, prometheus::MetricType type, std::string help, std::string label,
          std::vector<LabelledReading<Source>> readings, std::string when = {})
       : spec{.name = std::move(name), .type = type, .help = std::move(help), .labels = {}, .when = std::move(when)},

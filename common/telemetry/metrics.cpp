@@ -25,7 +25,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
       redis_duration({.name = "sluice_redis_command_duration_seconds",
                       .type = kHistogram,
                       .help = "Time from the start of a call to Redis until its reply, in seconds. It includes the "
-                              "wait for its turn."}),
+                              "time that the call waits to be sent."}),
       redis_errors({.name = "sluice_redis_errors_total",
                     .type = kCounter,
                     .help = "Commands that failed, and failed attempts to connect to Redis, by class of error.",

@@ -1,6 +1,7 @@
-// Gauges and counters of each worker: a worker stores into its own slot, and a scrape adds up all slots.
+// Gauges and counters of each worker (a thread that answers checks). A worker stores into its own slot, and a scrape
+// adds up all slots.
 //
-// Thread safety: a slot is written by its worker only and read by any thread.
+// Thread safety: only its worker writes a slot; any thread may read it.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@
 namespace sluice::telemetry {
 
 // The slot of one worker. Aligned to a cache line, so that workers do not slow each other down. Store values with
-// set(): a scrape may see them in any order, so relaxed stores are enough.
+// set(). Its relaxed stores are enough, because a scrape may see the values in any order.
 struct alignas(64) WorkerMetrics {
   enum class Known : std::uint8_t { unknown, no, yes };
 

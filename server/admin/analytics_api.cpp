@@ -21,8 +21,8 @@ constexpr std::chrono::hours kDefaultWindow{1};
 constexpr std::size_t kMaxSubjects = 100;
 constexpr char kCursorSeparator = ' ';  // separates the values in a cursor; no value contains a space
 
-// A cursor of this list holds the window (as store::Page::after_tenant_id), and the values of the last row of the page
-// (as after_id).
+// A cursor of list_analytics() holds the time range of the answer (in store::Page::after_tenant_id), and the values of
+// the last row of the page (in after_id).
 
 // The time range of an answer (not the window of a limit). Includes `since`, excludes `until`.
 struct Window {
@@ -80,8 +80,9 @@ struct Dimension {
 
 constexpr std::array<std::string_view, 6> kChoices{"tenant", "policy", "outcome", "minute", "hour", "day"};
 
-// Reads the dimensions from the parameter `by`. Returns them in the order in which rows are sorted, which does not
-// depend on `by`. Ids of policies are unique only within a tenant, so grouping by policy groups by tenant too.
+// Reads the dimensions from the parameter `by`. Returns them in the order in which rows are sorted; the order of the
+// words in `by` does not matter. Ids of policies are unique only within a tenant, so grouping by policy groups by
+// tenant too.
 std::vector<Dimension> read_dimensions(const Call& call) {
   std::string_view list = call.parameter("by");
   if (list.empty()) list = "policy,outcome";
@@ -105,6 +106,7 @@ std::vector<Dimension> read_dimensions(const Call& call) {
   return dimensions;
 }
 
+// The names of the columns for SQL. `as_text`: times are converted to RFC 3339 text.
 std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
   std::vector<std::string> names;
   for (const Dimension& dimension : dimensions) {

@@ -7,7 +7,8 @@
 namespace sluice::server::admin {
 namespace {
 
-enum class Show : std::uint8_t { secret, placeholder };  // placeholder: for replays
+// What the answer shows of its secret. Replays (call.hpp) get the placeholder: null instead of the secret.
+enum class Show : std::uint8_t { secret, placeholder };
 
 // Adds the executor's members to the open object, and closes it.
 std::string close_object(const Answer& answer, const Outcome& outcome, Show show) {

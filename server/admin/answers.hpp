@@ -1,5 +1,5 @@
 // Completes the answer of a handler. If its JSON object is still open (Answer::object), finish() adds the members that
-// only the executor knows, and closes the object.
+// only the Executor (executor.hpp, which runs the call in its transaction) knows, and closes the object.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -49,7 +49,7 @@ class Writer {
   }
 
   // Removes overrides first, because new overrides may be for the same limits and identities. Removes every other
-  // object before the objects that it refers to.
+  // object before the objects that it refers to. `setting`: WantedState::setting.
   void write(const std::optional<std::string>& setting) {
     remove(Kind::override_);
     for (const Kind kind : kAllKinds) {
@@ -107,8 +107,9 @@ class Writer {
     if (!taken.empty()) body_.refuse(std::move(taken));
   }
 
-  // Returns why a row could not be inserted: an object outside of the caller's scope has the id, or an override outside
-  // of the bundle is for the same limit and identity. Throws ConcurrentChange after a concurrent change.
+  // Returns why a row could not be inserted: an object outside of the caller's scope has the id, or the row is an
+  // override and another one, outside of the bundle, is for the same limit and identity. `index`: the position of the
+  // row's object in its list of the bundle. Throws ConcurrentChange after a concurrent change.
   Fault taken_by_another(Kind kind, const ObjectId& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw ConcurrentChange();
     if (kind == Kind::override_) {
@@ -157,8 +158,8 @@ class Writer {
     log_.updated("update", *before, after);
   }
 
-  // Refuses the bundle if a tenant then has too many policies that no index can find. Compiling the bundle counted only
-  // the bundle's policies; this function counts all stored ones.
+  // Refuses the bundle if a tenant would have more than kMaxUnindexedPolicies policies with a scope that the policy
+  // index cannot use. Compiling the bundle counted only the bundle's policies; this function counts all stored ones.
   void check_unindexed() {
     const KindChanges& changes = plan_.of(Kind::policy);
     if (changes.create.empty() && changes.update.empty()) return;

@@ -88,8 +88,8 @@ class Planner {
       changes.remove.push_back(std::move(object));
   }
 
-  // Locks the objects of a kind that will change, and those that changed objects refer to. Throws ConcurrentChange if
-  // an object has changed since it was read.
+  // Locks those objects of a kind that will be updated or removed, and those that created or updated objects refer to.
+  // Throws ConcurrentChange if an object has changed since it was read.
   void lock(Kind kind) {
     const KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> rows;
@@ -113,8 +113,8 @@ class Planner {
     return changing_[static_cast<std::size_t>(kind)].contains(key);
   }
 
-  // Collects the plans and policies that changed objects refer to. They must not change until the commit, because the
-  // changed objects were checked together with them.
+  // Collects the plans and policies that created and updated objects of a kind refer to. These plans and policies must
+  // not change until the commit, because the objects were checked together with them.
   void collect_references(Kind kind) {
     std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
     for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {
@@ -153,8 +153,8 @@ class Planner {
   ApplyPlan plan_;
   std::vector<std::string> pruned_tenants_;
   std::unordered_map<std::string, store::StoredObject>
-      unchanged_;  // by map_key(): the unchanged policies, and after lock_used() has cleared them, the unchanged plans
-  // All sets contain map_key()s.
+      unchanged_;  // by map_key(): first the unchanged policies; lock_used() clears them, then the unchanged plans
+  // These sets contain map_key()s.
   std::array<std::unordered_set<std::string>, kKinds> changing_;  // by kind: the objects to create and to update
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;

@@ -68,7 +68,7 @@ class ReferrerCheck {
   }
 
  private:
-  // Adds a fault: the plan removes an object that `from` refers to.
+  // Adds a fault: the call would remove an object that `from` refers to. `kind` and `id` name that object.
   void report_removed(const Referrer& from, std::string_view kind, std::string_view id) {
     faults_.push_back({"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses "
                                        "it: add it to the bundle, or first remove the object that uses it",
@@ -116,6 +116,7 @@ class ReferrerCheck {
 
   std::string tenants() const { return postgres::text_array({tenants_.begin(), tenants_.end()}); }
 
+  // Appends those of `items` whose tenants are in `concerned`.
   template <class Item, class Write>
   void append_bundle_items(std::string& out, const std::vector<Item>& items, Write write, const KeySet& concerned) {
     for (const Item& item : items) {
@@ -123,7 +124,8 @@ class ReferrerCheck {
     }
   }
 
-  // Compiles the objects of referrers_ together with the bundle's plans and policies, and reports their faults.
+  // Compiles the objects of referrers_ together with the bundle's plans and policies, and reports the faults of the
+  // referrers.
   void compile_referrers() {
     KeySet concerned;
     for (const Referrer& item : referrers_) concerned.insert(item.tenant_id);
@@ -176,7 +178,7 @@ class ReferrerCheck {
   KeySet removed_plans_;
   KeySet delaying_plans_;  // plans of the bundle's policies with the action delay
   KeySet bundle_policies_;
-  KeySet updated_policies_;  // updated, or with an updated plan
+  KeySet updated_policies_;  // policies that are updated themselves, or whose plan is
   KeySet removed_policies_;
   KeySet ignored_overrides_;       // in the bundle, or removed: their stored documents no longer matter
   std::set<std::string> tenants_;  // whose stored policies and overrides must be checked

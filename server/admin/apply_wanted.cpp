@@ -34,7 +34,7 @@ ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   return found;
 }
 
-// Reads the rows of all objects, and collects the faults on the way.
+// Makes the rows of all objects of the bundle, and collects the faults that it finds.
 class Reader {
  public:
   Reader(Context& context, const BundleBody& body, const ApplyOptions& options)

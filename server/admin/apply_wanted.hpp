@@ -22,15 +22,15 @@ inline std::string map_key(std::string_view tenant_id, std::string_view id) {
 inline std::string map_key(const ObjectId& key) { return map_key(key.tenant_id, key.id); }
 
 struct ApplyOptions {
-  bool dry_run = false;
-  bool prune = false;
+  bool dry_run = false;         // find all faults and changes, but store nothing
+  bool prune = false;           // also remove objects that the bundle does not contain: see plan_apply()
   std::string organization_id;  // the bundle is limited to this organization; "": not limited
 };
 
 // The rows that the bundle asks for.
 class WantedState {
  public:
-  // By kind, in the order of the bundle's lists.
+  // The rows of one kind, in the order of the bundle's list.
   std::vector<store::RowDraft>& of(Kind kind) { return rows_[static_cast<std::size_t>(kind)]; }
   const std::vector<store::RowDraft>& of(Kind kind) const { return rows_[static_cast<std::size_t>(kind)]; }
 

@@ -35,14 +35,15 @@ std::optional<std::string> read_time(const Call& call, std::string_view name, Fa
   return std::nullopt;
 }
 
-// The order of the list: newest first. Within one organization `seq` ascends with `revision`, so the list of one
-// organization is ordered by `seq` alone, which has an index.
+// The order of the list: newest first. `seq` counts the entries of one organization, and ascends with `revision`. So
+// the list of one organization is ordered by `seq` alone, because an index has that order.
 class Order {
  public:
   explicit Order(const Context& context) : organization_(context.call.parameter("organization_id")) {
     if (organization_.empty()) organization_ = context.principal.organization_id;
   }
 
+  // Adds SQL conditions: the organization, and that the page begins after the last entry of the previous one.
   void continue_after(const store::Page& page, store::Statement& statement) const {
     if (!organization_.empty()) statement.add(" AND organization_id = $", organization_);
     if (page.after_id.empty()) return;
@@ -62,6 +63,7 @@ class Order {
   }
 
  private:
+  // Returns `text`. Refuses the cursor if it is not a number.
   static std::string number(const std::string& text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

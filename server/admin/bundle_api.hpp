@@ -7,11 +7,11 @@ namespace sluice::server::admin {
 
 // GET export?organization_id=&tenant_id=&include=overrides: the stored objects in the caller's scope, as a bundle.
 // Every exported kind has a list, even an empty one, so applying the bundle with `prune` restores exactly this state.
-// REQUIRES: Route::one_snapshot, so that all lists belong to one revision.
+// REQUIRES: Route::one_snapshot (all reads see one state of the database), so that all lists belong to one revision.
 Answer export_bundle(Context& context);
 
 // POST explain {"tenant_id","key_id"?,"request"}: says which policy would decide a check, and why each other candidate
-// would not. REQUIRES: Route::one_snapshot, because TenantSnapshots::get() needs it.
+// would not decide it. REQUIRES: Route::one_snapshot, because TenantSnapshots::get() needs it.
 Answer explain_request(Context& context);
 
 // POST validate {"kind","tenant_id"?,"object"}, or a bundle: answers the canonical form with warnings, or refuses the

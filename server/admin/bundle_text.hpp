@@ -14,7 +14,7 @@ namespace sluice::server::admin {
 // Which stored objects to write. (This is not the selection of a policy.)
 struct BundleSelection {
   std::string organization_id;  // "": all organizations in the transaction's scope
-  std::string tenant_id;        // "": all tenants; else REQUIRES: organization_id is this tenant's organization
+  std::string tenant_id;        // "": all tenants. If set, REQUIRES: organization_id is its organization
   bool keys = true;
   bool overrides = false;
 };

@@ -31,7 +31,7 @@ struct Call {
   const Route* route = nullptr;
   std::vector<std::string> path_values;                    // the values of the {…} in Route::path, decoded
   std::vector<std::pair<std::string, std::string>> query;  // decoded, names checked against the route
-  std::string target;                                      // as sent, for the idempotency key's fingerprint
+  std::string target;                                      // as sent, for the fingerprint in idempotency.cpp
   std::string body;
   bool yaml = false;  // the body is YAML, not JSON
   std::string authorization;
@@ -64,7 +64,7 @@ struct Answer : http::Answer {
   // If set, the object gets a member "published". The handler sets whether Redis has the changes of earlier calls. The
   // answer shows true if Redis has both these changes and the changes of this call.
   std::optional<bool> published;
-  // Above 0: the server repeats the call until an answer has no `wait`, but at most for this time after the call's
+  // Above 0: the server repeats the call until an answer has no `wait`, or until this time has passed since the call's
   // arrival.
   std::chrono::milliseconds wait{0};
 };
@@ -90,7 +90,7 @@ struct Context {
   store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
-  std::vector<counters::RulesPtr> compiled{};  // Draft::rules of this call's drafts
+  std::vector<counters::RulesPtr> compiled{};  // Draft::rules (drafts.hpp) of this call's drafts
   counters::Publisher* publisher = nullptr;    // nullptr: the server runs without Redis
   std::vector<counters::CounterRef> resets{};  // counters to be reset after the commit
 };

@@ -69,7 +69,7 @@ void read_identity(json::Fields& fields, CounterTarget& target) {
   const json::Place at = fields.at().member("identity");
   json::Fields identity(*value, at, fields.faults());
   for (json::Member& member : identity.members()) {
-    if (member.taken) continue;  // given twice
+    if (member.taken) continue;  // a member that is given twice: json::Fields has added a fault for it
     const auto dimension = parse_dimension(member.name);
     const bool absent = member.value.type() == json::Type::null;
     const auto text = identity.text(member.name, kMaxTextBytes);
@@ -135,7 +135,8 @@ struct CounterQuery {
   CounterTarget target;
   counters::RulesPtr rules;
   const policy::Rulebook* rulebook;
-  std::vector<bool> included;  // by group of the program: whether the identity has all dimensions of its counter key
+  // By group of the program (the limits that share a counter key): whether the identity has all dimensions of that key.
+  std::vector<bool> included;
 
   std::string key_of(std::size_t group) const { return rules->key_of(*rulebook, group, target.identity()); }
 };
@@ -146,9 +147,9 @@ std::string names_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-// The identity must name every dimension of key_by, with null for a dimension that the requests lack: without one of
-// them it would name another counter. It may leave out a dimension that only some limits add to the counter key; the
-// call then leaves out these limits.
+// The identity must name every dimension of key_by, because an identity with fewer dimensions names another counter.
+// null stands for a dimension that the requests lack. The identity may leave out a dimension that only some limits add
+// to the counter key; the call then leaves out these limits.
 void check_identity(CounterQuery& query) {
   const std::vector<DimensionRef>& key_by = query.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;

@@ -26,7 +26,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kMaxConflicts = 20;  // conflicting policies to warn of
+constexpr std::size_t kMaxConflicts = 20;  // the warnings name at most this many conflicting policies
 
 // The bundle's warnings that are about the body, which is the first object in the list of its kind.
 Faults warnings_about(const Bundle& bundle, Kind kind) {
@@ -47,7 +47,7 @@ class DraftCompiler {
   DraftCompiler(postgres::Transaction& tx, Kind kind, const json::Value& body)
       : tx_(tx), kind_(kind), body_(body), tenant_id_(body.text_of("tenant_id")) {}
 
-  // `rows`: id, document.
+  // The columns of `rows` are id and document.
   void add(const pqxx::result& rows, Kind kind) {
     for (const auto& row : rows) add(kind, row[0].c_str(), row[1].c_str());
   }
@@ -55,7 +55,7 @@ class DraftCompiler {
     documents_[static_cast<std::size_t>(kind)].try_emplace(id, std::move(document));
   }
 
-  // Adds the body's tenant, and a stub of its organization (only the id), which is enough to resolve the reference.
+  // Adds the body's tenant, and the tenant's organization with nothing but its id, because the tenant refers to it.
   void add_tenant() {
     const auto tenant = store::find(tx_, Kind::tenant, tenant_id_, tenant_id_, store::Lock::none);
     if (!tenant) return;
@@ -170,7 +170,8 @@ std::string digest_text(const std::string& text) {
   return postgres::bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// Limits how many policies of a tenant no index can find, because every request is matched against all of them.
+// Refuses the policy if the policy index cannot use its scope, and the tenant already has kMaxUnindexedPolicies such
+// policies. Every request is matched against all of them.
 void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
   // Without this lock, two concurrent calls could exceed the limit together.
@@ -185,7 +186,7 @@ void check_unindexed(postgres::Transaction& tx, const Policy& item) {
                   quoted(item.tenant_id), policy::kMaxUnindexedPolicies));
 }
 
-// Warnings about stored policies that apply to the same requests with the same priority.
+// Warnings about stored policies that apply to the same requests as `item`, with the same priority.
 Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   const pqxx::result rows = tx.exec(
       fmt::format(
@@ -303,7 +304,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   const std::string plan_id(body.text_of("plan_id"));
   compiler.add_tenant();
   compiler.add_plan(plan_id);
-  // Also the overrides of the plan: if the policy has the action delay, their numbers must fit its max_delay.
+  // Adds the plan's overrides too: if the policy has the action delay, their numbers must fit the policy's max_delay.
   compiler.add(tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)",
                        tenant_id, std::string(body.text_of("id")), plan_id),
                Kind::override_);
@@ -326,7 +327,7 @@ Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
   if (!plan_id.empty()) {
     compiler.add_plan(plan_id);
     // The override also applies to the counters of each policy on the plan. If such a policy has the action delay, the
-    // override's numbers must fit its max_delay.
+    // override's numbers must fit the policy's max_delay.
     compiler.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2",
                          std::string(body.text_of("tenant_id")), plan_id),
                  Kind::policy);

@@ -2,8 +2,8 @@
 //
 // The body becomes part of a small bundle, together with the objects that it refers to and those that refer to it. The
 // code that agents use reads and compiles this bundle. So all faults are found at once, and the server stores nothing
-// that an agent would refuse. The bundle is compiled only once: the draft carries the compiled rules along, which later
-// serve to find and publish the counters that the change affects.
+// that an agent would refuse. The bundle is compiled only once: the draft keeps the compiled rules. With them,
+// the server later finds the counter keys that the change affects, and publishes their overrides.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct Draft {
   std::string document;
   std::vector<store::ExtraColumn> extra;
   Faults warnings;                     // pointers into the document
-  counters::RulesPtr rules = nullptr;  // the compiled bundle, for plans, policies and overrides
+  counters::RulesPtr rules = nullptr;  // the compiled bundle; nullptr unless the object is a plan, policy or override
 };
 
 // Members that the server adds to answers. A body may contain them too, and the server ignores them there: so a caller
@@ -37,7 +37,8 @@ inline constexpr std::array<std::string_view, 6> kReadOnly{"version",    "revisi
                                                            "updated_at", "warnings", "secret_already_shown"};
 
 // `body`: an object without read-only members, with `tenant_id` and `id` if the kind has them. Each function refuses a
-// faulty body with all its faults, and locks the objects that the body refers to until the end of the transaction.
+// faulty body with all its faults, and locks the plans and policies that the body refers to until the end of the
+// transaction.
 Draft draft_organization(postgres::Transaction& tx, const json::Value& body);
 Draft draft_tenant(postgres::Transaction& tx, const json::Value& body);
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body);

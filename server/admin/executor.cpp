@@ -83,8 +83,8 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
       const postgres::FailureClass failure = postgres::classify(error);
       pool_.count_failure(failure);
       if (failure == postgres::FailureClass::away) session.drop();
-      // The connection may have been lost while it was idle. Nothing was committed, so the call is repeated on a new
-      // connection.
+      // After a `conflict` or `away`, nothing was committed, so the call is repeated. `away`: the connection may have
+      // been lost while it was idle; the next attempt gets a new one.
       const bool again = failure == postgres::FailureClass::conflict || failure == postgres::FailureClass::away;
       if (last && failure == postgres::FailureClass::conflict) return concurrent_change(call);
       if (last || !again) return failure_answer(error, call);
@@ -181,7 +181,7 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call)
   return published ? std::move(answer) : done.finished(false);
 }
 
-// The answer to a call that failed with this exception, and is not repeated again. Logs the exception.
+// Logs the exception, and returns the answer to a call whose last attempt failed with it.
 FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {
   const postgres::FailureClass failure = postgres::classify(error);
   const std::string what = postgres::describe(error);

@@ -59,7 +59,7 @@ void filter(const Call& call, store::Statement& statement) {
   if (const auto organization = call.parameter("organization_id"); !organization.empty()) {
     statement.add(" AND a.organization_id = $", std::string(organization));
   }
-  // Agents that serve the tenant, also if they serve others.
+  // Agents that serve the tenant, even if they serve other tenants too.
   if (const std::string tenant(call.parameter("tenant_id")); !tenant.empty()) {
     statement.add(
         " AND (a.organization_id = '' OR (a.organization_id = (SELECT organization_id FROM tenants WHERE id = $)",
@@ -91,7 +91,7 @@ std::chrono::milliseconds read_wait(const Call& call) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(*wait);
 }
 
-// A query of the agents whose scope overlaps the caller's. `what`: the text of the query up to its FROM. The query must
+// A query of the agents whose scope overlaps the caller's. `what`: the text of the query before kFrom. The query must
 // run in the scope of the platform: in the caller's scope, row-level security would leave out agents with a larger
 // scope, and a revision would count as enforced too early. The caller learns only the number of these agents.
 store::Statement overlapping_agents(const auth::Principal& caller, std::string_view what) {
@@ -107,8 +107,8 @@ store::Statement overlapping_agents(const auth::Principal& caller, std::string_v
 }
 
 // Every agent is in exactly one class. An agent that lost its watch may have restarted with an older snapshot than its
-// last report says. So it counts as missing until it opens a new watch. There it names its revision (`held_revision`),
-// which counts until its next report.
+// last report says. So it counts as missing until it opens a new watch. When it opens the watch, it names its revision
+// (`held_revision`). That revision counts until the agent's next report.
 constexpr std::array<std::string_view, 5> kClasses{"enforcing", "lagging", "missing", "refusing", "foreign"};
 std::string class_of(std::int64_t revision) {
   return fmt::format(R"(CASE WHEN NOT ({}) OR (a.watch IS NOT NULL AND NOT {}) THEN 'missing'
@@ -136,7 +136,7 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
     found.agents += fmt::format(R"(,"{}":{})", kClasses[i], rows[0][static_cast<int>(i) + 1].c_str());
   }
   found.agents += '}';
-  // Without agents this is false, so a script that waits for its agents does not go on too early.
+  // False if there are no agents, so a script that waits for its agents does not go on too early.
   found.enforced_by_all =
       rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
   return found;

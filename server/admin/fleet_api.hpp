@@ -9,7 +9,8 @@ namespace sluice::server::admin {
 Answer list_agents(Context& context);
 
 // A revision, how many agents enforce it, and whether all of them do. Counts the agents whose scope overlaps the
-// caller's. With `wait`, the server answers when all of these agents enforce the revision, or after that time.
+// caller's. The query's `wait` is a duration: the server answers when all of these agents enforce the revision, or when
+// this time has passed.
 Answer get_enforcement(Context& context);
 
 }  // namespace sluice::server::admin

@@ -33,8 +33,8 @@ bool is_given(const json::Value& body, std::string_view name);
 json::Value with_ids(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
                      const std::string& id);
 
-// The names of members to drop from a body: the read-only members, and the member `secret` if it is null (a replayed
-// answer shows it as null, and may be sent back).
+// The names of members to drop from a body: the read-only members, and the member with the name `secret` if that is
+// null. The answer to a repeated call (idempotency.hpp) shows it as null, and the caller may send this answer back.
 std::vector<std::string_view> members_to_drop(const json::Value& body, std::string_view secret);
 
 // Finds the object that the path names. Refuses 404 if it does not exist in the caller's scope.
@@ -45,7 +45,8 @@ void check_conditions(const Call& call, const store::StoredObject* found);
 // Whether the caller has the current version already: If-None-Match names its ETag.
 bool has_current_version(const Call& call, const store::StoredObject& found);
 
-// Inserts a draft and records the change. `collection`: as in Resource. REQUIRES: no object has the draft's key.
+// Inserts a draft and records the change. `collection`: as in Resource (objects_api.hpp). REQUIRES: no object has
+// the draft's key.
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection,
                     std::string_view action = "create");
 // Replaces `before` by a draft and records the change. Does nothing if the document is the same.

@@ -33,7 +33,8 @@ std::string slug(std::string_view name) {
   return id;
 }
 
-// Makes an id from the policy's name. Returns "" for a shorthand policy: reading it makes the id from its content.
+// Makes an id from the policy's name. Returns "" for a shorthand policy: the code that reads the policy makes an id
+// from its content.
 std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   json::FaultList ignored;
   const json::Place root;
@@ -42,7 +43,7 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
   return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
 }
 
-// Turns the body of one call into a draft, and collects the faults on the way.
+// Turns the body of one call into a draft, and collects the faults of the body.
 struct BodyReader {
   Context& context;
   const Resource& resource;

@@ -23,7 +23,7 @@ struct Resource {
   Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
   Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
-  // Makes an id for a body without one. Returns "" for a shorthand policy: reading it makes the id from its content.
+  // Makes an id for a body without one. Returns "" for a shorthand policy: `draft` makes that id from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
   // Turns members that are never stored into stored ones, such as `ttl` into `expires_at`, or drops them. Adds faults
   // to `faults`. The function pointer itself is nullptr if the kind has no such members.

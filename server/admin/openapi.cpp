@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};  // need no token
 
-// Status and response component of the problems that every operation may answer.
+// The problems that every operation may answer: the status, and the name of the response in openapi.json.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCommonProblems{{{"400", "BadRequest"},
                                                                                         {"405", "MethodNotAllowed"},
                                                                                         {"408", "Timeout"},
@@ -94,8 +94,8 @@ class OperationBuilder {
 
   std::map<std::string_view, openapi::Success> successes() const {
     std::vector<std::string_view> headers{"X-Request-Id"};
-    const bool of_one = creates_ || reads_one_ || writes_one_;
-    if (of_one && !is("DELETE")) headers.push_back("ETag");
+    const bool one_object = creates_ || reads_one_ || writes_one_;
+    if (one_object && !is("DELETE")) headers.push_back("ETag");
     if (route_.changes() && route_.permission != auth::Permission::read) headers.push_back("Sluice-Revision");
     if (route_.changes()) headers.push_back("Idempotency-Replayed");
     std::vector<std::string_view> created = headers;

@@ -24,9 +24,9 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   return WallTime(Micros(now_us)) + *duration;
 }
 
-// The body with `expires_at` instead of `ttl`.
+// The body with `expires_at` instead of `ttl`. Drops "published" too: a caller may send back an answer, which has it.
 json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
-  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};  // "published" comes from answers
+  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};
   const json::Value* const ttl = body.find("ttl");
   const json::Value* const given = body.find("expires_at");
   if (given != nullptr && given->type() == json::Type::string) {
@@ -54,8 +54,9 @@ bool is_published(Context& context, const store::StoredObject& item) {
   return counters::unpublished(context.tx, {&item, 1}).empty();
 }
 
-// Sets Answer::published after a write. If this call changed the override, only the publication of this change matters,
-// and the executor adds that. If the call changed nothing, an earlier change may not be published yet.
+// Sets Answer::published after a write. If this call changed the override, sets true: earlier changes no longer matter,
+// and the executor makes it false if it cannot publish this change. If the call changed nothing, an earlier change may
+// not be published yet.
 Answer with_published(Context& context, Answer answer) {
   answer.published =
       !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
@@ -75,7 +76,8 @@ ClearSelection read_clear_selection(Context& context) {
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
-  // Refuses an empty id: "clear" would remove all overrides of the tenant, but the caller meant one policy or plan.
+  // read_optional_id() refuses an empty id. Otherwise `clear` would remove all overrides of the tenant, although the
+  // caller meant one policy or plan.
   ClearSelection cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
                          .policy_id = read_optional_id(fields, "policy_id"),
                          .plan_id = read_optional_id(fields, "plan_id")};

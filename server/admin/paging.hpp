@@ -19,18 +19,19 @@ inline constexpr std::size_t kMaxPage = 1000;
 // Reads the query's `limit` and `cursor`. Refuses 400 if one of them is invalid.
 store::Page read_page(const Call& call);
 
-// An opaque cursor for the page that begins after this object. Lists of other things than objects put two texts of
-// their own into it.
+// An opaque cursor for the page that begins after this object. For lists of anything but objects, the handler passes
+// two texts that identify the last item instead of `tenant_id` and `id`.
 std::string cursor_after(std::string_view tenant_id, std::string_view id);
 
-// `found`: the result of store::list(). Removes the object beyond the page, if there is one. Returns the cursor of the
-// next page; "" if this is the last page.
+// `found`: the result of store::list(), which has one object beyond the page if there is a next page. Removes that
+// object. Returns the cursor of the next page; "" if this is the last page.
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);
 
 // Refuses 400, because no server made this cursor for this list.
 [[noreturn]] void refuse_cursor();
 
-// Refuses 400 if a filter's value is not one of `choices`. An empty list as the answer would hide the caller's mistake.
+// Refuses 400 if a filter's value is not one of `choices`. Otherwise the answer would be an empty list, and hide the
+// caller's mistake.
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices);
 inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow", "off"};
 
@@ -44,7 +45,7 @@ void write_list(json::Writer& out, const std::string& next, WriteItems write_ite
   next.empty() ? out.null_field("next") : out.field("next", next);
 }
 
-// {"items":[…],"next":…}
+// Makes the answer {"items":[…],"next":…}.
 template <class WriteItems>
 Answer list_answer(const std::string& next, WriteItems write_items) {
   Answer answer;

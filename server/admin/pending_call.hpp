@@ -1,7 +1,7 @@
 // One call of the admin API between its arrival and its answer.
 //
-// Thread safety: `stage` from any thread. A thread of the pool reads `call` while it runs the call. Everything else
-// belongs to the server's loop.
+// Thread safety: `stage` from any thread. A thread of the pool (postgres::Pool) reads `call` while it runs the call.
+// Everything else belongs to the server's loop.
 #pragma once
 
 #include <atomic>
@@ -18,11 +18,12 @@ namespace sluice::server::admin {
 
 struct PendingCall {
   using Time = std::chrono::steady_clock::time_point;
+  // `waiting`: in the pool's queue. `given_up`: the call exceeded the time limit in the queue.
   enum class Stage : std::uint8_t { waiting, running, given_up };
 
   explicit PendingCall(sluice::http::Reply its_reply) : reply(std::move(its_reply)) {}
   explicit PendingCall(sluice::http::Admission its_admission) : reply(std::move(its_admission)) {}
-  // Takes the call over from `before` for the next attempt. `before` must not be used afterwards.
+  // Takes the call over from `before` for the next attempt (waiting_calls.hpp). `before` must not be used afterwards.
   explicit PendingCall(PendingCall& before)
       : reply(std::move(before.reply)), call(std::move(before.call)), arrived(before.arrived) {
     before.answered = true;
@@ -32,7 +33,7 @@ struct PendingCall {
   Call call;
   Time arrived = std::chrono::steady_clock::now();
   Time begin = arrived;   // when this attempt began
-  bool answered = false;  // or taken over by the next attempt
+  bool answered = false;  // also true if the next attempt has taken the call over
   std::atomic<Stage> stage{Stage::waiting};
 
   bool asks_for_body() const { return std::holds_alternative<sluice::http::Admission>(reply); }

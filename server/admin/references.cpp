@@ -8,7 +8,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kMaxNamed = 20;
+constexpr std::size_t kMaxNamed = 20;  // objects that a refusal names
 
 // SQL condition for the rows that refer to an object. $1: the object's id; $2: its tenant. Conditions that do not need
 // $2 mention it all the same, because PostgreSQL must be able to infer the type of each parameter.

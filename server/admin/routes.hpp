@@ -23,7 +23,7 @@ struct Route {
   bool one_snapshot = false;         // all reads of the transaction see the same state of the database
   bool takes_yaml = false;           // the body may be YAML
 
-  // By the method only: also true for a POST that changes nothing, such as validate.
+  // Looks only at the method. So it is also true for a POST that changes nothing, such as /v1/admin/validate.
   bool changes() const { return method != "GET"; }
 };
 
@@ -32,7 +32,7 @@ std::span<const Route> routes();
 // The route that matches a request.
 struct RouteMatch {
   const Route* route = nullptr;          // nullptr: no route has this path and method
-  std::vector<std::string> path_values;  // decoded
+  std::vector<std::string> path_values;  // the values of the {…} in Route::path, decoded
   std::string allow;                     // the methods of the routes with this path; "": no route has this path
 };
 RouteMatch find_route(std::string_view method, std::string_view path);

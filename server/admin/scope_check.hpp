@@ -12,9 +12,10 @@
 
 namespace sluice::server::admin {
 
-// Adds a fault for each organization or tenant that does not exist or is outside the caller's scope; the text of the
-// fault does not say which. If the body names only tenants, sets `organization_id` to their organization; a tenant of
-// another organization gets a fault. Locks the rows that it finds until the end of the transaction.
+// Adds a fault for each organization or tenant that does not exist or is outside the caller's scope. The text of the
+// fault does not say which of the two is the cause. If the body names tenants but no organization, sets
+// `organization_id` to that of the first tenant (by id). Adds a fault for each tenant of another organization. Locks
+// the rows that it finds until the end of the transaction.
 void check_scope(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
                  const std::vector<std::string>& tenant_ids, Faults& faults);
 

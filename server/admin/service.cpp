@@ -58,7 +58,7 @@ bool is_json(std::string_view type, std::string_view method) {
   return type.empty() || type == "application/json" || (method == "PATCH" && type == "application/merge-patch+json");
 }
 
-// The media type of RFC 9512, and older ones.
+// Whether this is YAML's media type (RFC 9512) or one of its older names.
 bool is_yaml(std::string_view type) {
   return type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml" || type == "text/x-yaml";
 }

@@ -1,5 +1,5 @@
-// The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool,
-// and sends the answer.
+// The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool
+// of PostgreSQL connections, and sends the answer.
 //
 // The client library of PostgreSQL waits without limit for a PostgreSQL that does not answer. So a call that exceeds
 // the time limit is answered 503, although it may still succeed.
@@ -51,7 +51,7 @@ class AdminService final : public sluice::http::Handler {
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
-  // Ends the waits of WaitingCalls: sends each waiting call its last answer. For a server that drains.
+  // To be called when the server drains: answers each call of WaitingCalls with the result of its last attempt.
   void end_waiting() { waiting_.end(); }
 
  private:
@@ -70,7 +70,8 @@ class AdminService final : public sluice::http::Handler {
   CallMetrics& metrics_;
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
-  std::deque<std::weak_ptr<Pending>> calls_;  // not answered yet, in the order of PendingCall::begin
+  // The calls that the time limit applies to, in the order of PendingCall::begin. Answered calls may still be in it.
+  std::deque<std::weak_ptr<Pending>> calls_;
   WaitingCalls waiting_;
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;

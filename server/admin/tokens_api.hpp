@@ -2,7 +2,8 @@
 //
 // A token cannot create a token with more permissions or a larger scope than its own, nor change or delete such a
 // token. The role and the scope of a token cannot be changed; a revoked token stays revoked. The last live
-// platform_admin token cannot be revoked, expired or deleted: otherwise nobody could make another one.
+// platform_admin token (neither revoked nor expired) cannot be revoked, expired or deleted: otherwise nobody could make
+// another one.
 #pragma once
 
 #include "server/admin/call.hpp"

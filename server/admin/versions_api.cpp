@@ -26,13 +26,13 @@ std::optional<std::int64_t> number_from(std::string_view text) {
   return number;
 }
 
-// An object that may be deleted. Its versions are kept.
+// An object that still exists or was deleted. In both cases its versions are kept.
 struct PastObject {
   ObjectId key;
   std::string organization_id;
 };
 
-// The object that the path names. Refuses 404 if its tenant does not exist; does not check the object.
+// The object that the path names. Refuses 404 if its tenant does not exist; does not check that the object exists.
 PastObject key_of_path(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();

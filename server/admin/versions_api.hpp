@@ -11,7 +11,7 @@ Answer list_versions(Context& context, Kind kind);
 Answer get_version(Context& context, Kind kind);
 
 // Takes {"version":3}. Writes that version's document as a new version; the document must be valid by today's rules.
-// Restores a deleted object.
+// Also restores a deleted object.
 Answer roll_back(Context& context, const Resource& resource);
 
 // Takes {"percent":25}. Sets the share of subjects that a policy applies to.

@@ -26,12 +26,13 @@ class WaitingCalls {
   using Repeat = std::function<void(std::shared_ptr<PendingCall>)>;
   using Finish = std::function<void(PendingCall&, const FinishedAnswer&)>;
 
-  // `repeat` runs the call again. `finish` sends the last answer.
+  // `repeat` runs the call again. `finish` sends the answer of the last attempt.
   WaitingCalls(boost::asio::io_context& loop, Repeat repeat, Finish finish)
       : timer_(loop), repeat_(std::move(repeat)), finish_(std::move(finish)) {}
 
-  // Takes the call over, to repeat it; then the caller must not use `call` any more. Returns false if the call must be
-  // answered now: its answer has no `wait`, its time is over, too many calls wait, or the server drains.
+  // Takes the call over to repeat it, and returns true; `call` must not be used afterwards. Or returns false, and the
+  // caller must answer the call now: the answer has no `wait`, that time is over, too many calls wait, or the server
+  // drains. Also returns false for a call that timed out and was answered.
   bool keep_waiting(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
 
   // Answers all waiting calls, because the server drains. Calls that come later do not wait.

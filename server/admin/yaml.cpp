@@ -20,6 +20,8 @@
 namespace sluice::server::admin {
 namespace {
 
+// The parser passes the tag !!str as kCore followed by "str". To a node without a tag it gives the tag "!" if the node
+// is a quoted or block scalar, else "?".
 constexpr std::string_view kCore = "tag:yaml.org,2002:";
 
 // Thrown by the event handler, because the parser has no other way to stop.

@@ -2,8 +2,8 @@
 //
 // Numbers keep their digits. Quoted scalars are texts; plain scalars follow the core schema of YAML 1.2
 // (yaml_scalar.hpp). Aliases are replaced by a copy of their node, up to kMaxAliasedBytes. Refused: tags except !!str,
-// !!map and !!seq, names of members that are not scalars, merge keys, more than one document, and more levels than JSON
-// may have.
+// !!map and !!seq, member names that are not scalars, merge keys, more than one document, and more levels than JSON may
+// have.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,7 +20,7 @@ namespace sluice::server::admin {
 
 // For YAML in flow style, the parser needs up to a hundred times the size of the text as memory, and 0.5 s per MiB.
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;
-// Brackets that are open at the same time. Far more than json::kMaxDepth, because brackets inside texts count too.
+// Brackets that may be open at the same time. Far more than json::kMaxDepth, because brackets inside texts count too.
 inline constexpr std::size_t kMaxOpenBrackets = 10'000;
 inline constexpr std::size_t kMaxAliasedBytes = std::size_t{16} << 20;  // bytes of JSON that aliases may add
 

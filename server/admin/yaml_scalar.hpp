@@ -1,5 +1,5 @@
-// Converts plain scalars of YAML to JSON, by the core schema of YAML 1.2.2, chapter 10.3. "yes", "on" and dates are
-// texts.
+// Converts plain (unquoted) scalars of YAML to JSON, by the core schema of YAML 1.2.2, chapter 10.3. So `yes`, `on` and
+// dates become texts.
 //
 // Thread safety: a pure function.
 #pragma once

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kMaxLines = 10;  // for each kind of difference
 
-// Each query below returns what differs: kind, tenant, id and version of an object, and a text. kRevisions returns a
-// revision and a text.
+// Each query below returns one row for each difference: kind, tenant, id and version of an object, and a text. Only
+// kRevisions returns a revision and a text instead.
 
 // The trail holds a fingerprint of an API key instead of the key's hash, so documents of keys are not compared here.
 constexpr std::string_view kTrailAndVersions = R"(
@@ -60,7 +60,7 @@ WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
            ELSE (o.version, o.document::text) IS DISTINCT FROM (v.version, v.document::text)
                 AND NOT ('{1}' = 'setting' AND v.version IS NULL AND o.version = 1) END)";
 
-// Every revision up to the newest must have changes, numbered from 1.
+// Every revision from 1 to the newest must have changes. The ordinals of its changes must be 1, 2, 3 … without gaps.
 constexpr std::string_view kRevisions = R"(
 SELECT coalesce(revision, 0),
        CASE WHEN revision <= last THEN 'has missing changes' ELSE 'is later than the newest revision' END

@@ -20,7 +20,8 @@ namespace sluice::server::audit {
 // of 2^-63. The seed is random, so nobody can construct such a difference.
 bool tables_agree(pqxx::transaction_base& work);
 
-// Slow: joins the tables. Returns which rows differ, at most 10 lines for each kind of difference. Empty if all agree.
+// Slow: joins the tables. Returns one line for each row that differs, but at most 10 for each kind of difference. The
+// result is empty if the tables agree.
 std::vector<std::string> agreement_faults(pqxx::transaction_base& work);
 // The part of agreement_faults() that compares the objects of one kind with their newest versions.
 std::vector<std::string> object_faults(pqxx::transaction_base& work, Kind kind);

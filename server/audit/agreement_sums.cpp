@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
-// The sum of documents leaves out these kinds. For API keys the trail holds fingerprints instead of hashes, and for the
-// settings it has no row for version 1, so tables_agree() compares both kinds row by row. Counters are not stored as
+// The sum of documents leaves out these kinds. The trail holds fingerprints of API keys instead of hashes, and it has
+// no row for version 1 of the settings. So tables_agree() compares both kinds row by row. Counters are not stored as
 // objects: each reset of a counter is recorded as version 1 of a new id.
 constexpr std::string_view kNotInDocumentSum = "('key', 'setting', 'counter')";
 

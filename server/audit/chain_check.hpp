@@ -27,7 +27,7 @@ struct ChainFault {
     missing,    // rows in the middle are gone
     repeated,   // a second row with the same number, or a row with a number below 1
     swapped,    // the row holds the content of another row of this organization, and vice versa
-    copied,     // the row holds a copy of another row
+    copied,     // the row holds a copy of another row of this organization
     foreign,    // the row holds content of another organization
     truncated,  // rows at the end are gone
     added,      // there are rows after the head

@@ -7,7 +7,7 @@
 namespace sluice::server::audit {
 
 struct AuditVerifyOptions {
-  std::string database_url;     // for the server's role or the owner of the tables
+  std::string database_url;     // logs in as the server's PostgreSQL role or as the owner of the tables
   std::string head_file;        // saved heads to check against; "": no file
   std::string write_head_file;  // file for the new heads; "": no file
 };

@@ -20,16 +20,16 @@
 namespace sluice::server::audit {
 
 struct VerifyOptions {
-  SavedHeads saved;                                      // each chain must pass through its saved head
+  SavedHeads saved;                                      // each saved head must still be a row of its chain
   std::function<void(std::int64_t rows)> progress = {};  // called every 10,000 rows, with the number of rows so far
 };
 
 struct VerifyReport {
   std::vector<ChainReport> chains;         // sorted by organization; "" is the platform
-  std::vector<std::string> disagreements;  // from agreement_faults(), if all chains are intact
+  std::vector<std::string> disagreements;  // between tables (agreement.hpp); empty if a chain is broken
   std::int64_t rows = 0;
 
-  // The first chain with a bad row, or nullptr.
+  // The first chain with a fault; nullptr if all chains are intact.
   const ChainReport* first_broken() const;
   bool good() const { return first_broken() == nullptr && disagreements.empty(); }
 };

@@ -11,7 +11,7 @@
 namespace sluice::server::auth {
 namespace {
 
-constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // "sluboot"
+constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // number of the advisory lock: "sluboot" in ASCII
 
 // Writes a request body for the token and reads it with read_token(), so that the same rules apply as in the API.
 Result<TokenDocument> first_token(const std::string& name) {

@@ -58,8 +58,8 @@ struct Principal {
   postgres::Scope scope() const;
 };
 
-// Returns why `grantor` may not grant a token with the role and scope of `token`; nullopt: it may. Nobody can grant a
-// higher role or a larger scope than their own token has.
+// Returns nullopt if `grantor` may grant a token with the role and scope of `token`, else the reason why not. Nobody
+// can grant a higher role or a larger scope than their own token has.
 std::optional<std::string> grant_fault(const Principal& grantor, const Principal& token);
 
 }  // namespace sluice::server::auth

@@ -20,8 +20,8 @@ inline constexpr json::Field kOrganizationId{
     .max = kMaxIdBytes,
     .schema = "Id",
     .help =
-        "A body without it gets the organization of its tenants or, without tenants, that of the caller's token. If an "
-        "answer leaves it out, the scope is the whole platform."};
+        "If a request leaves it out, the organization is that of the tenants or, without tenant_ids, that of the "
+        "caller's token. If an answer leaves it out, the scope is the whole platform."};
 inline constexpr json::Field kTenantIds{
     .name = "tenant_ids", .schema = "TenantIds", .body_schema = "OptionalTenantIds", .always = true};
 }  // namespace scope_field
@@ -29,8 +29,8 @@ inline constexpr json::Field kTenantIds{
 // Returns nullopt if the field is absent. Adds the faults of the value to the fault list of `fields`. Does not check
 // whether the organization exists.
 std::optional<std::string> read_organization_id(json::Fields& fields);
-// Returns the valid items, and adds the faults of the others to the fault list of `fields`. `holder`: what the document
-// describes, for error texts: "a token".
+// Returns the valid items, and adds the faults of the invalid items to the fault list of `fields`. `holder`: what the
+// document describes, for error texts: "a token".
 std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder);
 
 }  // namespace sluice::server::auth

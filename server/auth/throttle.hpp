@@ -16,8 +16,8 @@ namespace sluice::server::auth {
 
 class FailureThrottle {
  public:
-  static constexpr double kBurst = 20;     // failures at once before 429
-  static constexpr double kPerSecond = 1;  // further failures per second before 429
+  static constexpr double kBurst = 20;     // this many failures at once get 401; the next one gets 429
+  static constexpr double kPerSecond = 1;  // how many further failures get 401 each second
   // How many sources are kept. To make room for another source, all sources with a full bucket (no recent failure) are
   // dropped. If there are none, an arbitrary source is dropped.
   static constexpr std::size_t kSources = 10'000;
@@ -33,8 +33,8 @@ class FailureThrottle {
 
  private:
   struct Bucket {
-    double tokens = kBurst;
-    std::int64_t at_us = 0;  // of the last failure
+    double tokens = kBurst;  // how many further failures get 401
+    std::int64_t at_us = 0;  // time of the last failure
   };
   static double tokens_of(const Bucket& bucket, std::int64_t now_us);
   void make_room(std::int64_t now_us);

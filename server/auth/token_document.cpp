@@ -58,7 +58,7 @@ class TokenReader {
         fields_.fault("tenant_ids", "a platform_admin is not limited to tenants: leave them out");
       }
     }
-    // With tenant_ids, the organization follows from the tenants.
+    // If the body names tenants, the admin API takes the organization from them (admin/scope_check).
     const bool names_scope = fields_.present("organization_id") || fields_.present("tenant_ids");
     if (token_.role == Role::org_admin && token_.organization_id.empty() && !names_scope) {
       fields_.fault("organization_id", "organization_id is missing: an org_admin belongs to an organization");
@@ -100,7 +100,8 @@ std::string write_token(const TokenDocument& token) {
 TokenDocument stored_token(std::string_view document, TokenType type) {
   json::Tree tree;
   json::FaultList faults;
-  // Unknown fields may come from a later version of the server, so they are ignored. A faulty token counts as revoked.
+  // Unknown fields may come from a later version of the server, so they are ignored. A document with faults yields a
+  // revoked token.
   TokenDocument token = TokenReader(tree.parse(document).value_or(json::Value()), type, faults).read({});
   if (faults.count() > 0) token.revoked = true;
   return token;

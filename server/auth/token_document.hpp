@@ -43,7 +43,8 @@ inline constexpr Field kName{.name = "name",
                              .help = "Tells tokens apart, in lists and in the audit trail: at most 256 bytes."};
 inline constexpr Field kRole{
     .name = "role", .type = Field::Type::text, .choices = kRoleNames, .schema = "Role", .always = true};
-inline constexpr Field kExpiresAt = row::instant("expires_at", "In the future. A token without it does not end.");
+inline constexpr Field kExpiresAt =
+    row::instant("expires_at", "Must be in the future. A token without it never expires.");
 inline constexpr Field kRevoked{
     .name = "revoked", .type = Field::Type::boolean, .always = true, .help = "true ends the token for good."};
 inline constexpr std::array kAll{kId,        kName,   scope_field::kOrganizationId, scope_field::kTenantIds,
@@ -59,7 +60,7 @@ enum class TokenType : std::uint8_t { admin, agent };
 // organization and the tenants exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
-// Canonical compact JSON.
+// Returns the token's document as canonical compact JSON.
 std::string write_token(const TokenDocument& token);
 
 // Reads a document from the store. REQUIRES: write_token() wrote it. A document with faults yields a revoked token.

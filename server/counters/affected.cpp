@@ -17,8 +17,8 @@ namespace {
 // The state before or after the transaction's changes.
 enum class Side : std::uint8_t { before, after };
 
-// For each changed object, compiles the rules that depend on it before and after the changes. Collects the counter keys
-// whose overrides differ.
+// For each changed object, compiles the rules that depend on it twice: in their state before the changes and in their
+// state after them. Collects the counter keys whose overrides differ.
 class Comparison {
  public:
   Comparison(postgres::Transaction& tx, const std::vector<store::Change>& changes, std::int64_t now_us,
@@ -63,7 +63,7 @@ class Comparison {
   static constexpr std::size_t kManyChanges = 16;
 
   // When many objects change at once, for example by a bundle, most of them have no overrides. One query finds the
-  // policies and plans that have overrides.
+  // policies and plans that have overrides; changes of the others are not compared.
   void find_overridden() {
     std::set<std::string> tenants;
     for (const auto& [name, documents] : changed_) tenants.insert(std::get<1>(name));

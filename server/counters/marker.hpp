@@ -34,8 +34,9 @@ class Marker {
   // Reads the markers. Error: no Redis has answered.
   Result<Status> read();
 
-  // Call begin() before all overrides are written again, end() afterwards. begin() removes each Redis that accepts no
-  // writes now from status.lost, and fails if none remains. end() fails if a Redis lost its data in between.
+  // Call begin() before all overrides are written again, end() afterwards. begin() writes the new markers under other
+  // keys. It removes from status.lost each Redis that accepts no writes now, and fails if no Redis remains. end()
+  // renames the new markers; it fails if a Redis lost its data in between.
   Result<> begin(Status& status);
   Result<> end(const Status& status);
 

@@ -20,8 +20,10 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstAttempt{3'000};
 constexpr std::chrono::seconds kRemoveExpiredEvery{5};
 constexpr std::size_t kExpiredBatchSize = 500;
-constexpr std::size_t kBatchSize = 500;         // rows or identities per transaction
-constexpr std::size_t kMaxBeforeAnswer = 1000;  // counter keys; publish() leaves a larger number to the thread
+constexpr std::size_t kBatchSize = 500;  // rows or identities per transaction
+// The most counter keys that publish() writes before the admin request is answered. If there are more, it leaves all of
+// them to the thread.
+constexpr std::size_t kMaxBeforeAnswer = 1000;
 constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // number of an advisory lock: "sluice" in ASCII, then 2
 
 postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
@@ -155,12 +157,12 @@ bool Publisher::run_once() {
 
 // Publishes everything again if Redis lost data, then publishes the outbox. Returns false if something failed.
 bool Publisher::publish_due(pqxx::connection& connection) {
-  if (!link_.ready()) return true;  // a connect wakes the thread
+  if (!link_.ready()) return true;  // when the link connects, it wakes this thread
   auto marker = marker_.read();
   if (!marker) return false;
   note_eviction_policy(marker->maxmemory_policy);
   if (!may_publish()) return true;
-  // In a Cluster, the outbox is published even if one primary refuses writes: the other primaries still get theirs.
+  // In a Cluster, the outbox is published even if one primary refuses writes: the other primaries get their rows.
   const bool republished = marker->lost.empty() || republish(connection, *marker);
   if (!republished && !link_.has_several_nodes()) return false;
   enqueue_uncertain(connection);

@@ -53,7 +53,7 @@ class Publisher {
 
   // Publishes counter keys that a transaction has enqueued and committed. If all are published, calls `done` in the
   // transaction that removes their rows from the outbox. Returns false if some are left to the thread. `known`: rules
-  // that the transaction has compiled. Never throws.
+  // that the committed transaction has compiled. Never throws.
   bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
                std::span<const RulesPtr> known, const std::function<void(postgres::Transaction&)>& done);
 
@@ -68,7 +68,7 @@ class Publisher {
     std::atomic<std::uint64_t> failed{0};       // failed attempts to write a counter key
     std::atomic<std::uint64_t> republished{0};  // how often all overrides were written
     std::atomic<std::int64_t> waiting{0};       // rows of the outbox when the thread last counted them
-    std::atomic<bool> evicts{false};            // Redis may evict overrides, by the last reading of its policy
+    std::atomic<bool> evicts{false};            // Redis may evict keys, by the maxmemory-policy last read
   };
   const Statistics& statistics() const { return statistics_; }
 

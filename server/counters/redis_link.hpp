@@ -52,7 +52,7 @@ class RedisLink {
   std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds timeout);
   // Whether the link is connected, in a Cluster to at least one primary.
   bool ready() const { return ready_.load(std::memory_order_relaxed); }
-  // Whether this is a Cluster with several primaries. If one of them does not answer, the others may.
+  // Whether this is a Cluster with several primaries. If one of them does not answer, others may still answer.
   bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
 
   const telemetry::BreakerStates& breaker_states() const { return breaker_states_; }

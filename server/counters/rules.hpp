@@ -1,6 +1,6 @@
 // Compiles some of one tenant's plans, policies and overrides with the same code as the agents. The result names the
-// counter keys and the overrides of each key. The publisher and the admin API's routes for overrides and counters use
-// it.
+// counter keys and the overrides of each key. Used by the publisher, and by the admin API's routes for overrides and
+// counters.
 //
 // Thread safety: Rules are immutable; a RulesBuilder belongs to one thread.
 #pragma once
@@ -98,8 +98,8 @@ class RulesBuilder {
   void add_override(const std::string& id, const std::string& document);
   bool has_overrides() const { return !sources_.overrides.empty(); }
 
-  // Returns the element of `known` that would be the same (Rules::same_as), else compiles the documents. Throws
-  // RulesFault.
+  // If an element of `known` equals the result of compiling (Rules::same_as), returns that element. Else compiles the
+  // documents. Throws RulesFault.
   RulesPtr build(std::int64_t now_us, std::span<const RulesPtr> known = {}) const;
 
  private:

@@ -1,6 +1,6 @@
 // The identity of an agent: its scope and its name. The token is not part of it, because tokens are renewed. The same
-// name in two scopes means two agents, so no agent can report for an agent of another scope. For the same reason the
-// names of agents with a binding start with their Kubernetes namespace.
+// name in two scopes means two agents, so no agent can report for an agent of another scope. The names of agents with
+// a binding start with their Kubernetes namespace, so no such agent can report for an agent of another namespace.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -22,7 +22,7 @@ struct AgentKey {
   auto operator<=>(const AgentKey&) const = default;
 };
 
-// One run of an agent. Reports are numbered from 1 in each run.
+// One run of an agent. An agent numbers its usage reports from 1 in each run.
 struct AgentBoot {
   AgentKey agent;
   std::string boot_id;

@@ -71,7 +71,7 @@ class AgentTable {
   void end_watches();  // ends the watches of all agents, because this server stops
 
   // Returns the agents to store, sorted by key: agents that changed or reported, and agents whose open watch must be
-  // confirmed. They count as stored unless the caller gives them to put_back(), because storing failed.
+  // confirmed. From then on they count as stored. If storing fails, the caller must give them to put_back().
   std::vector<AgentRow> take_changed(FleetTime now);
   void put_back(const std::vector<AgentRow>& rows);
 

@@ -112,7 +112,7 @@ void Fleet::run() {
 bool Fleet::wait() {
   std::unique_lock lock(mutex_);
   const Time next = std::min({next_state_, next_read_, next_batch_});
-  // A queue that is more than half full starts a batch early, but not after a failure of PostgreSQL.
+  // Usage that fills more than half of its queue is stored early, but not while PostgreSQL fails.
   changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.over_half_full() && !failing_); });
   update_counts();
   usage_.forget(options_.now());
@@ -128,12 +128,12 @@ void Fleet::run_once(bool last) {
     if (last || now >= next_state_) store_state(*connection_);
     if (!last && now >= next_read_) read_fleet(*connection_);
     if (last || now >= next_batch_) store_batch(*connection_);
-    if (failing_) log_.info("fleet_stored", "Agents' reports are stored again.");
+    if (failing_) log_.info("fleet_stored", "The server can store agents' reports again.");
     failing_ = false;
   } catch (const std::exception& error) {
     on_failure(error);
   }
-  // After a failure, everything that was due is retried `store_every` from now.
+  // After a failure, everything that was due is retried when the state is due next: at most `store_every` from now.
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
     if (now >= next) next = now + every;
   };
@@ -212,7 +212,8 @@ void Fleet::store_batch(pqxx::connection& connection) {
     batch = store_usage(tx, taken, WallTime(Micros(clock_.now_us())));
     tx.commit();
   } catch (...) {
-    // The reports are put back even if the commit is in doubt: the marks show whether they were counted.
+    // The reports are put back even if it is unknown whether the commit succeeded. If it did, the marks in PostgreSQL
+    // (see store_usage()) keep the next batch from counting the reports again.
     const std::lock_guard lock(mutex_);
     usage_.put_back(std::move(taken));
     throw;

@@ -1,9 +1,9 @@
 // Stores the reports of agents in PostgreSQL, and counts live agents. The sync routes call it through FleetPort.
 //
 // The server's loop only reads and writes memory here. A thread with its own connection stores the agents' state once a
-// second, reads the agents of all servers every two seconds, and stores usage once a minute, in one transaction. While
-// PostgreSQL cannot be reached, usage reports wait within limits. Above the limits they are not accepted, and agents
-// send them again later.
+// second and reads the agents of all servers every two seconds. Once a minute it stores all waiting usage in one
+// transaction. While PostgreSQL cannot be reached, usage reports wait within limits. Above the limits they are not
+// accepted, and agents send them again later.
 //
 // Thread safety: the functions of FleetPort are for the server's loop, the statistics for any thread.
 #pragma once
@@ -35,7 +35,7 @@ class Fleet final : public sync::FleetPort {
     std::chrono::milliseconds store_every{1'000};   // how often to store the agents' state
     std::chrono::milliseconds read_every{2'000};    // how often to read the agents of all servers
     std::chrono::milliseconds batch_every{60'000};  // how often to store usage
-    std::size_t max_rows = UsagePending::kMaxRows;  // of usage that is not stored yet
+    std::size_t max_rows = UsagePending::kMaxRows;  // rows of usage that may wait to be stored
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
 
@@ -59,12 +59,12 @@ class Fleet final : public sync::FleetPort {
   std::size_t live() const override;
 
   struct Statistics {
-    std::atomic<std::int64_t> live{0};           // agents
-    std::atomic<std::int64_t> missing{0};        // agents
+    std::atomic<std::int64_t> live{0};           // agents heard from in the last kLiveFor (agent_table.hpp)
+    std::atomic<std::int64_t> missing{0};        // agents heard from in the last kRememberedFor, but not kLiveFor
     std::atomic<std::uint64_t> replayed{0};      // reports that were accepted or stored before
     std::atomic<std::uint64_t> dropped{0};       // reports not accepted; agents send them again
     std::atomic<std::uint64_t> stored{0};        // reports
-    std::atomic<std::uint64_t> out_of_scope{0};  // see UsageBatch
+    std::atomic<std::uint64_t> out_of_scope{0};  // decisions and denials; see UsageBatch in usage_batch.hpp
     std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that did not fit into the full table
     std::atomic<std::uint64_t> batches{0};       // transactions that stored usage
     std::atomic<std::uint64_t> statements{0};    // sent to PostgreSQL
@@ -100,7 +100,7 @@ class Fleet final : public sync::FleetPort {
   Time next_read_;
   Time next_batch_;
 
-  mutable std::mutex mutex_;  // guards the members below
+  mutable std::mutex mutex_;  // guards agents_, usage_ and stopping_
   std::condition_variable changed_;
   AgentTable agents_;
   UsagePending usage_;

@@ -7,8 +7,8 @@
 namespace sluice::server::fleet {
 namespace {
 
-// An agent that was cut off may later repeat reports that were stored. Its mark is kept this long, so the repeated
-// reports are not counted twice.
+// An agent that lost its connection may later send stored reports again. Its mark (see store_usage()) is kept this
+// long, so these reports are not counted twice.
 constexpr const char* kMarkRetention = "7 days";
 
 // Holds rows by column. Each column becomes one parameter of a statement: an SQL array. The statements turn some empty
@@ -56,7 +56,7 @@ std::string_view watch_text(WatchState watch) {
 }
 
 // $1 to $14: arrays, one for each column of `given`; $15: the name of this server. Watch and state are updated
-// independently, because one server may have the agent's watch while another one receives its reports.
+// independently, because one server may have an agent's watch while another server receives the agent's reports.
 constexpr const char* kStoreAgents = R"(
 INSERT INTO agents AS a (scope, agent_id, organization_id, tenant_ids, token_id, state, revision, chain, reported_at,
                          refused_at, heard_at, watch, watch_at, held_revision, held_at, gone)
@@ -91,7 +91,7 @@ ON CONFLICT (scope, agent_id) DO UPDATE SET
                        ELSE a.held_revision END,
   held_at = greatest(a.held_at, excluded.held_at))";
 
-// Locks the marks of all boots in order and creates missing ones.
+// Locks the marks of the given boots in the order of their keys. Creates missing marks, with the number 0.
 constexpr const char* kLockMarks = R"(
 WITH locked AS (
   INSERT INTO report_marks AS m (scope, agent_id, boot_id, number, heard_at)
@@ -107,7 +107,8 @@ UPDATE report_marks AS m SET number = moved.number
 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS moved (scope, agent_id, boot_id, number)
 WHERE (m.scope, m.agent_id, m.boot_id) = (moved.scope, moved.agent_id, moved.boot_id) AND m.number < moved.number)";
 
-// {0}: table, {1}: column of the time, {2}: column of the name.
+// {0}: table; {1} and {2}: its columns for UsageRow::begin and UsageRow::name. The large number is kMaxCount of
+// usage_batch.cpp.
 constexpr const char* kAddUsage = R"(
 INSERT INTO {0} AS u ({1}, organization_id, tenant_id, policy_id, {2}, count)
 SELECT to_timestamp(begin), organization, tenant, policy, name, count

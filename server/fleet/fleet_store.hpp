@@ -25,8 +25,8 @@ std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 // Reads the tenants of these organizations. One statement.
 TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
-// Adds the usage of each report whose number is above its boot's mark, and moves the marks, so that each report counts
-// once. A boot is one run of an agent; its mark is the number of its last stored report. At most kUsageStatements
+// A boot is one run of an agent. The mark of a boot is the number of its last stored report. Adds the usage of each
+// report above its boot's mark, and moves the marks, so that each report counts once. Runs at most kUsageStatements
 // statements. REQUIRES: `taken` is not empty and sorted by boot.
 inline constexpr int kUsageStatements = 5;
 UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> taken, WallTime now);

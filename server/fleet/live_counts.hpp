@@ -15,7 +15,7 @@
 
 namespace sluice::server::fleet {
 
-// Tenants by organization, for the organizations of organizations_to_list().
+// The tenants of each organization that LiveCounts::organizations_to_list() returns.
 using TenantsByOrganization = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 class LiveCounts {
@@ -23,12 +23,12 @@ class LiveCounts {
   void add(const AgentScope& agent);
 
   // Returns the number of live agents by tenant. "*" stands for every tenant of the caller's scope that has no entry.
-  // `tenants` is used for a caller of the platform only, and holds the tenants of organizations_to_list(). A tenant
-  // that is missing there gets no entry unless an agent lists it.
+  // `tenants` is used only if the caller's scope is the platform. A tenant that is missing in `tenants` then gets no
+  // entry, unless an agent lists it.
   sluice::sync::LiveAgents visible_to(const AgentScope& caller, const TenantsByOrganization& tenants) const;
 
-  // The organizations that have agents for all their tenants: a caller of the platform needs an entry for each of these
-  // tenants. Empty if no agent of the platform is live, because then there is no such caller.
+  // The organizations that have agents for all their tenants. For a caller of the platform, visible_to() adds an entry
+  // for each of these tenants. Empty if no agent of the platform is live, because then there is no such caller.
   std::vector<std::string> organizations_to_list() const;
 
   std::size_t total() const { return total_; }

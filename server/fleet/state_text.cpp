@@ -10,8 +10,8 @@
 namespace sluice::server::fleet {
 namespace {
 
-// Writes a text as a JSON string, cut to at most kMaxStoredText bytes between two characters. The parser of reports
-// allows more, but the server stores thousands of agents.
+// Writes a text as a JSON string, cut to at most kMaxStoredText bytes without splitting a character. The parser of
+// reports allows longer texts, but the server stores the states of thousands of agents.
 std::string shortened(std::string_view text) {
   return json::string_literal(without_nul(utf8_prefix(text, kMaxStoredText)));
 }

@@ -10,7 +10,7 @@
 
 namespace sluice::server::fleet {
 
-inline constexpr std::size_t kMaxStoredText = 256;  // bytes; longer reasons and refusal texts are cut
+inline constexpr std::size_t kMaxStoredText = 256;  // bytes; longer texts in `degraded` and `refusal` are cut
 
 // {"pod","boot_id","version","degraded":[…],"refusal":{"revision","chain","code","text"}|null}
 std::string state_text(const sluice::sync::AgentState& state);

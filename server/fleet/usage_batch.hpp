@@ -31,9 +31,9 @@ struct UsageRow {
 using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;
 
 struct UsageBatch {
-  std::vector<UsageRow> minutes;   // decisions by minute and outcome; sorted, no two rows differ only in `count`
+  std::vector<UsageRow> minutes;   // decisions by minute and outcome; sorted by all members but `count`, no duplicates
   std::vector<UsageRow> hours;     // denials by hour and throttled subject; sorted likewise
-  std::vector<Mark> marks;         // the new marks: marks[i] is for taken[i].boot
+  std::vector<Mark> marks;         // the new marks of the boots, in the order of `taken` (see aggregate())
   std::uint64_t stored = 0;        // reports whose usage is in the rows
   std::uint64_t replayed = 0;      // reports numbered at or below their boot's old mark; a server counted them before
   std::uint64_t out_of_scope = 0;  // decisions and denials of tenants outside the scope of the agent's token

@@ -43,8 +43,8 @@ UsagePending::AddResult UsagePending::add(const sync::AgentCaller& caller, const
       continue;
     }
     const std::size_t rows = rows_of(report);
-    // After one report is over the limit, no later one is accepted. Otherwise `accepted` would move past the first one,
-    // which would then look like a replay when the agent sends it again.
+    // After a report over the limit, no later report is accepted. Otherwise `accepted` would move past the first
+    // report, which would then look like a replay when the agent sends it again.
     if (result.over_limit > 0 || rows_ + rows > max_rows_) {
       ++result.over_limit;
       continue;

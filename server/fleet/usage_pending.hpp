@@ -34,7 +34,7 @@ struct Mark {
 
 class UsagePending {
  public:
-  static constexpr std::size_t kMaxRows = 400'000;  // counts, subjects and reports, about 150 bytes each
+  static constexpr std::size_t kMaxRows = 400'000;  // counts, subjects and reports together; about 150 bytes each
   static constexpr std::size_t kMaxBoots = 50'000;
 
   explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
@@ -49,7 +49,8 @@ class UsagePending {
   AddResult add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
                 std::vector<sluice::sync::UsageReport> reports, FleetTime now);
 
-  // Returns all waiting reports, sorted by boot. The caller stores them, then calls confirm_stored() or put_back().
+  // Returns all waiting reports, sorted by boot. The caller stores them, then calls confirm_stored(), or put_back() if
+  // they could not be stored.
   std::vector<BootReports> take();
   void confirm_stored(const std::vector<Mark>& marks);
   void put_back(std::vector<BootReports> taken);

@@ -16,7 +16,7 @@ namespace sluice::server::http {
 class Dispatch final : public sluice::http::Handler {
  public:
   struct Part {
-    std::string_view prefix;  // of the paths that `handler` handles: "/v1/sync/"
+    std::string_view prefix;  // of the paths that `handler` handles, such as "/v1/sync/"
     sluice::http::Handler& handler;
   };
   // `others` handles all paths without a matching prefix. REQUIRES: all handlers outlive this object.

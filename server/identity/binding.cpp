@@ -12,14 +12,14 @@
 namespace sluice::server::identity {
 namespace {
 
-// RFC 1123, as in Kubernetes.
+// Whether the text is an RFC 1123 label, as the names of namespaces must be.
 bool is_label(std::string_view text) {
   using identifiers::is_alnum;
   return !text.empty() && std::ssize(text) <= binding_field::kNamespace.max && is_alnum(text.front()) &&
          is_alnum(text.back()) && std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; });
 }
 
-// RFC 1123 labels, separated by dots.
+// Whether the text is one or more RFC 1123 labels, separated by dots.
 bool is_account_name(std::string_view text) {
   while (true) {
     const std::size_t dot = text.find('.');

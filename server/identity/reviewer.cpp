@@ -72,7 +72,7 @@ void Reviewer::record_outcome(const Review& review) {
       degraded_ = review.why;
       return;
   }
-  if (!degraded_.empty()) log_.info("token_review_back", "Agents' tokens are reviewed again.");
+  if (!degraded_.empty()) log_.info("token_review_back", "Kubernetes can review agents' tokens again.");
   degraded_.clear();
 }
 

@@ -2,8 +2,9 @@
 // token is cached for ReviewOptions::accepted_for, but never beyond its expiry; a refused token for `refused_for`.
 // Concurrent reviews of one token share a request.
 //
-// A revoked token keeps working for `accepted_for` and the 10 s that Kubernetes itself caches. While Kubernetes cannot
-// be reached, a cached review stays valid until it expires. After that the token is not accepted.
+// A revoked token keeps working for at most `accepted_for` plus 10 s, because Kubernetes caches its own answers for
+// 10 s. While Kubernetes cannot be reached, a cached review stays valid until it expires. After that the token is not
+// accepted.
 //
 // Thread: the event loop's.
 #pragma once
@@ -58,7 +59,7 @@ class Reviewer {
 
   const ReviewOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }
-  // Why the last review failed; "" if Kubernetes accepted or refused the token.
+  // Why the last review failed; "" if it did not fail: Kubernetes accepted or refused the token.
   const std::string& degraded() const { return degraded_; }
 
  private:
@@ -75,7 +76,7 @@ class Reviewer {
   std::unordered_map<Sha256Digest, std::vector<Callback>, DigestHash> pending_;  // by the token's hash
   Statistics statistics_;
   std::string degraded_;
-  std::shared_ptr<char> alive_ = std::make_shared<char>();  // if it has expired, on_answer() is not called
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  // ends with the reviewer; later answers are ignored
 };
 
 }  // namespace sluice::server::identity

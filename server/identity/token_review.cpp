@@ -12,7 +12,7 @@
 namespace sluice::server::identity {
 namespace {
 
-constexpr std::size_t kMaxQuoted = 300;  // bytes of the API server's text in an error
+constexpr std::size_t kMaxQuoted = 300;  // bytes of the API server's text that an error quotes
 constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
 
 Review refused(std::string why) { return {.outcome = Review::Outcome::refused, .pod = {}, .why = std::move(why)}; }
@@ -26,7 +26,7 @@ bool contains(std::span<const json::Value> list, std::string_view wanted) {
   return std::ranges::find(list, wanted, text) != list.end();
 }
 
-// The first value of a field of `extra`, or "".
+// Returns the first value of the field `name` in the user's `extra`, or "" if there is none.
 std::string_view extra(const json::Value& user, std::string_view name) {
   const auto list = user.get("extra").items_of(name);
   return list.empty() ? std::string_view() : text(list.front());

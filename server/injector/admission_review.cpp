@@ -116,7 +116,7 @@ MaybeError read_optional(const json::Value& request, AdmissionRequest& out) {
   return std::nullopt;
 }
 
-// A list that the injector patches must be a list of objects.
+// Checks a list that the injector patches. The list may be missing, but all its items must be objects.
 MaybeError check_list(const json::Value& object, std::string_view name, std::string_view at) {
   const json::Value* const list = member(object, name);
   if (list == nullptr) return std::nullopt;

@@ -23,8 +23,8 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
-// What a container has at kSocketFolder: no mount, the volume of the agent's socket, or another volume. `unreachable`:
-// it cannot have a mount there, because a folder above is mounted read-only.
+// What a container has at kSocketFolder. `missing`: no mount; `mounted`: the volume of the agent's socket; `taken`:
+// another volume; `unreachable`: it cannot have a mount there, because a folder above is mounted read-only.
 enum class Folder : std::uint8_t { missing, mounted, taken, unreachable };
 
 Folder find_folder(const json::Value& container) {
@@ -49,7 +49,7 @@ std::string variable(std::string_view name, std::string_view value) {
   return out.take();
 }
 
-// Read-only suffices to connect, and keeps the pod's programs from replacing the socket.
+// A read-only mount suffices to connect, and keeps the pod's programs from replacing the socket.
 std::string socket_mount() {
   json::Writer out(json::Writer::Layout::compact);
   out.begin_object();

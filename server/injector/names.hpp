@@ -12,8 +12,8 @@ inline constexpr std::string_view kPrefix = "sluice.dev/";                 // of
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";      // label: enabled (namespace), disabled (pod)
 inline constexpr std::string_view kInjected = "sluice.dev/injected";       // annotation: the injector's version
 inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // annotation: the injector's warnings
-inline constexpr std::string_view kServerCa = "sluice.dev/server-ca";      // annotation: PEM
-inline constexpr std::string_view kCountersCa = "sluice.dev/counters-ca";  // annotation: PEM
+inline constexpr std::string_view kServerCa = "sluice.dev/server-ca";      // annotation: the server's CA (PEM)
+inline constexpr std::string_view kCountersCa = "sluice.dev/counters-ca";  // annotation: the CA of Redis (PEM)
 
 inline constexpr std::string_view kContainer = "sluice-agent";
 inline constexpr std::string_view kSocketVolume = "sluice-socket";

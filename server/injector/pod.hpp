@@ -1,6 +1,6 @@
 // Read access to a pod's JSON. A member that is missing or of an unexpected type reads as empty.
 //
-// Thread safety: pure functions; the views live as long as the tree.
+// Thread safety: pure functions; the views live as long as the json::Tree that holds the pod.
 #pragma once
 
 #include <optional>

@@ -28,7 +28,7 @@ constexpr std::size_t kBinary = 5;  // the first five suffixes are binary
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns `text` · `factor`. nullopt: not a number, or the product is not whole or too large.
+// Returns `text` · `factor`. nullopt: not a number, or the product is too large or not whole.
 std::optional<std::int64_t> parse_decimal(std::string_view text, std::int64_t factor) {
   std::int64_t number = 0;
   std::int64_t divisor = 1;

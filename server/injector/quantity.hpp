@@ -13,8 +13,8 @@
 
 namespace sluice::server::injector {
 
-// Returns thousandths of a CPU: "0.5" is 500. nullopt: the text is malformed, or the result is not whole, not positive
-// or too large for the type.
+// Returns thousandths of a CPU: "0.5" is 500. nullopt: the text is malformed, or the result is too large for the type,
+// not whole or not positive.
 std::optional<std::int64_t> parse_cpu(std::string_view text);
 std::string cpu_text(std::int64_t milli);
 

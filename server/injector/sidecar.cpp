@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kVariablePrefix = "SLUICE_AGENT_";
 constexpr std::string_view kPodName = "POD_NAME";
-constexpr std::string_view kProgram = "/usr/bin/sluice-agent";  // the image holds sluice-server too
+constexpr std::string_view kProgram = "/usr/bin/sluice-agent";  // named because the image also holds sluice-server
 constexpr std::string_view kCaFile = "ca.crt";
 constexpr std::string_view kCountersCaFile = "counters-ca.crt";
 constexpr std::int64_t kUser = 65'532;  // uid and gid of the image (USER in Containerfile)
@@ -19,7 +19,7 @@ constexpr std::int64_t kTokenSeconds = 3'600;
 
 json::Writer compact() { return json::Writer(json::Writer::Layout::compact); }
 
-std::string in_identity(std::string_view file) { return fmt::format("{}/{}", kIdentityFolder, file); }
+std::string identity_path(std::string_view file) { return fmt::format("{}/{}", kIdentityFolder, file); }
 
 void write_variable(json::Writer& out, std::string_view name, std::string_view value) {
   out.begin_object();
@@ -46,12 +46,12 @@ void write_variables(json::Writer& out, const InjectorSettings& settings, const 
   out.begin_list();
   write_pod_name(out);
   write_variable(out, "SLUICE_AGENT_SERVER", settings.server_url);
-  write_variable(out, "SLUICE_AGENT_AGENT_TOKEN_FILE", in_identity("token"));
-  if (!settings.server_ca.empty()) write_variable(out, "SLUICE_AGENT_SERVER_TLS_CA", in_identity(kCaFile));
+  write_variable(out, "SLUICE_AGENT_AGENT_TOKEN_FILE", identity_path("token"));
+  if (!settings.server_ca.empty()) write_variable(out, "SLUICE_AGENT_SERVER_TLS_CA", identity_path(kCaFile));
   write_variable(out, "SLUICE_AGENT_SNAPSHOT_CACHE", fmt::format("{}/snapshot", kStateFolder));
   write_variable(out, "SLUICE_AGENT_COUNTERS", settings.counters);
   if (settings.counters != "memory") write_variable(out, "SLUICE_AGENT_REDIS_PASSWORD_FROM_SERVER", "true");
-  if (!settings.counters_ca.empty()) write_variable(out, "SLUICE_AGENT_REDIS_TLS_CA", in_identity(kCountersCaFile));
+  if (!settings.counters_ca.empty()) write_variable(out, "SLUICE_AGENT_REDIS_TLS_CA", identity_path(kCountersCaFile));
   write_variable(out, "SLUICE_AGENT_LISTEN_UNIX", kSocket);
   // The pod's programs may run as any user, and only this pod can reach the folder. So everybody may connect.
   write_variable(out, "SLUICE_AGENT_LISTEN_UNIX_MODE", "0666");

@@ -13,10 +13,11 @@
 namespace sluice::server::injector {
 
 // An init container that starts before the pod's own containers and runs as long as the pod (`restartPolicy: Always`).
-// `with_resources`: false if the pod has resources for all its containers together, which the sidecar shares.
+// `with_resources`: whether the container gets resource requests and limits of its own. False if the pod sets them for
+// all its containers together; the sidecar then shares those.
 std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources);
 
-// Whether the injector owns this variable of the sidecar; others may have added variables of their own.
+// Whether the sidecar's environment variable `name` is the injector's. If not, another webhook or a person added it.
 bool is_own_variable(std::string_view name);
 
 struct NamedJson {

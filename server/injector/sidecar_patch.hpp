@@ -1,4 +1,5 @@
-// Adds the sidecar's container and volumes to the patch of a pod. Those that the pod has already are updated.
+// Writes the part of a pod's JSON patch that adds the sidecar's container and volumes, or updates them if the pod
+// already has them.
 //
 // Thread safety: pure functions.
 #pragma once

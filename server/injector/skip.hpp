@@ -16,15 +16,15 @@
 namespace sluice::server::injector {
 
 enum class SkipReason : std::uint8_t {
-  opted_out,     // the pod's label says disabled
-  namespace_,    // a namespace of the system, or the server's own
-  mirror_pod,    // it mirrors a static pod, and a change of the mirror has no effect
-  host_network,  // its ports are the node's ports, so a second pod with an agent could not start there
-  windows,       // the agent is a Linux program
+  opted_out,     // the pod's label sluice.dev/inject is `disabled`
+  namespace_,    // the pod is in a namespace of Kubernetes itself, or in the server's own
+  mirror_pod,    // the pod mirrors a static pod, and a change of the mirror has no effect
+  host_network,  // the pod's ports are the node's ports, so a second pod with an agent could not start on this node
+  windows,       // the pod is for Windows, but the agent is a Linux program
   port_clash,    // a container declares one of the agent's ports as its own
   name_clash,    // a container has the sidecar's name, but the injector did not add it
   volume_clash,  // a volume has the name of a volume of the sidecar, but the injector did not add it
-  not_a_create,  // an existing pod cannot get a sidecar
+  not_a_create,  // the pod is not being created, and an existing pod cannot get a sidecar
 };
 inline constexpr std::size_t kSkipReasons = 9;
 std::string_view to_string(SkipReason reason);

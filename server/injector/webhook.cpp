@@ -17,18 +17,19 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kRefused = 4;             // index of `refused` in reviews_spec(), after Injection::Result
-constexpr std::size_t kSmallBody = 16UL << 10;  // bytes; the limit for requests without a review
+// The index of `refused` in reviews_spec(); the values before it are those of Injection::Result.
+constexpr std::size_t kRefused = 4;
+constexpr std::size_t kSmallBody = 16UL << 10;  // bytes; the body limit of requests that are not POST /v1/inject
 constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
 
 struct Refusal {
   unsigned status = 400;
-  std::string_view reason = "BadRequest";  // of Kubernetes' StatusReason
+  std::string_view reason = "BadRequest";  // a value of Kubernetes' type StatusReason
   std::string text;
   std::string_view headers = kNoStore;
 };
 
-// Checks the head of a request. Returns a refusal, or nullopt if the body shall be read.
+// Checks path, method and content type. Returns a refusal, or nullopt if the body may be a review.
 std::optional<Refusal> refuse_head(const sluice::http::Request& head) {
   if (head.path != Webhook::kPath) return Refusal{404, "NotFound", "The injector has POST /v1/inject only."};
   if (head.method != "POST") {

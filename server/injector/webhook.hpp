@@ -1,7 +1,7 @@
 // Serves the admission webhook over HTTP: the API server sends POST /v1/inject with an AdmissionReview for each pod.
 //
-// The webhook allows every pod whose review it can read. Otherwise it answers with an error, a Status object; then the
-// failure policy of the webhook configuration decides about the pod.
+// The webhook allows every pod whose review it can read. Otherwise it answers with an error status and a Status object;
+// then the failure policy of the webhook configuration decides whether the pod is created.
 // Thread: handle() on the loop; the counters may be read from any thread.
 #pragma once
 
@@ -23,7 +23,7 @@ class Webhook final : public sluice::http::Handler {
   // Larger than any stored pod: etcd's limit is 1.5 MiB.
   static constexpr std::size_t kMaxReview = 2UL << 20;
 
-  // Called for each pod, because CA certificates change. The reference stays valid during one request.
+  // The settings, asked for at each review because CA certificates change. The reference is valid during that review.
   using Settings = std::function<const InjectorSettings&()>;
   Webhook(Settings settings, telemetry::Log& log);
 

@@ -47,7 +47,7 @@ Result<std::string> read_token(const std::string& path) {
   auto token = read_small_file(path);
   if (!token) return token;
   const bool visible = std::ranges::all_of(*token, [](char c) { return c > ' ' && c < '\x7f'; });
-  if (!visible) return failure("token", fmt::format("{} holds no token: one line of visible ASCII", path));
+  if (!visible) return failure("token", fmt::format("{} must hold a token: one line of visible ASCII", path));
   return token;
 }
 

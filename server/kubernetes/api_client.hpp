@@ -1,8 +1,8 @@
 // A client of the Kubernetes API: each request has a deadline and gets exactly one result.
 //
-// Several requests run at a time on a few kept connections; more wait in a bounded queue. The client does not retry,
-// except as http_client does (once, for GET, PUT and DELETE, if a kept connection had been closed). Callers do their
-// own back-off.
+// Several requests run at a time on a few connections that are kept open; more requests wait in a bounded queue. The
+// client does not retry, except as http_client does (once, for GET, PUT and DELETE, if the API server had closed the
+// kept connection). Callers do their own back-off.
 // Thread safety: none; everything happens on the thread of the io_context.
 #pragma once
 
@@ -29,7 +29,7 @@ struct ApiOptions {
   std::string token_file = {};    // read at each request, because the kubelet replaces it; "": no token
   std::string namespace_ = {};    // the namespace that sluice-server runs in
   std::size_t connections = 4;    // requests at a time, ≥ 1
-  std::size_t max_waiting = 256;  // requests that may wait for a connection; more get the error `busy`
+  std::size_t max_waiting = 256;  // requests that may wait for a connection; further ones get the error `busy`
 };
 
 // Reads the options that the kubelet gives every pod: KUBERNETES_SERVICE_HOST and _PORT, and the service account's
@@ -60,8 +60,8 @@ class Api {
 
   virtual ~Api() = default;
 
-  // Sends a request. `path`: with the query; its parts are encoded by percent_encode(). `deadline`: for the whole
-  // request, including its time in the queue; > 0.
+  // Sends a request. `path`: with the query; the caller encodes its parts with percent_encode(). `deadline`: for the
+  // whole request, including its time in the queue; > 0.
   virtual void send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
                     Done done, std::string content_type = "application/json") = 0;
 };
@@ -69,7 +69,7 @@ class Api {
 class ApiClient final : public Api {
  public:
   ApiClient(boost::asio::io_context& context, ApiOptions options);
-  ~ApiClient() override;  // calls no more callbacks
+  ~ApiClient() override;  // the callbacks of unfinished requests are not called
   ApiClient(const ApiClient&) = delete;
   ApiClient& operator=(const ApiClient&) = delete;
 

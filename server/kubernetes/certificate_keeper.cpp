@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kDeadline = 5s;
 constexpr std::chrono::milliseconds kFirstRetry = 500ms;
-constexpr int kMaxAttempts = 6;  // per round: each own step and each conflict with another server starts it again
+constexpr int kMaxAttempts = 6;  // of one round; each step and each conflict with another server starts it again
 constexpr unsigned kConflict = 409;
 constexpr unsigned kNotFound = 404;
 
@@ -134,8 +134,9 @@ void CertificateKeeper::decide() {
   update_webhooks();
 }
 
-// Whether clients trust the next authority: for check_every, the caBundles of all webhooks (if any) have contained it.
-// That is long enough, because the replicas of the API server read a new caBundle within about a second.
+// Whether clients trust the next authority. They do if the caBundles of all webhooks (if any) have contained it for at
+// least check_every. The default of 10 s is long enough: replicas of the API server read a new caBundle within about a
+// second.
 bool CertificateKeeper::next_is_trusted() {
   const bool trusted = webhooks_known_ && !secret_.next.certificate.empty() &&
                        (!webhooks_.exist() || webhooks_.all_trust(secret_.trusted()));

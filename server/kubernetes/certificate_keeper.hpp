@@ -4,11 +4,11 @@
 // server that writes this step wins. The writes of the other servers name an old resourceVersion, so the API server
 // refuses them, and these servers start again.
 // A round, which is repeated periodically:
-//   1. read the webhook configuration, then the Secret; in this order, so that the API server refuses to replace a
-//      newer caBundle by an older one
+//   1. read the webhook configuration, then the Secret; because of this order, the API server refuses to replace a
+//      newer caBundle (the authorities that it trusts when it calls a webhook) by an older one
 //   2. if there is a next step, carry it out and start again
 //   3. write the authorities (CA certificates) to the caBundle of the webhooks
-//   4. put the certificate in force; if its authority is new, only once the webhooks trust it (see may_serve())
+//   4. put the certificate in force; if its authority is new, wait until the webhooks trust it (see may_serve())
 // If anything fails, the certificate in force stays, and the next round tries again.
 //
 // Thread: the loop's; statistics and certificates() may be used from any thread. Requests and answers may be lost or
@@ -52,16 +52,16 @@ class CertificateKeeper {
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
-  // Starts the first round; more follow periodically. `on_first` is called once a certificate is in force.
+  // Starts the first round; more follow periodically. `on_first` is called when the first certificate is in force.
   void start(std::function<void()> on_first);
   void stop();   // no more rounds
   void check();  // starts a round now, unless one is running
 
   // The certificate in force, for listeners; empty until the first one is in force.
   const std::shared_ptr<sluice::http::Certificates>& certificates() const { return certificates_; }
-  // The authorities to trust, PEM; "" before the first certificate.
+  // The authorities that clients must trust, PEM; "" until a certificate is in force.
   const std::string& ca_pem() const { return trusted_; }
-  // Why the last round failed, as text for people.
+  // Why the last round failed, as text for people; nullopt: it succeeded.
   const std::optional<std::string>& last_error() const { return last_error_; }
 
   struct Statistics {
@@ -100,7 +100,8 @@ class CertificateKeeper {
   boost::asio::steady_timer timer_;
   Backoff backoff_;
   const std::shared_ptr<sluice::http::Certificates> certificates_ = sluice::http::Certificates::without_files();
-  std::shared_ptr<int> alive_ = std::make_shared<int>();  // expired after destruction, so late answers are ignored
+  // Callbacks have a weak_ptr to it, which expires when the keeper is destroyed. So late answers are ignored.
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
   std::function<void()> on_first_;
   bool stopped_ = false;
 
@@ -110,7 +111,7 @@ class CertificateKeeper {
   Webhooks webhooks_;
   bool webhooks_known_ = false;  // the configuration was read, or there is none
   TlsSecret secret_;
-  Facts facts_;  // of the Secret with the version examined_version_
+  Facts facts_;  // what examine() found in the Secret of version examined_version_
   Step step_ = Step::none;
   std::optional<Error> error_;  // the first error of this round
 

@@ -1,13 +1,14 @@
-// Decides the next step for the server's certificate, from the content of the Secret and the time, and carries it out.
+// Decides the next step for the server's certificate, from the content of the Secret and the time, and computes the
+// Secret that this step writes.
 //
 // Any number of servers apply these rules to one Secret; the first that writes a step does it for all of them.
 // Thread safety: pure functions, except that carry_out() uses randomness.
 //
 // An authority (CA) is replaced in three steps, so that at any time clients trust every certificate that a server
 // serves:
-//   announce  clients get the next authority too, and trust it from then on
+//   announce  clients also get the next authority, and trust both from then on
 //   promote   the next authority signs certificates from now on; the former one signs a bridge (see certificates.hpp)
-//             for clients that missed the announcement, and its last certificates may still be served
+//             for clients that missed the announcement; servers may still serve certificates of the former authority
 //   retire    clients no longer trust the former authority, because the last certificate that it signed has expired
 #pragma once
 
@@ -30,21 +31,22 @@ struct CertificateSpec {
 };
 
 enum class SecretState : std::uint8_t {
-  absent,   // no Secret, or an empty one
-  valid,    // the servers' own, with a usable authority
-  damaged,  // it holds an authority's key that cannot be used
-  foreign,  // it holds a certificate but no authority's key, so it belongs to another program and is not changed
+  absent,   // there is no Secret, or it is empty
+  valid,    // a server made the Secret, and the authority in it can be used
+  damaged,  // the Secret holds the key of an authority, but the key cannot be used
+  foreign,  // the Secret holds a certificate without an authority's key: another program owns it, and it is not changed
 };
 
 // What next_step() needs to know about a Secret.
 struct Facts {
   SecretState state = SecretState::absent;
-  Period authority{};        // of the authority in force
-  Period leaf{};             // of the leaf: the server's certificate
+  Period authority{};        // when the authority in force is valid
+  Period leaf{};             // when the leaf (the server's certificate) is valid
   bool leaf_valid = false;   // the authority in force signed the leaf, and the Secret has the leaf's key
-  bool lacks_names = false;  // the leaf lacks wanted names
+  bool lacks_names = false;  // the leaf lacks some of CertificateSpec::names
   bool announced = false;    // there is a usable next authority
-  bool has_former = false;   // clients still trust a former authority, until former_until
+  bool has_former = false;   // clients still trust at least one former authority
+  // When the last certificate that a former authority signed has expired.
   std::chrono::sys_seconds former_until{};
   Renewal requested = Renewal::none;
 };
@@ -67,8 +69,8 @@ Step next_step(const Facts& facts, std::chrono::sys_seconds now, bool next_is_tr
 // Whether two thirds of the period have passed.
 bool is_due(const Period& period, std::chrono::sys_seconds now);
 
-// The certificate that this server serves now. It differs from the one in the Secret if the Secret was deleted or
-// damaged.
+// The certificate that this server serves now. It can differ from the one in the Secret, for example after the Secret
+// was deleted or damaged.
 struct Served {
   std::string authority = {};        // the authority that signed the certificate, PEM; "": no certificate yet
   std::chrono::sys_seconds until{};  // when the certificate expires

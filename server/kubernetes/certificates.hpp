@@ -38,7 +38,7 @@ Result<KeyPair> issue(const KeyPair& authority, const std::vector<std::string>& 
 // server's certificate. The bridge expires together with `former`.
 Result<std::string> bridge(const KeyPair& former, const std::string& next);
 
-// What read_certificate() returns. If its text holds several certificates, it reads the first one.
+// What read_certificate() finds in a PEM text. If the text holds several certificates, it reads only the first one.
 struct CertificateFacts {
   Period period;
   std::vector<std::string> names;  // DNS names and addresses, sorted

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kEventDeadline{5'000};
 constexpr std::size_t kMaxMessageBytes = 1'024;  // the API's own limit
-constexpr std::size_t kMaxPodNameBytes = 200;    // a '.' and 16 digits follow; a name may have 253 bytes
+constexpr std::size_t kMaxPodNameBytes = 200;    // '.' and 16 digits follow; an Event's name may have 253 bytes
 constexpr unsigned kEventExists = 409;
 
 std::string name_of(const ObjectReference& about, const Event& event) {

@@ -1,9 +1,9 @@
 // Creates Kubernetes Events on objects: the messages that `kubectl describe` shows below a pod.
 //
-// There is one Event for each object (by its uid) and reason. The Event's name is made of uid and reason, so several
-// servers that report the same create one Event. Creating it again has no effect until the API server deletes it (after
-// an hour).
-// Thread safety: as Api.
+// There is one Event for each object (by its uid) and reason. The Event's name has a hash of uid and reason, so several
+// servers that report the same problem create one Event. Creating it again has no effect until the API server deletes
+// it (after an hour).
+// Thread safety: that of Api (api_client.hpp).
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct Event {
   enum class Type : std::uint8_t { normal, warning };
   Type type = Type::normal;
   std::string reason;   // UpperCamelCase, for machines: "SidecarMissing"
-  std::string message;  // for people, at most 1,024 bytes; longer ones are cut
+  std::string message;  // for people; a text of more than 1,024 bytes is cut
 };
 
 // The path and the body of the request that creates an Event on the object `about`.

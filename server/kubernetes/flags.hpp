@@ -46,7 +46,7 @@ inline constexpr FlagSpec kWebhookConfiguration{"webhook-configuration", "Kubern
 inline constexpr FlagSpec kDatabaseHost{"database-host", "Secrets", "HOST[:PORT]", "sluice-postgres",
                                         "Host of PostgreSQL in the URLs of the Secret sluice-database."};
 inline constexpr FlagSpec kDatabaseName{"database-name", "Secrets", "NAME", "sluice",
-                                        "Name of the database in these URLs."};
+                                        "Name of the database in the URLs of the Secret sluice-database."};
 inline constexpr FlagSpec kRedisHost{"redis-host", "Secrets", "HOST[:PORT]", "sluice-redis",
                                      "Host of Redis in the URL of the Secret sluice-redis."};
 
@@ -57,7 +57,7 @@ struct Settings {
 
 Settings read_settings(program::ConfigReader& reader, const program::Environment& environment);
 
-// Reads the flags of make-secrets. Without --kubernetes, the Kubernetes API is that of the cluster the program runs in.
+// Reads the flags of make-secrets. Without --kubernetes, make-secrets uses the API of the cluster that it runs in.
 SecretsOptions read_secrets_options(program::ConfigReader& reader, const program::Environment& environment);
 
 }  // namespace sluice::server::kubernetes

@@ -1,5 +1,5 @@
 // Creates the Secrets with the passwords of PostgreSQL and Redis, for a cluster that runs its own PostgreSQL and Redis.
-// The command make-secrets uses it. Existing Secrets are neither read nor changed.
+// The command make-secrets does this. Existing Secrets are neither read nor changed.
 //
 // Thread safety: wanted_secrets() is pure except for randomness; make_secrets() runs an event loop of its own and
 // blocks until it is done.
@@ -39,8 +39,8 @@ struct CreatedSecret {
   std::string name;
   bool created = false;  // false: it existed already
 };
-// Creates the Secrets one after the other and stops at the first error; the Secrets before it stay. Errors: those of
-// Api; `refused`: the API server did not accept a Secret.
+// Creates the Secrets one after the other and stops at the first error; the Secrets created before the error stay.
+// Errors: those of Api; `refused`: the API server did not accept a Secret.
 Result<std::vector<CreatedSecret>> make_secrets(const SecretsOptions& options);
 
 }  // namespace sluice::server::kubernetes

@@ -51,7 +51,8 @@ void write_annotations(json::Writer& writer, Form form, const TlsSecret& secret)
   writer.begin_object();
   write_value(writer, form, kFormerUntil,
               secret.former.empty() ? std::string() : format_timestamp(secret.former_until));
-  if (secret.requested == Renewal::none) write_value(writer, form, kRenew, "");  // the requested renewal was done
+  // No renewal is requested, or the requested one was done: a merge patch removes the annotation.
+  if (secret.requested == Renewal::none) write_value(writer, form, kRenew, "");
   writer.end_object();
 }
 

@@ -7,8 +7,8 @@
 // | `ca.crt` | the authorities to trust: the one in force, then the announced one, then former ones |
 // | `ca.key` | the key of the authority in force |
 // | `ca-next.crt`, `ca-next.key` | the announced authority: trusted, but not in force yet |
-// | `ca-former.crt` | authorities trusted until the annotation sluice.dev/former-ca-until |
-// | `ca-bridge.crt` | bridges (see certificates.hpp), newest first: from the former authority to the one in force, … |
+// | `ca-former.crt` | former authorities, trusted until the time in the annotation sluice.dev/former-ca-until |
+// | `ca-bridge.crt` | bridges (see certificates.hpp), newest first; the first is for the authority in force |
 //
 // The annotation sluice.dev/renew (`certificate` or `ca`) requests a renewal before it is due.
 // Thread safety: values and pure functions.
@@ -36,6 +36,7 @@ struct TlsSecret {
   KeyPair leaf = {};  // the server's certificate and its key
   Renewal requested = Renewal::none;
 
+  // The contents of ca.crt and of tls.crt.
   std::string trusted() const { return authority.certificate + next.certificate + former; }
   std::string chain() const { return leaf.certificate + bridges; }
   bool empty() const { return trusted().empty() && authority.key.empty() && chain().empty() && leaf.key.empty(); }
@@ -44,8 +45,8 @@ struct TlsSecret {
 // Reads the API's JSON. Error `unexpected`: it is not a Secret. Missing and unreadable values become "".
 Result<TlsSecret> read_tls_secret(std::string_view object);
 
-// Write the object to create, and the merge patch (RFC 7396) of an existing one. The API server refuses the patch with
-// 409 if the resourceVersion of the Secret is no longer `secret.version`.
+// The JSON that creates the Secret, and the merge patch (RFC 7396) that changes an existing Secret. The API server
+// refuses the patch with 409 if the resourceVersion of the Secret is no longer `secret.version`.
 std::string create_tls_secret(const TlsSecret& secret, std::string_view name);
 std::string patch_tls_secret(const TlsSecret& secret);
 

@@ -13,7 +13,7 @@
 namespace sluice::server::postgres {
 namespace {
 
-// A file's name is the version and the name: "m0001_store".
+// A file's name consists of the version and the migration's name: "m0001_store".
 constexpr Migration migration_of(const embedded::File& file) {
   Migration migration{.version = 0, .name = file.name.substr(6), .sql = file.text};
   for (const char digit : file.name.substr(1, 4)) migration.version = migration.version * 10 + (digit - '0');
@@ -35,7 +35,7 @@ static_assert(
     }(),
     "migrations are numbered 1, 2, 3, …");
 
-constexpr std::int64_t kAdvisoryLock = 0x736c75696365;  // "sluice"
+constexpr std::int64_t kAdvisoryLock = 0x736c75696365;  // "sluice" in ASCII
 
 std::string label(const Migration& migration) { return fmt::format("{:04} {}", migration.version, migration.name); }
 
@@ -63,8 +63,8 @@ class Migrator {
     work_.exec("SET LOCAL client_min_messages = 'error'");
     work_.exec_params("SELECT pg_advisory_xact_lock($1)", kAdvisoryLock);
     if (work_.exec_params("SELECT FROM pg_roles WHERE rolname = $1", options_.app_role).empty()) {
-      return failure("app_role_missing", fmt::format("there is no role {0}: CREATE ROLE {0} LOGIN with a password, and "
-                                                     "connect the application as this role",
+      return failure("app_role_missing", fmt::format("there is no role {0}: CREATE ROLE {0} LOGIN with a password; the "
+                                                     "server connects as this role (--database-url)",
                                                      connection_.quote_name(options_.app_role)));
     }
     work_.exec(
@@ -81,7 +81,7 @@ class Migrator {
     const pqxx::result rows = work_.exec("SELECT version, checksum FROM schema_migrations ORDER BY version");
     for (const auto& row : rows) {
       report.before = row[0].as<int>();
-      if (static_cast<std::size_t>(report.before) > kMigrations.size()) continue;  // applied by a later program
+      if (static_cast<std::size_t>(report.before) > kMigrations.size()) continue;  // a newer program applied it
       const Migration& ours = kMigrations[static_cast<std::size_t>(report.before - 1)];
       if (checksum(ours) != row[1].c_str()) {
         return failure("migration_changed", fmt::format("migration {} was applied with another content than this "
@@ -133,9 +133,9 @@ Result<int> check_schema(const std::string& app_url) {
     }
     if (found > kOurs + 1) {
       return failure("schema_new",
-                     fmt::format("the database has schema {}, this program knows {} and works with at most "
-                                 "one later: use a newer program",
-                                 found, kOurs));
+                     fmt::format("the database has schema {}, but this program works only with schema {} or {}: use a "
+                                 "newer program",
+                                 found, kOurs, kOurs + 1));
     }
     return found;
   } catch (const pqxx::undefined_table&) {

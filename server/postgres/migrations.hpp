@@ -1,8 +1,9 @@
 // The schema as migrations: numbered SQL files. Each is applied once. Missing migrations are applied in order, all in
 // one transaction.
 //
-// A server for schema N also runs on schema N + 1: a migration only adds to the schema, and a later migration removes
-// what is no longer used. So a rolling deployment works: migrate first, then replace the servers one by one.
+// A server for schema N also runs on schema N + 1. So migration N + 1 may add anything, but removes only what a server
+// for schema N does not use any more. Then a rolling deployment works: migrate first, then replace the servers one by
+// one.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ namespace sluice::server::postgres {
 struct Migration {
   int version = 0;
   std::string_view name;
-  std::string_view sql;  // {{app}} stands for the application's role
+  std::string_view sql;  // {{app}} stands for the application's role: the role that servers connect as
 };
 
 std::span<const Migration> migrations();
@@ -31,7 +32,7 @@ struct MigrationReport {
 
 struct MigrationOptions {
   std::string owner_url;
-  std::string app_role;  // gets the application's rights; must exist
+  std::string app_role;  // the application's role, which gets the rights that a server needs; must exist
   bool dry_run = false;  // apply everything, then roll back
 };
 

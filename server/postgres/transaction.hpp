@@ -53,7 +53,7 @@ class Transaction {
     return done;
   }
 
-  pqxx::work& work() { return work_; }  // for streams
+  pqxx::work& work() { return work_; }  // for functions that take a transaction of libpqxx
 
   void commit() { work_.commit(); }
 

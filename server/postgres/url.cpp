@@ -23,7 +23,7 @@ std::string value_of(const std::string& url, std::string_view name) {
   return {};
 }
 
-// "name='value'", as PQconnectdb reads it.
+// Appends "name='value'" in the form that libpq's PQconnectdb reads.
 void append(std::string& text, std::string_view name, std::string_view value) {
   if (!text.empty()) text += ' ';
   text.append(name).append("='");

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kRows = 2000;
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 
-// Columns of many rows as array literals, for SQL's unnest().
+// The columns of many rows: one array literal for each column, as a parameter of SQL's unnest().
 class Columns {
  public:
   explicit Columns(std::size_t count) : literals_(count, "{") {}
@@ -71,8 +71,8 @@ void in_parts(std::span<const Row> rows, Run run) {
 }
 
 constexpr std::string_view kWanted = "unnest($1::text[], $2::text[]) AS r(tenant_id, id)";
-// Joins `t`, the table of a kind, with `r`, the wanted rows. If ids of the kind are unique without a tenant, the tenant
-// is left out, because the index begins with the id.
+// The SQL condition that joins `t`, the table of a kind, with `r`, the keys or drafts of one statement. If ids of the
+// kind are unique without a tenant, the condition compares only ids, because the table's index begins with the id.
 std::string same_row(Kind kind) {
   return info(kind).local_id ? "t.tenant_id = r.tenant_id AND t.id = r.id" : "t.id = r.id";
 }
@@ -102,7 +102,7 @@ void read(Kind kind, const pqxx::result& rows, std::vector<StoredObject>& out) {
 
 std::string key_text(std::string_view tenant_id, std::string_view id) { return fmt::format("{}/{}", tenant_id, id); }
 
-// The columns of drafts: key, organization, document, and the kind's extra columns.
+// The columns of drafts, in the order of drafts_table().
 Columns columns_of(std::span<const RowDraft> rows) {
   Columns columns(4 + rows.front().extra.size());
   for (const RowDraft& row : rows) {
@@ -115,7 +115,8 @@ Columns columns_of(std::span<const RowDraft> rows) {
   return columns;
 }
 
-// Runs a statement that returns tenant_id, id and version of the rows it wrote.
+// Writes rows in parts. `sql` must return tenant_id, id and version of each row that it wrote. The result is that of
+// insert_all().
 std::vector<std::int64_t> write(postgres::Transaction& tx, const std::string& sql, std::span<const RowDraft> rows) {
   std::vector<std::int64_t> versions;
   versions.reserve(rows.size());

@@ -1,6 +1,6 @@
 // Reads, locks and writes many rows at once, up to 2,000 per statement. store/objects.hpp does the same for one row.
 //
-// Every function works in its transaction's scope and throws what libpqxx throws. The objects returned have no
+// Every function works in the scope of `tx` and throws what libpqxx throws. The objects returned have no
 // created_at and no updated_at.
 #pragma once
 
@@ -31,8 +31,8 @@ struct RowDraft {
   std::vector<ExtraColumn> extra;
 };
 
-// Writes new rows. Returns their versions, in the order of `rows`. 0: the row was not written, because its key is
-// taken, perhaps by a row outside the scope.
+// Writes new rows. Returns their versions, in the order of `rows`. Version 0 means that the row was not written,
+// because its key is taken (perhaps by a row outside the scope).
 std::vector<std::int64_t> insert_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
 // Replaces the documents of rows. Returns the new versions, in the order of `rows`. REQUIRES: all rows are locked.
 std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);

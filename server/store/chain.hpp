@@ -4,9 +4,10 @@
 // (big-endian). Before a text, its length in bytes is hashed as a number.
 //
 // Each organization has its own chain. If a row was changed, removed, swapped or copied from another organization, the
-// hashes no longer match. To find rows that were cut off at the end, compare with a saved head (the last row): in the
-// table audit_heads, or outside the database. (Crosby and Wallach's hash-chained logs, "Efficient Data Structures for
-// Tamper-Evident Logging", 2009, without the tree.)
+// hashes no longer match. If rows were cut off at the end, the hashes still match. To find that, compare the last row
+// with a saved head (number and hash of the last row), from the table audit_heads or from outside the database. (These
+// are Crosby and Wallach's hash-chained logs, "Efficient Data Structures for Tamper-Evident Logging", 2009, without the
+// tree.)
 //
 // Thread safety: pure functions.
 #pragma once
@@ -27,7 +28,7 @@ struct AuditRow {
   std::int64_t made_at_us = 0;
   std::string_view actor_id;
   std::string_view actor_role;
-  std::string_view source;
+  std::string_view source;  // address of the caller
   std::string_view request_id;
   std::string_view action;
   std::string_view kind;
@@ -38,7 +39,7 @@ struct AuditRow {
   std::int64_t revision = 0;
 };
 
-// Returns the hash of the row. `before`: the hash of the row before it; 32 zero bytes for the first row.
+// Returns the hash of the row. `before`: the hash of the previous row of the chain; 32 zero bytes for the first row.
 Sha256Digest chained(const Sha256Digest& before, const AuditRow& row);
 
 }  // namespace sluice::server::store

@@ -30,7 +30,7 @@ Sha256Digest digest_from(const char* hex) {
   return digest;
 }
 
-// Locks the head of an organization's chain; starts a chain if there is none.
+// Locks the head of an organization's audit chain; starts a chain if there is none.
 AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) {
   static const std::string kLock =
       "SELECT seq, encode(hash, 'hex') FROM audit_heads WHERE organization_id = $1 FOR UPDATE";
@@ -43,8 +43,8 @@ AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) 
   return {.seq = rows[0][0].as<std::int64_t>(), .hash = digest_from(rows[0][1].c_str())};
 }
 
-// A hash of all changes: of the kind, organization, ids and version of each object, and of its document or removal. The
-// revision's chain is computed from it.
+// A hash of all changes. It covers each object's kind, organization, ids and version, whether the object was removed,
+// and its new document. The revision's chain is computed from this hash.
 Sha256Digest digest_of(const std::vector<Change>& changes) {
   Sha256 hash;
   const auto part = [&hash](std::string_view text) { hash.update(fmt::format("{}:", text.size())).update(text); };
@@ -79,7 +79,7 @@ Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
       .made_at_us = rows[0][3].as<std::int64_t>()};
 }
 
-// Columns of many rows as arrays, for one INSERT … SELECT FROM unnest.
+// The columns of many rows: one array for each column, as a parameter of SQL's unnest().
 class ArrayColumns {
  public:
   void add(std::size_t column, std::string text) { texts_[column].push_back(std::move(text)); }
@@ -89,7 +89,8 @@ class ArrayColumns {
   std::map<std::size_t, std::vector<std::string>> texts_;
 };
 
-// One statement writes the rows of versions, changes, revisions and audit, updates the heads, and notifies the feeds.
+// One statement writes the rows of the tables versions, changes, revisions and audit, updates the audit heads, and
+// notifies the feeds of all servers.
 constexpr std::string_view kRecord = R"(
 WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS made_at, $2::bigint AS revision),
      entry AS (
@@ -119,8 +120,8 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
        WHERE h.organization_id = e.organization_id)
 SELECT pg_notify('sluice_revision', $2::text))";
 
-// Writes some of the revision's changes with one statement. `before_these`: how many of the revision's changes the
-// statements before have written. `heads`: the locked audit heads; moved to the rows written here.
+// Writes some of the revision's changes with one statement. `before_these`: how many of the revision's changes earlier
+// statements have written. `heads`: the locked audit heads; write() sets them to the last rows that it writes.
 void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   ArrayColumns columns;
@@ -188,7 +189,7 @@ void ChangeLog::removed(std::string_view action, const StoredObject& before) {
 }
 
 Revision ChangeLog::record(postgres::Transaction& tx, const Actor& actor) {
-  std::map<std::string, AuditHead> heads;  // sorted by organization, the order of their locks
+  std::map<std::string, AuditHead> heads;  // sorted by organization: the heads are locked in this order
   for (const Change& change : changes_) heads.try_emplace(change.organization_id);
   for (auto& [organization, head] : heads) head = lock_head(tx, organization);
   const Stamp stamp = next_revision(tx, digest_of(changes_));
@@ -213,8 +214,8 @@ Revision head(postgres::Transaction& tx) {
 
 std::string redacted(const Change& change, const std::string& document) {
   if (change.key.kind != Kind::key) return document;
-  // "key_hash":"sha256:<salt>:<hash>" becomes "fingerprint:" and the first eight digits of the hash, which tell
-  // keys apart.
+  // "key_hash":"sha256:<salt>:<hash>" becomes "key_hash":"fingerprint:<first eight digits of the hash>". These digits
+  // are enough to tell keys apart.
   static constexpr std::string_view kMember = "\"key_hash\":\"";
   const std::size_t begin = document.find(kMember);
   if (begin == std::string::npos) return document;

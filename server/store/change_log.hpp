@@ -1,12 +1,13 @@
 // Collects the changes of a transaction and records them before the commit. Each change gets a version, an audit row
-// and a row in `changes`, which the feed follows. All changes together get one revision.
+// and a row in the table `changes`, which the feed follows. All changes together get one revision.
 //
-// Every writer locks in this order: rows by (kind, id), audit heads (the last row of each audit chain) by organization,
-// the revision. Then it commits. A slow writer that holds only rows delays other writers of these rows. If it holds an
-// audit head, it delays all writers of that organization. If it holds the revision, it delays all writers. The wait
-// ends when the lock time-out ends a waiting writer, or when the idle time-out ends the slow writer.
+// Every writer takes its locks in this order: first the objects' rows, sorted by kind and id; then the audit heads (for
+// each audit chain, the number and hash of its last row), sorted by organization; then the revision. Then it commits.
+// A slow writer that holds only rows delays other writers of these rows. If it holds an audit head, it delays all
+// writers of that organization. If it holds the revision, it delays all writers. The wait ends when PostgreSQL's lock
+// time-out ends a waiting writer, or when the idle time-out ends the slow writer.
 //
-// Thread safety: none; it belongs to one transaction.
+// Thread safety: none; a ChangeLog belongs to one transaction.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ class ChangeLog {
   void removed(std::string_view action, const StoredObject& before);
   void add(Change change) { changes_.push_back(std::move(change)); }
 
-  // Writes all changes as one revision. The caller commits. REQUIRES: not empty.
+  // Writes all changes as one revision. The caller commits. REQUIRES: there is a change.
   Revision record(postgres::Transaction& tx, const Actor& actor);
 
  private:

@@ -29,7 +29,7 @@ std::string_view lock_clause(Lock lock) {
       return "";
     case Lock::share:
       return " FOR SHARE";
-    // NO KEY: primary keys never change, so rows that refer to this one need not wait.
+    // NO KEY: primary keys never change, so a transaction that writes a reference to this row need not wait.
     case Lock::update:
       return " FOR NO KEY UPDATE";
   }

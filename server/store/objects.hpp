@@ -1,6 +1,6 @@
 // Reads, locks, lists and writes objects as rows. It does not interpret documents.
 //
-// Every function works in its transaction's scope: rows outside the scope do not exist for the function. Every function
+// Every function works in the scope of `tx`: rows outside the scope do not exist for the function. Every function
 // throws what libpqxx throws (postgres/failure.hpp).
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace sluice::server::store {
 
 struct StoredObject {
-  ObjectId key;                 // a tenant's row has the tenant's own id as `tenant_id`, too
+  ObjectId key;                 // if the object is a tenant, its `tenant_id` equals its `id`
   std::string organization_id;  // "": the platform
   std::int64_t version = 0;
   std::string document;    // canonical JSON
@@ -52,7 +52,7 @@ struct Filter {
 
 struct Page {
   std::size_t limit = 100;  // 1 to 1,000
-  // The last key of the previous page; both "" for the first page.
+  // The key of the last row of the previous page; for the first page, both texts are "".
   std::string after_tenant_id;
   std::string after_id;
 };
@@ -76,7 +76,7 @@ StoredObject insert(postgres::Transaction& tx, const ObjectId& key, const std::s
 StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
 void remove(postgres::Transaction& tx, const ObjectIdView& key);
-// Removes all rows that match and returns their former content.
+// Removes all rows that match all filters, and returns their former content.
 std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters);
 
 }  // namespace sluice::server::store

@@ -1,6 +1,6 @@
 // Builds an SQL statement with parameters. Values from outside are always parameters, never SQL text.
 //
-// Thread safety: none; it belongs to its caller.
+// Thread safety: none; a Statement belongs to its caller.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class Statement {
     text_ += sql;
     return *this;
   }
-  // Appends `sql`, with the number of this parameter after each '$'.
+  // Appends `sql`, whose parameter is `value`: writes the parameter's number after each '$'.
   Statement& add(std::string_view sql, std::optional<std::string> value) {
     values_.push_back(std::move(value));
     for (const char c : sql) {

@@ -1,4 +1,4 @@
-// Finds the agent token or the binding that a bearer token belongs to, in memory. The authenticator and watches use it.
+// Finds, in memory, the agent token or the binding of an agent. agent_authenticator and watches use these functions.
 //
 // Thread safety: pure functions.
 #pragma once

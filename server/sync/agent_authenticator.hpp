@@ -1,8 +1,8 @@
 // Authenticates agents from memory, for the sync routes. If memory does not suffice, authenticate() returns what to
 // query first: PostgreSQL (for a new token or binding) or Kubernetes (a TokenReview, for the identity of a pod).
 //
-// A valid token is accepted from any address, also after failures. An address that has failed too often has at most one
-// review by Kubernetes in flight, so it cannot use up the reviews that others need.
+// A valid token is accepted from any address, also after failures. An address that has failed too often may have only
+// one review by Kubernetes in flight, so that it does not delay the reviews for other addresses.
 //
 // Thread: the loop.
 #pragma once
@@ -41,8 +41,8 @@ class AgentAuthenticator {
   };
   enum class Query : std::uint8_t { none, postgres, kubernetes };
   struct AuthResult {
-    std::shared_ptr<const AgentToken> token;  // nullptr: query `query` first, then call authenticate() again
-    Query query = Query::none;
+    std::shared_ptr<const AgentToken> token;  // nullptr: the caller must query first, then call authenticate() again
+    Query query = Query::none;                // what to query first
   };
   // Throws Refusal: 401, 403 (no binding matches the pod), 429, 503 (Kubernetes does not answer).
   AuthResult authenticate(const SyncState& state, const Credentials& credentials);

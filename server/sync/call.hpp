@@ -19,7 +19,8 @@ namespace sluice::server::sync {
 
 struct SyncCall {
   enum class DatabaseQuery : std::uint8_t { not_sent, pending, done, failed };
-  // The object through which the request is answered. It is an Admission while the body has not been read.
+  // The object through which the request is answered. It is an Admission if the server must authenticate the agent
+  // before it reads the request's large body.
   using Responder = std::variant<sluice::http::Reply, sluice::http::Admission>;
 
   SyncCall(boost::asio::io_context& loop, Responder responder) : answer(std::move(responder)), timer(loop) {}
@@ -35,7 +36,7 @@ struct SyncCall {
   std::string agent_id;
   std::string request_id;
   std::string body;
-  bool gzip = false;
+  bool gzip = false;                              // the agent accepts gzip
   DatabaseQuery query = DatabaseQuery::not_sent;  // whether this request has queried PostgreSQL
   boost::asio::steady_timer timer;                // ends the wait for that query
 };

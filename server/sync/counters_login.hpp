@@ -19,8 +19,8 @@ class CountersLogin {
 
   bool given() const { return !password_file_.empty(); }
 
-  // Returns {"username":…,"password":…}. Reads the small local file each time, blocking. Error `credentials`: the file
-  // is unreadable, empty or too large; the text contains nothing of the file. REQUIRES: given().
+  // Returns {"username":…,"password":…}. Reads the small local file at each call; this blocks. Error `credentials`: the
+  // file is unreadable, empty or too large. The error's text contains nothing of the file's content. REQUIRES: given().
   Result<std::string> document() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace sluice::server::sync {
 namespace {
 
-constexpr std::size_t kMemberBytes = 96;  // about the size of an object on the wire besides its document
+constexpr std::size_t kMemberBytes = 96;  // estimate: what an object adds to a snapshot or delta besides its document
 
 // For a removal, write_delta() uses only the id of `before`.
 sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
@@ -19,7 +19,7 @@ sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
 
 }  // namespace
 
-// Builds the set without holding the lock, because that may take long.
+// Builds the set without holding the lock, because building may take long.
 sluice::sync::ObjectSet ScopeSets::at(const SyncState& state, const SyncScope& scope, Time now) {
   if (scope.is_platform()) return state.objects;
   const std::optional<Known> known = find(scope, now);

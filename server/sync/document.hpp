@@ -1,4 +1,5 @@
-// Builds the documents that agents fetch: full snapshots and deltas of a scope. `documents` calls it on its threads.
+// Builds the documents that agents fetch: full snapshots and deltas of a scope. `documents` calls these functions on
+// its threads.
 #pragma once
 
 #include <chrono>
@@ -22,8 +23,9 @@ class ScopeSets {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes kKept{5};  // how long a set is kept after its last use
 
-  // Returns the objects of a scope in `state`. The time grows with the number of changes since the scope's last use. On
-  // first use, and for a state older than at the last use, the time grows with the number of the scope's objects.
+  // Returns the objects of a scope in `state`. The run time grows with the number of changes since the cached set. It
+  // grows with the number of the scope's objects if no set is cached, or if `state` is older than the cached set or
+  // its history does not reach back to that set.
   sluice::sync::ObjectSet at(const SyncState& state, const SyncScope& scope, Time now);
 
   void drop_unused(Time now);
@@ -48,9 +50,9 @@ struct Document {
   bool is_full = true;  // a full snapshot; false: a delta
 };
 
-// Builds the delta from revision `since` to `state`. Builds a full snapshot if `since` is absent or older than
-// `state.history`, or if the delta would be as large. REQUIRES: `objects` are the scope's objects in `state`; `since`
-// is a revision of the state's history, or older.
+// Builds the delta from revision `since` to `state`. Builds a full snapshot instead if `since` is absent, is older than
+// the state's history or is the state's own revision, or if the delta would be at least as large.
+// REQUIRES: `objects` are the scope's objects in `state`; `since` is a revision of the state's history, or older.
 Document make_document(const SyncState& state, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since);
 

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kGzipLevel = 4;  // higher levels hardly make JSON smaller, and agents wait
+constexpr int kGzipLevel = 4;  // higher levels hardly make JSON smaller, but make agents wait longer
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Builds and compresses the answers to fetches on two threads. An answer that several agents fetch is built once.
 // Deltas have a thread of their own, so they do not wait behind full snapshots of large scopes.
 //
-// Answers are cached while their state is the newest, up to kMaxBytes. A request for an answer that is being built
-// waits for it. run() executes other long work on the thread for full snapshots.
+// Answers are cached while their state is the newest; all cached answers together have at most kMaxBytes. A request for
+// an answer that is being built waits for that answer. run() executes other long work on the thread for full snapshots.
 //
 // Thread: the loop; callbacks run there too.
 #pragma once
@@ -68,12 +68,12 @@ class Documents {
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // Passes the answer to `done`, possibly before this returns. `gzipped`: the agent accepts gzip. REQUIRES: no call
-  // passes an older state than the call before; `since` as for make_document().
+  // Passes the answer to `done`, possibly before get() returns. `gzipped`: the agent accepts gzip. REQUIRES: `state` is
+  // not older than in any earlier call; `since` is as make_document() requires.
   void get(const SyncStatePtr& state, const SyncScope& scope, std::optional<std::int64_t> since, bool gzipped,
            Done done);
 
-  // Runs a job on the thread for full snapshots, in order.
+  // Runs a job on the thread for full snapshots, after the jobs that are waiting there.
   void run(std::move_only_function<void()> job) { snapshots_.run(std::move(job)); }
 
   // Frees the object sets of scopes that were not used for 5 min.

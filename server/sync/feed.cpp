@@ -236,7 +236,8 @@ void Feed::publish(SyncState next) {
   listener_(state_);
 }
 
-// Waits for a notification, a request or the next periodic round. Returns at the earliest kPace after the last round.
+// Waits until a notification arrives, poll() is called or the next periodic round is due; and in any case until kPace
+// has passed since the last round began.
 void Feed::await_next_round() {
   const Time poll_at = steady_clock::now() + options_.poll_every;
   try {

@@ -1,10 +1,10 @@
-// Follows PostgreSQL and keeps the state that agents fetch in memory, also while PostgreSQL cannot be reached.
+// Follows PostgreSQL. Keeps in memory the state that agents fetch, also while PostgreSQL cannot be reached.
 //
 // A round reads all new revisions in one transaction of a few statements, however many agents there are. A round starts
 // when PostgreSQL sends a notification (which may get lost), every poll_every, and on poll(). The first round after a
 // quiet time starts at once; after that there is at most one round per kPace. After a lost connection the feed
-// reconnects, executes LISTEN, and then reads, so no change is missed. If its position is no longer part of
-// PostgreSQL's history (a backup was restored, or a failover lost commits), it reads everything again.
+// reconnects, executes LISTEN, and then reads, so no change is missed. If the feed's position is no longer part of
+// PostgreSQL's history (a backup was restored, or a failover lost commits), the feed reads everything again.
 //
 // Thread safety: all public functions may be called from any thread. The feed's own thread has its own connection; it
 // runs the rounds and calls the listener.
@@ -36,7 +36,7 @@ class Feed {
     postgres::DatabaseOptions database;
     std::chrono::milliseconds poll_every{2'000};
   };
-  using Listener = std::function<void(SyncStatePtr)>;  // each new state, in order
+  using Listener = std::function<void(SyncStatePtr)>;  // gets each new state, in order
 
   static constexpr std::chrono::milliseconds kPace{20};
 
@@ -45,7 +45,7 @@ class Feed {
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // REQUIRES: called once. Does not wait for PostgreSQL.
+  // Starts the feed's thread; does not wait for PostgreSQL. REQUIRES: not called before.
   void start(Listener listener);
   // Returns false if the thread still waits for PostgreSQL after `patience`. The thread then ends with the process.
   bool stop_within(std::chrono::milliseconds patience);
@@ -65,7 +65,7 @@ class Feed {
     std::atomic<std::uint64_t> full_reads{0};  // reads of all objects
     std::atomic<std::uint64_t> failures{0};    // rounds that failed
     std::atomic<std::int64_t> revision{0};     // the newest revision read
-    std::atomic<bool> following{false};        // the last round succeeded
+    std::atomic<bool> following{false};        // whether the last round succeeded
   };
   const Statistics& statistics() const { return statistics_; }
 

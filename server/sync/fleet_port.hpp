@@ -18,7 +18,7 @@ namespace sluice::server::sync {
 
 // An authenticated agent: its token or binding, and the scope of that token or binding.
 struct AgentCaller {
-  std::string token_id;                 // or "binding:<id>"
+  std::string token_id;                 // with a binding: "binding:" and the binding's id
   std::string organization_id;          // "": the platform
   std::vector<std::string> tenant_ids;  // sorted; empty: all tenants of the organization
   // For an agent with a binding: namespace and pod as Kubernetes names them; "": unknown.
@@ -30,8 +30,9 @@ struct AgentCaller {
 
 class FleetPort {
  public:
-  // Takes an agent's report. `source`: the sender's address. An agent numbers its usage reports from 1 in each run
-  // (boot_id). Returns the number of this run's last usage report that is known to be stored in PostgreSQL; 0: none.
+  // Takes an agent's report. `source`: the sender's address. An agent numbers its usage reports from 1 in each run; its
+  // boot_id names the run. Returns the number of this run's last usage report that is known to be stored in
+  // PostgreSQL; 0: none.
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
                               sluice::sync::ReportDocument report) = 0;
 

@@ -3,8 +3,8 @@
 // A history holds at most kMaxRevisions revisions and kMaxObjects changed objects; it drops the oldest revisions first.
 // The revisions are stored in chunks, which copies share, so copying is cheap however long the history is.
 //
-// Thread safety: values; any number of threads may read one at the same time.
-// Invariant: it holds all revisions after base() up to head(), without a gap.
+// Thread safety: values; any number of threads may read one history at the same time.
+// Invariant: a history holds all revisions after base() up to head(), without a gap.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace sluice::server::sync {
 // An object that a revision wrote or removed.
 struct ChangedObject {
   ObjectId id;
-  std::string organization_id;  // the owner at that revision; "" for the settings
+  std::string organization_id;  // the object's owner at that revision; "" for the settings
 
   std::string_view tenant() const { return id.kind == Kind::tenant ? id.id : id.tenant_id; }
 };
@@ -41,7 +41,7 @@ class History {
   explicit History(sluice::sync::Position base, std::size_t max_revisions = kMaxRevisions,
                    std::size_t max_objects = kMaxObjects);
 
-  // REQUIRES: `changes` is the revision head().revision + 1.
+  // REQUIRES: changes.at.revision is head().revision + 1.
   void append(RevisionChanges changes);
 
   const sluice::sync::Position& base() const { return base_; }
@@ -51,7 +51,7 @@ class History {
 
   // The relation of a position to this history.
   enum class Relation : std::uint8_t {
-    head,     // it is head()
+    head,     // the position is head()
     within,   // it is older than head(), and all changes after it are known
     too_old,  // it is older than base(), so its chain cannot be compared: it may be of this history or of another
     ahead,    // its revision is later than head()

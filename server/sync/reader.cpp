@@ -14,7 +14,8 @@
 namespace sluice::server::sync {
 namespace {
 
-// The kinds that the feed follows: all that agents get, and agent tokens and bindings; but not overrides and counters.
+// The kinds that the feed follows, as a list in SQL: all kinds that agents get, agent tokens and bindings. The feed
+// ignores the others, such as overrides.
 std::string followed_kinds() {
   std::string names = fmt::format("'{}','{}'", info(Kind::agent_token).name, info(Kind::binding).name);
   for (const Kind kind : kAllKinds) {
@@ -23,13 +24,14 @@ std::string followed_kinds() {
   return names;
 }
 
-// The id that agents know an object by. In PostgreSQL the settings have the id 'global', and a tenant has its own id as
-// tenant_id.
+// The id that agents know an object by. In PostgreSQL, the settings have the id 'global', and a tenant has its own id
+// as tenant_id. For agents, both are "".
 ObjectId wire_id(Kind kind, const char* tenant_id, const char* id) {
   return {.kind = kind, .tenant_id = info(kind).in_tenant() ? tenant_id : "", .id = kind == Kind::setting ? "" : id};
 }
 
-// Columns: organization_id, tenant_id, id, version, document.
+// The begin of a SELECT from a kind's table `t`. Columns: organization_id, tenant_id, id, version, document; for agent
+// tokens also secret_hash.
 std::string columns(Kind kind) {
   return fmt::format("SELECT t.organization_id, t.tenant_id, t.id, t.version, t.document{} FROM {} t",
                      kind == Kind::agent_token ? ", t.secret_hash" : "", info(kind).table());
@@ -40,7 +42,7 @@ sluice::sync::ObjectPtr read_object(Kind kind, const pqxx::row& row) {
                                    store::bundle_document(kind, row[3].as<std::int64_t>(), row[4].c_str()));
 }
 
-// A token with an unreadable hash gives no access.
+// Returns nullptr if the hash is unreadable: such a token gives no access.
 std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   const auto hash = parse_key_hash(row[5].c_str());
   if (!hash) return nullptr;
@@ -53,7 +55,8 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   return token;
 }
 
-// Returns one entry for each revision after `from`, up to `head`. It holds the chain; note() adds the changed objects.
+// Returns one entry for each revision after `from`, up to `head`. The entries hold the chains; note() adds the changed
+// objects later.
 std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const sluice::sync::Position& from,
                                             const sluice::sync::Position& head) {
   std::vector<RevisionChanges> by_revision;
@@ -73,14 +76,14 @@ std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const slu
   return by_revision;
 }
 
-// A change of an object that agents follow.
+// A change of an object whose kind the feed follows.
 struct ChangeRow {
   std::int64_t revision = 0;
   ObjectId key;  // as the tables hold it; wire_id() gives the form for agents
   std::string organization_id;
 };
 
-// Reads the newest `most` changes after a revision, oldest first.
+// Reads the changes after a revision; if there are more than `most`, only the newest of them. Returns the oldest first.
 std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t after, std::size_t most) {
   static const std::string kChanges = fmt::format(
       "SELECT revision, kind, organization_id, tenant_id, id FROM changes WHERE revision > $1 AND kind IN ({}) "
@@ -105,12 +108,12 @@ void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, st
        .organization_id = change.organization_id});
 }
 
-// Reads the recent revisions, back to the latest gap in the table `revisions`: at most kRecentRevisions revisions with
-// fewer than History::kMaxObjects changes.
+// Reads the recent revisions. The history begins after the latest gap in the table `revisions`, and holds at most
+// kRecentRevisions revisions, with fewer than History::kMaxObjects changes in all.
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMaxObjects);
-  // The limit may have cut off changes of the oldest revision, so the history begins after it.
+  // The limit may have cut off changes of the oldest revision, so the history begins after that revision.
   if (changes.size() == History::kMaxObjects) from = changes.front().revision;
   const pqxx::result rows =
       tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision >= $1 ORDER BY revision", from);
@@ -157,7 +160,8 @@ void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& 
   state.tokens = std::move(tokens);
 }
 
-// The last revision that changed the bindings of each namespace, including removals and moves to another namespace.
+// For each namespace, the last revision that changed its bindings. Removing a binding is such a change. Moving a
+// binding to another namespace changes both namespaces.
 constexpr const char* kBindingChanges = R"(
 SELECT namespace, max(revision) FROM (
   SELECT document ->> 'namespace' AS namespace, revision FROM versions WHERE kind = 'binding'
@@ -181,7 +185,7 @@ std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& t
 // Updates the changed objects of the state, and the owners of changed tenants.
 void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   std::vector<sluice::sync::Edit> edits;
-  std::vector<ObjectId> ids;  // ids of removals; must not reallocate, because edits point into it
+  std::vector<ObjectId> ids;  // ids of removals; must not reallocate, because `edits` points into it
   std::size_t most = 0;
   for (const auto& [kind, touched] : keys) most += touched.size();
   ids.reserve(most);
@@ -242,8 +246,8 @@ Advance read_next(postgres::Transaction& tx, const SyncState& before) {
   if (head == from) return {.progress = Progress::unchanged, .state = before, .revisions = 0};
   const std::int64_t revisions = head.revision - from.revision;
   // The chain shows whether a backup was restored, even if new writes have since reached later revisions than `from`.
-  const bool ours = revisions > 0 && !rows[0][2].is_null() && from.chain == rows[0][2].c_str();
-  if (!ours || revisions > static_cast<std::int64_t>(History::kMaxRevisions)) {
+  const bool same_history = revisions > 0 && !rows[0][2].is_null() && from.chain == rows[0][2].c_str();
+  if (!same_history || revisions > static_cast<std::int64_t>(History::kMaxRevisions)) {
     return {.progress = Progress::diverged, .state = before, .revisions = 0};
   }
   std::vector<RevisionChanges> by_revision = read_revisions(tx, from, head);

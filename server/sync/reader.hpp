@@ -25,8 +25,8 @@ enum class Progress : std::uint8_t {
 
 struct Advance {
   Progress progress = Progress::unchanged;
-  SyncState state;             // the next state, if `advanced`
-  std::int64_t revisions = 0;  // how many are new
+  SyncState state;             // the next state if `advanced`, else the known state
+  std::int64_t revisions = 0;  // the number of new revisions
 };
 
 // Reads the state that follows `before` with a few statements, however many revisions are new.

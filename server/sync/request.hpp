@@ -14,7 +14,7 @@ namespace sluice::server::sync {
 
 enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters };
 
-// Returns the route. Refuses unknown paths (404) and other methods (405).
+// Returns the route. Refuses an unknown path (404), and a method that the path does not accept (405).
 SyncRoute sync_route_of(std::string_view method, std::string_view path);
 
 // The positions in a query string. Each is complete (revision and chain) or absent.

@@ -16,7 +16,7 @@ namespace sluice::server::sync {
 namespace {
 
 constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // bytes; larger reports are parsed on another thread
-constexpr std::size_t kNoBody = 1024;                        // the largest body in bytes for routes that need none
+constexpr std::size_t kNoBody = 1024;                        // bytes; largest body accepted on routes without a body
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string announced_field(const SyncCall& call) {
@@ -128,8 +128,8 @@ std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call)
   return std::move(result.token);
 }
 
-// Queries PostgreSQL: requests a round of the feed and continues the call afterwards, at the latest after
-// query_timeout. Returns false if the call has queried PostgreSQL before.
+// Queries PostgreSQL: requests a round of the feed. The call continues after the round, at the latest after
+// query_timeout. If the call has already queried PostgreSQL, does nothing and returns false.
 bool SyncService::query_first(const CallPtr& call) {
   if (call->query != SyncCall::DatabaseQuery::not_sent) return false;
   call->query = SyncCall::DatabaseQuery::pending;
@@ -180,7 +180,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
 }
 
 // Queries PostgreSQL once, because its history may have a position that this server does not know. Returns true while
-// the query runs; the call continues after it. Returns false once the query is done. Throws if it failed.
+// the query runs; the call continues after it. Returns false if the query succeeded. Throws Refusal if it failed.
 bool SyncService::query_history(const CallPtr& call) {
   if (query_first(call)) return true;
   if (call->query == SyncCall::DatabaseQuery::failed) {
@@ -244,7 +244,7 @@ void SyncService::take_report(SyncCall& call, const AgentToken& token,
                               std::expected<sluice::sync::ReportDocument, Faults> report) {
   if (!report) http::refuse_faults(400, std::move(report.error()));
   ++statistics_.reports;
-  if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // the name from Kubernetes
+  if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // as Kubernetes names the pod
   const std::string body =
       sluice::sync::write_report_reply(fleet_.report(token.caller, call.credentials.source, std::move(*report)));
   send(call, {.status = 200, .body = body});

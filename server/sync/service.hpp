@@ -2,7 +2,7 @@
 // answers come from memory.
 //
 // If an agent names a later revision, another history or an unknown token, the server queries PostgreSQL first, because
-// the server's own state may be older. The server also asks Kubernetes from time to time to review pods' tokens.
+// the server's own state may be outdated. The server also asks Kubernetes from time to time to review pods' tokens.
 //
 // Thread: the loop.
 #pragma once

@@ -24,7 +24,7 @@ struct SyncStatistics {
   Counter heartbeats{0};
   Counter reports{0};
   Counter delayed{0};                    // requests that waited for a read of PostgreSQL
-  Counter auth_failures{0};              // 401, 429; 403: no binding
+  Counter auth_failures{0};              // requests without a valid token (401 or 429) or without a binding (403)
   std::atomic<std::int64_t> watches{0};  // open now
 };
 

@@ -1,7 +1,8 @@
 // The state that agents follow, at one revision: all objects of the installation, the tokens and bindings that give
 // access to them, and the recent history.
 //
-// Thread safety: immutable once built, so threads share it freely. The next state shares all unchanged parts with it.
+// Thread safety: a state is immutable once built, so threads share it freely. The next state shares all unchanged parts
+// with it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace sluice::server::sync {
 // The access of one agent: by an agent token, or by a pod's Kubernetes token together with a binding.
 struct AgentToken {
   AgentCaller caller;
-  auth::TokenDocument document;  // for a pod: only the expiry of its token
+  auth::TokenDocument document;  // for a pod: only an id, and the expiry of the pod's token
   KeyHash hash;
   // For pods only:
   std::optional<identity::PodIdentity> pod = {};
@@ -54,7 +55,7 @@ using SyncStatePtr = std::shared_ptr<const SyncState>;
 // Whether an object is in the scope. What counts is the object's owner in `state`, not an earlier owner.
 bool is_in_scope(const SyncState& state, const SyncScope& scope, const ObjectIdView& id);
 
-// All objects of a scope. The time it takes grows with their number.
+// Returns all objects of a scope. The run time grows with the number of these objects.
 sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scope);
 
 // The edits that bring a scope from revision `since` to this state. Each object that changed after `since` has one

@@ -53,7 +53,7 @@ class WatchSchedule {
     set_next_heartbeat(now);
   }
 
-  // The connection had no room for the line.
+  // The connection had no room for the line that next() asked for.
   void blocked(Time now) {
     blocked_ = true;
     if (action_ == Action::announce) announcements_.failed(now, {});
@@ -61,7 +61,7 @@ class WatchSchedule {
   // The connection has room again.
   void unblocked() { blocked_ = false; }
 
-  // When to call next() again, unless changed(), unblocked() or end_now() is called before.
+  // When to call next() again. After changed(), unblocked() or end_now(), the caller calls next() at once.
   Time due() const {
     if (blocked_) return options_.end;
     return std::min(options_.end, announcements_.due().value_or(announcements_.idle() ? next_heartbeat_ : Time::max()));

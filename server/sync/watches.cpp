@@ -14,13 +14,14 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kNoSpread = 50;  // watches; up to this many, agents fetch without a wait
+constexpr std::size_t kNoSpread = 50;  // watches; if a change wakes at most this many, agents fetch without a wait
 constexpr std::chrono::milliseconds kMostSpread{1'000};
-constexpr std::size_t kSmallFleet = 1'000;              // agents
-constexpr std::chrono::milliseconds kReconnect{4'000};  // the agents' own limit, without reconnect_max
-constexpr std::chrono::seconds kLiveKept{1};            // maximum age of the number of live agents
+constexpr std::size_t kSmallFleet = 1'000;  // agents
+// How long agents wait at most before they reconnect, if no heartbeat has named reconnect_max.
+constexpr std::chrono::milliseconds kReconnect{4'000};
+constexpr std::chrono::seconds kLiveKept{1};  // maximum age of the numbers of live agents
 
-// The pairs (organization, tenant) with changes: far fewer than the changed objects.
+// The pairs (organization, tenant) of the changed objects; usually far fewer than the objects.
 using ChangedPairs = std::set<std::pair<std::string_view, std::string_view>>;
 
 ChangedPairs changed_pairs_since(const History& history, std::int64_t since) {
@@ -54,9 +55,10 @@ std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet) {
 // The watches that share one scope.
 struct Watches::ScopeWatches {
   std::list<std::shared_ptr<Watch>> watches;
-  std::shared_ptr<const sluice::sync::LiveAgents> live;  // numbers of live agents; replaced only by other numbers
-  Time live_at;
-  std::chrono::milliseconds spread{0};  // spread_for() the watches that the last change woke
+  // Numbers of live agents; the pointer changes only when the numbers do.
+  std::shared_ptr<const sluice::sync::LiveAgents> live;
+  Time live_at;                         // when the numbers were read
+  std::chrono::milliseconds spread{0};  // the spread for the number of watches that the last change woke
 };
 
 class Watches::Watch final : public sluice::http::StreamEvents {
@@ -188,8 +190,8 @@ void Watches::reviewed(const std::weak_ptr<Watch>& of, const identity::CachedRev
   if (watch && watch->open && result->review.outcome == identity::Review::Outcome::refused) remove(*watch);
 }
 
-// Announces the newest state to every watch with a change in its scope since `before`. If the history does not reach
-// back that far, every scope may have changed.
+// Announces the newest state to every watch whose scope has changed since `before`. If the history does not reach back
+// to `before`, announces it to all watches, because every scope may have changed.
 void Watches::wake_changed(const SyncStatePtr& before) {
   const Time now = steady_clock::now();
   const std::int64_t since = before->head().revision;
@@ -217,7 +219,8 @@ void Watches::end_all() {
   for (const auto& watch : all) remove(*watch);
 }
 
-// Updates the watch's token. Returns false if the token is no longer valid or has another scope.
+// Returns false if the watch must end: its token is no longer valid, or has another scope or secret. Otherwise updates
+// the watch's agent token.
 bool Watches::still_open(Watch& watch) const {
   if (watch.token->pod) {
     const auto token = token_of_pod(*state_->bindings, *watch.token->pod, watch.token->bearer);
@@ -261,7 +264,7 @@ std::string Watches::line_for(Watch& watch, WatchSchedule::Action action) {
   return write_line(line);
 }
 
-// Counts the live agents of a scope, unless the last count is younger than kLiveKept.
+// Reads the numbers of live agents of a scope again, unless they were read less than kLiveKept ago.
 void Watches::refresh_live(ScopeWatches& scope, Time now) {
   if (scope.live && now - scope.live_at < kLiveKept) return;
   scope.live_at = now;
@@ -284,7 +287,7 @@ void Watches::set_timer(Watch& watch) {
   });
 }
 
-// Adds the watch's merged changes since the last call to the statistics.
+// Adds to the statistics the changes that the watch has merged since the last call.
 void Watches::count_merged(Watch& watch) {
   const std::uint64_t merged = watch.schedule.counters().merged;
   statistics_.merged_changes += merged - std::exchange(watch.merged, merged);

@@ -2,9 +2,9 @@
 //
 // A change wakes only the watches whose scope contains it. WatchSchedule decides what a watch sends and when. A stream
 // ends after 5 to 10 min. It ends earlier if its token becomes invalid or gets another scope. It also ends if
-// PostgreSQL's history has changed, because revisions on one stream only grow. Kubernetes reviews a pod's token again
-// while its stream is open; the stream ends when Kubernetes refuses the token. The stream stays open while Kubernetes
-// cannot be reached. That is safe, because a fetch needs a reviewed token.
+// PostgreSQL has another history than before, because revisions on one stream must only grow. Kubernetes reviews a
+// pod's token again while its stream is open; the stream ends when Kubernetes refuses the token. The stream stays open
+// while Kubernetes cannot be reached. That is safe, because a fetch needs a reviewed token.
 //
 // Thread: the loop.
 #pragma once
@@ -55,8 +55,9 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers with a stream. `head`: the response's status and header fields. `held`: the agent's position. `state`: the
-  // newest state. `changed`: the agent's snapshot may be older, so the first line announces the newest position.
+  // Answers a watch request with a stream. `head`: the response's status and header fields. `held`: the position of the
+  // agent's snapshot, if it has one. `state`: the newest state. `changed`: the agent's snapshot may be older than
+  // `state`, so the first line announces the newest position.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state,
             bool changed);
@@ -64,7 +65,8 @@ class Watches {
   // From now on `reviewer` has Kubernetes review the tokens of pods. REQUIRES: called before the first stream opens.
   void review_through(identity::Reviewer& reviewer);
 
-  // Announces a new state to all watches whose scope it changes.
+  // Takes a new state: ends the watches that may no longer stay open, and announces it to the watches whose scope it
+  // changes.
   void announce(const SyncStatePtr& state);
 
   // Ends all streams.

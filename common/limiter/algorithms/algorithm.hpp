@@ -25,12 +25,12 @@ struct Terms {
 
 struct Judged {
   double over = 0;     // by how much the cost exceeds the limit, in a unit of the algorithm's own; 0 or less: it fits
-  double wait_us = 0;  // valid if over > 0: until the cost fits, without further charges
+  double wait_us = 0;  // valid if over > 0: time until the cost fits, if nothing is charged meanwhile
 };
 
 struct Charged {
-  double left = 0;      // whole units; may be below 0 after a limit was lowered
-  double reset_us = 0;  // until the full limit is available, without further charges
+  double left = 0;      // whole units that remain; may be below 0 after a limit was lowered
+  double reset_us = 0;  // time until the full limit is available, if nothing is charged meanwhile
   double hold_us = 0;   // how long the caller must delay this request
 };
 
@@ -40,7 +40,7 @@ class Entries {
   virtual ~Entries() = default;
 
   // Judges at `now` (µs), and remembers the result for charge(). Charges nothing. A log ignores its entries if they
-  // were charged to another counter than `counter_id`.
+  // were charged to another counter than `counter_id` (Rule in program.hpp).
   virtual Judged judge(const Terms& terms, double now, std::uint32_t counter_id) = 0;
   // Charges `charge` units (0: reports only). `member` names the lease that a charge takes; a log ignores it.
   // REQUIRES: judge() was called just before, with the same `terms` and `now`.
@@ -60,7 +60,7 @@ inline Charged charge_count(double limit, double& count, double charge, double u
   return {limit - count, count > 0 ? until_end_us : 0, 0};
 }
 
-// 2^53. Doubles, and so Lua, hold all whole numbers up to it exactly; no number here is larger.
+// 2^53. Doubles, the numbers of Lua, hold all whole numbers up to it exactly. No number here is larger.
 inline constexpr double kExact = 9007199254740992;
 
 }  // namespace sluice::limiter

@@ -1,5 +1,6 @@
 // Sliding window log. In Redis: lua/check/sliding_window_log.lua. It is exact, because it stores every charge of the
-// window as an entry, at most 10,000. p: the window in µs, q: the counter id.
+// window as an entry. There are at most 10,000 entries.
+// Of the rule's parameters (Rule in program.hpp), p is the window in µs, and q is the counter id.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ class EntryLog final : public Entries {
  public:
   // Judges by the entries of the last window, if they belong to the counter `id`. After the clock has stepped back, the
   // last entry can be more than a window later than `now`. Then no entry counts, and charge() removes them all, so that
-  // they do not count again when the clock has come near them.
+  // they do not count again when the clock gets near their times.
   Judged judge(const Terms& terms, double now, std::uint32_t id) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member = {}) override;
 

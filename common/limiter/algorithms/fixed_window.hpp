@@ -1,4 +1,5 @@
-// Fixed window. In Redis: lua/check/fixed_window.lua. p: the window in µs.
+// Fixed window. In Redis: lua/check/fixed_window.lua. The rule's parameter p (Rule in program.hpp) is the window in µs.
+// The functions' parameters are explained at KindTraits::judge and KindTraits::charge (traits.hpp).
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -14,7 +15,7 @@ Charged charge_fixed_window(const Terms& terms, double* values, double now, doub
 Judged judge_first_window(const Terms& terms, double* values, double now, double last);
 Charged charge_first_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// Shared by all algorithms with a window.
+// AlgorithmTraits::p and AlgorithmTraits::counter_text (traits.hpp) of all algorithms with a window.
 inline double window_p(const Limit& limit) { return static_cast<double>(limit.window.count()); }
 inline std::string window_text(const Limit& limit) { return std::to_string(limit.window.count()); }
 

@@ -1,4 +1,5 @@
-// The leases of a concurrency limit, at most 10,000. In Redis: lua/check/concurrency.lua. p: lease_ttl in µs.
+// The leases of a concurrency limit, at most 10,000. In Redis: lua/check/concurrency.lua.
+// The rule's parameter p (Rule in program.hpp) is lease_ttl in µs.
 #pragma once
 
 #include <map>
@@ -15,9 +16,9 @@ namespace sluice::limiter {
 
 class LeaseSet final : public Entries {
  public:
-  // Judges by the live leases: those that expire after `now`, and at most 2 · ttl after it. A lease that expires even
-  // later was stored before the clock stepped back, and is dead. charge() removes dead leases of this sort, even if it
-  // charges nothing, so that they do not count again when the clock has come near them.
+  // Judges by the live leases: those that expire after `now`, but not later than `now` + 2 · lease_ttl. A lease that
+  // expires later was stored before the clock stepped back, and is dead. charge() removes such leases, even if it
+  // charges nothing, so that they do not count again when the clock gets near their times.
   Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
@@ -44,10 +45,11 @@ class LeaseSet final : public Entries {
   double expires_ms_ = 0;
   double total_ = 0;    // sum of the weights of all leases, including dead ones
   double sum_ = 0;      // found by judge(): sum of the weights of the live leases
-  bool ahead_ = false;  // found by judge(): some leases are dead, because they expire more than 2 · ttl after `now`
+  bool ahead_ = false;  // found by judge(): some leases are dead, because they expire after `now` + 2 · lease_ttl
 };
 
-// Packs the name of a lease in the store: random bits (LeaseDraw), its weight (the cost in units) and its ttl.
+// The name under which the store keeps a lease: random bits (LeaseDraw in counter_store.hpp), the lease's weight (the
+// cost in units) and its ttl, packed.
 std::string lease_member(std::string_view draw, double weight, double ttl_us);
 inline constexpr std::size_t kLeaseMemberSize = 28;
 double lease_weight(std::string_view member);

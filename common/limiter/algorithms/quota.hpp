@@ -1,5 +1,5 @@
 // Quota of a calendar period. In Redis: lua/check/quota.lua. The state has one value: the count.
-// p and q are the bounds of the period, [p, q), in µs. Each call to the counter store brings them.
+// Terms::p and Terms::q are the bounds of the period, [p, q), in µs. They are not compiled, but computed for each call.
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -7,7 +7,7 @@
 
 namespace sluice::limiter {
 
-// REQUIRES: now in [p, q).
+// The parameters are explained at KindTraits::judge and KindTraits::charge (traits.hpp). REQUIRES: now in [p, q).
 Judged judge_quota(const Terms& terms, double* values, double now, double last);
 Charged charge_quota(const Terms& terms, double* values, double now, double charge, bool allowed);
 

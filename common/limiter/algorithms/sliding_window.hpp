@@ -1,8 +1,8 @@
 // Sliding window counter. In Redis: lua/check/sliding_window.lua. Windows are aligned to the Unix epoch. The count of
-// the previous window is weighted by the share of it that is still inside the sliding window.
+// the previous window is weighted by the share of that window that is still inside the sliding window.
 //
-// p: the window, q: the tick, each in µs. The time left in the window is rounded up to whole ticks. The state has two
-// values: the counts of the previous and of the current window.
+// Of the rule's parameters (Rule in program.hpp), p is the window, and q is the tick, both in µs. The time left in the
+// window is rounded up to whole ticks. The state has two values: the counts of the previous and of the current window.
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -10,6 +10,7 @@
 
 namespace sluice::limiter {
 
+// The parameters are explained at KindTraits::judge and KindTraits::charge (traits.hpp).
 Judged judge_sliding_window(const Terms& terms, double* values, double now, double last);
 Charged charge_sliding_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
