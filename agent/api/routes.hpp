@@ -1,4 +1,5 @@
-// Every route of the API (check_api). Routing, the metrics' route labels and the OpenAPI document read this table.
+// Every route of the API that CheckApi serves. Routing, the metrics' route labels and the OpenAPI document read this
+// table.
 #pragma once
 
 #include <array>

@@ -82,7 +82,7 @@ class SyncClient::Impl {
   DeadlineTimer refresh_timer_;
   DeadlineTimer refusal_timer_;
 
-  std::optional<sync::ScopeState> state_;      // in force; heartbeats may move its head
+  std::optional<sync::ScopeState> state_;      // in force; a heartbeat may advance its position, see adopt()
   std::shared_ptr<NewState> offered_;          // given to the host, which has not answered yet
   bool need_full_ = false;                     // the next fetch asks for a full snapshot
   std::optional<sync::Position> fetch_since_;  // where the delta of the running fetch starts; nullopt: a full snapshot

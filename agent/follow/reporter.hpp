@@ -39,7 +39,9 @@ class Reporter {
   // Sends the last report. Calls `done` when the server has answered it, or after `within`.
   void send_last(Duration within, std::function<void()> done);
 
-  const std::optional<Error>& error() const { return error_; }  // why the last report failed; nullopt: it succeeded
+  const std::optional<Error>& error() const {
+    return error_;
+  }  // why the most recent report failed; nullopt: it succeeded
   std::uint64_t connects() const { return client_.connects(); }
 
  private:

@@ -20,7 +20,7 @@
 
 namespace sluice::agent::usage {
 
-// The key that denials are counted under. add() copies the texts that the views show.
+// The key that denials are counted under. add() copies the texts of its string_views.
 struct SubjectName {
   std::string_view tenant;
   std::string_view policy;  // "" if the check named a plan_id

@@ -26,7 +26,7 @@ class ConnectionHost {
   static constexpr std::chrono::milliseconds kTick{250};
   static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
   // Bytes that the client may still send in that time. Many clients send their whole body before they read the refusal.
-  // Only bundles can be larger than this and still valid.
+  // Among valid bodies of requests, only bundles can be larger than this.
   static constexpr std::size_t kMaxLinger = std::size_t{32} << 20;
   static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees its spare memory
 

@@ -44,8 +44,8 @@ class Pipeline {
   void begin_write() { last_write_ = 0; }
   // The command is part of the write: its reply is owed now.
   void sent(Command& command, TimePoint now, TimePoint answer_by);
-  // To be called repeatedly after the last write failed before its first byte. Each call removes and returns the last
-  // command of that write; it drops abandoned ones. nullptr: none is left.
+  // To be called repeatedly when the last write failed and none of its bytes was sent. Each call removes and returns
+  // the last command of that write; it drops abandoned ones. nullptr: none is left.
   Command* take_back();
 
   // Takes bytes that arrived from the server, and gives complete replies to the receiver, in order. Error `protocol`:

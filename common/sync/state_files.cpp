@@ -59,8 +59,8 @@ std::string head_of(std::uint64_t generation, std::string_view content) {
   return fmt::format("{} sha256={}\n", numbers, to_hex(hash));
 }
 
-// The generation in the first line. This does not check the rest of the line: StateFiles::read() writes the line again
-// and compares.
+// The generation in the first line. Does not check the rest of the line: StateFiles::read() computes the expected line
+// and compares it with the one in the file.
 std::optional<std::uint64_t> generation_in(std::string_view head) {
   const std::string start = fmt::format("{} generation=", kMagic);
   std::uint64_t generation = 0;

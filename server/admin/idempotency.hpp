@@ -21,7 +21,7 @@ std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Pr
 void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
                        const FinishedAnswer& answer);
 
-// Removes answers older than kIdempotencyLifetime. The transaction needs no scope.
+// Removes answers older than kIdempotencyLifetime. The transaction needs no scope (Transaction::enter()).
 void delete_old_answers(postgres::Transaction& tx);
 
 }  // namespace sluice::server::admin

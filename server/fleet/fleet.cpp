@@ -133,7 +133,8 @@ void Fleet::run_once(bool last) {
   } catch (const std::exception& error) {
     on_failure(error);
   }
-  // After a failure, everything that was due is retried when the state is due next: at most `store_every` from now.
+  // After a failure, everything that was due is retried together with the next store_state(), at most
+  // `store_every` from now.
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
     if (now >= next) next = now + every;
   };

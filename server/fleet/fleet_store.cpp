@@ -7,8 +7,8 @@
 namespace sluice::server::fleet {
 namespace {
 
-// An agent that lost its connection may later send stored reports again. Its mark (see store_usage()) is kept this
-// long, so these reports are not counted twice.
+// An agent that lost its connection may later send reports again that the server has already stored. Its mark (see
+// store_usage()) is kept this long, so these reports are not counted twice.
 constexpr const char* kMarkRetention = "7 days";
 
 // Holds rows by column. Each column becomes one parameter of a statement: an SQL array. The statements turn some empty

@@ -1,4 +1,4 @@
-// The metrics of reviews of agents' tokens.
+// Metrics about checking agents' tokens with Kubernetes (TokenReview).
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

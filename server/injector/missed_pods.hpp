@@ -70,7 +70,7 @@ class MissedPods {
   Statistics statistics_;
 
   // State of the current scan.
-  std::vector<std::string> namespaces_;  // still to be scanned; the last one comes first
+  std::vector<std::string> namespaces_;  // still to be scanned, from the back to the front
   std::string continue_token_;           // the API server's mark for the next page; "": the first page
   std::size_t page_ = 0;                 // how many pods a page may have; halved if a page is too large
   std::vector<kubernetes::ObjectReference> found_;

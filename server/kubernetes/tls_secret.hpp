@@ -1,14 +1,15 @@
 // The content of the server's TLS Secret: the authority (CA), the server's certificate, and the progress of replacing
-// the authority. Reads and writes it as JSON of the Kubernetes API.
+// the authority. Reads and writes it as JSON of the Kubernetes API. A bridge is the certificate of a new authority,
+// signed by the former one (certificates.hpp).
 //
 // | key | content |
 // |---|---|
-// | `tls.crt`, `tls.key` | the server's certificate followed by the bridges, and its key |
+// | `tls.crt`, `tls.key` | the server's certificate, followed by the bridges; the key of that certificate |
 // | `ca.crt` | the authorities to trust: the one in force, then the announced one, then former ones |
 // | `ca.key` | the key of the authority in force |
 // | `ca-next.crt`, `ca-next.key` | the announced authority: trusted, but not in force yet |
 // | `ca-former.crt` | former authorities, trusted until the time in the annotation sluice.dev/former-ca-until |
-// | `ca-bridge.crt` | bridges (see certificates.hpp), newest first; the first is for the authority in force |
+// | `ca-bridge.crt` | bridges, newest first; the first is for the authority in force |
 //
 // The annotation sluice.dev/renew (`certificate` or `ca`) requests a renewal before it is due.
 // Thread safety: values and pure functions.

@@ -58,7 +58,7 @@ struct Watches::ScopeWatches {
   // Numbers of live agents; the pointer changes only when the numbers do.
   std::shared_ptr<const sluice::sync::LiveAgents> live;
   Time live_at;                         // when the numbers were read
-  std::chrono::milliseconds spread{0};  // the spread for the number of watches that the last change woke
+  std::chrono::milliseconds spread{0};  // over which agents spread their fetches, by how many the last change woke
 };
 
 class Watches::Watch final : public sluice::http::StreamEvents {
