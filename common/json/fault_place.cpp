@@ -16,7 +16,7 @@
 namespace sluice::json {
 namespace {
 
-// A value whose position a fault needs, or an object or list around such a value. The nodes form a tree: each step of a
+// A value that a fault points to, or an object or list around such a value. The nodes form a tree: each step of a
 // fault's pointer leads from a node to one of its members.
 struct Wanted {
   Wanted* parent = nullptr;

@@ -222,7 +222,7 @@ inline constexpr Field kLimitName{.name = "limit_name",
                                   .max = kMaxNameBytes,
                                   .schema = "LimitName",
                                   .always = true,
-                                  .help = "The name of the limit whose numbers the override replaces."};
+                                  .help = "The override replaces numbers of the limit of this name."};
 inline constexpr Field kIdentity{
     .name = "identity", .schema = "CanonicalIdentity", .body_schema = "OverrideIdentity", .always = true};
 inline constexpr Field kSet{.name = "set", .schema = "OverrideNumbers", .body_schema = "OverrideSet", .always = true};

@@ -47,7 +47,7 @@ class Lexer {
 
   std::expected<Token, ExpressionFault> next();
 
-  // Returns a fault whose column is the character at the byte `offset`.
+  // Returns a fault at the column of the character at the byte `offset`.
   ExpressionFault fault(std::size_t offset, std::string text) const;
 
  private:

@@ -136,7 +136,7 @@ class PolicyIndex {
   static std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>()(name); }
   static std::uint64_t hash_of_dimension(const DimensionRef& dimension);
 
-  // A hash whose slot is being prefetched.
+  // A hash; its slot is being prefetched.
   struct Lookup {
     std::uint64_t key;
     HashTrie<Slot>::Near near;

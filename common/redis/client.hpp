@@ -72,7 +72,7 @@ struct Observer {
   std::function<void(const Error&)> disconnected;  // only after connected; not after stop()
   // `endpoint`: the URL of the Redis without a password; with Sentinel the URL that names the sentinels.
   std::function<void(const std::string& endpoint, Breaker::State)> breaker_changed = {};
-  // The client begins to use a Redis, whose breaker is closed.
+  // The client begins to use a Redis. Its breaker is closed.
   std::function<void(const std::string& endpoint)> endpoint_added = {};
   std::function<void(const std::string& endpoint)> endpoint_removed = {};
   std::function<void()> slots_changed = {};  // a slot map was read; it may be the same as before

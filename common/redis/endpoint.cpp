@@ -63,7 +63,7 @@ class Endpoint::Ping final : public Command {
   Endpoint& endpoint_;
 };
 
-// Makes a node of a Cluster accept the next command, whose slot is still being moved to that node.
+// Makes a node of a Cluster accept the next command, although its slot is still being moved to that node.
 class Endpoint::Asking final : public Command {
  public:
   void write(CommandWriter& out, CallBy) override { out.array(1).bulk("ASKING"); }

@@ -55,7 +55,7 @@ class FairQueue {
   // order of `send_by`.
   void push(Command& command, const Flow& flow, Patience patience, TimePoint now, TimePoint send_by);
 
-  // Removes and returns the command whose turn it is. nullptr: the queue is empty.
+  // Removes and returns the command that has the next turn. nullptr: the queue is empty.
   Command* pop(TimePoint now);
 
   struct Overdue {

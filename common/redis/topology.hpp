@@ -21,7 +21,7 @@ class Topology {
 
   const SlotMap& map() const { return map_; }
 
-  // Something says that the map may be out of date. `knows`: the node that MOVED named, whose map is newer.
+  // Something says that the map may be out of date. `knows`: the node that MOVED named; its map is newer.
   void doubt(std::optional<HostPort> knows = {});
 
   // A node can answer again. If the last ask() found no node, the next question is due now.

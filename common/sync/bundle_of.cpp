@@ -29,7 +29,7 @@ class ObjectsReader {
     tree_.clear();
     read(object, tree_.parse(object.document));
   }
-  // The same for an object whose document is already parsed.
+  // The same for an object with a document that is already parsed.
   void read(const ObjectView& object, const std::expected<json::Value, Fault>& document) {
     if (!document) return fault(object, "", document.error().text);
     const json::Place whole;

@@ -54,8 +54,8 @@ struct UsageCount {
   bool operator==(const UsageCount&) const = default;
 };
 
-// One of the subjects whose checks a policy's limits refused most often in the interval. Other subjects are left out,
-// so the sum of these counts may be below the number of all refused checks.
+// One of the subjects that a policy's limits denied most often in the interval. Other subjects are left out,
+// so the sum of these counts may be below the number of all denied checks.
 struct ThrottledSubject {
   std::string tenant_id;
   std::string policy_id;   // "" for checks that named a plan

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 256;
 constexpr std::size_t kMemberBytes = 96;  // estimated size of an item without its ids and document
 
-// Writes a JSON member whose value is a list, one item per line. The destructor closes the list.
+// Writes a list as a JSON member, one item per line. The destructor closes the list.
 class Items {
  public:
   Items(std::string& out, std::string_view name) : out_(out) { out_.append(",\n\"").append(name).append("\":["); }
