@@ -130,7 +130,11 @@ Client::Impl::Impl(asio::io_context& context, Options options, Observer observer
     : context_(context),
       options_(std::move(options)),
       observer_(std::move(observer)),
-      watch_(std::make_shared<CredentialWatch>(context, options_, [this] { rotate(); })),
+      watch_(std::make_shared<CredentialWatch>(
+          context,
+          std::vector{options_.password_file, options_.login_file, options_.tls_ca_file, options_.tls_cert_file,
+                      options_.tls_key_file},
+          [this] { rotate(); })),
       question_(std::make_unique<SlotsQuestion>(*this)),
       timer_(context) {
   if (!in_cluster()) {
@@ -253,6 +257,12 @@ Observer Client::Impl::observer_of(Member& member) {
   if (!in_cluster()) return observer_;
   Observer made = observer_;
   made.connected = [this, &member](const ServerInfo& info) { on_connected(member, info); };
+  made.rotated = [this, &member](const ServerInfo& info) {
+    if (member.has_slots && observer_.rotated) observer_.rotated(info);
+  };
+  made.rotation_failed = [this, &member](const Error& error) {
+    if (member.has_slots && observer_.rotation_failed) observer_.rotation_failed(error);
+  };
   made.connect_failed = [this, &member](const Error& error) { on_lost(member, observer_.connect_failed, error); };
   made.disconnected = [this, &member](const Error& error) { on_lost(member, observer_.disconnected, error); };
   return made;
@@ -267,6 +277,7 @@ void Client::Impl::tell_connected(Member& member) {
 
 void Client::Impl::on_connected(Member& member, const ServerInfo& info) {
   member.greeted = info;
+  member.told = false;
   tell_connected(member);
   topology_.reachable();
   ask_if_due();

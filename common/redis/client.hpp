@@ -80,8 +80,8 @@ struct Observer {
   std::function<void(const Error&)> sentinel_failed = {};
   // The client has changed to a connection with new credentials. Called after `connected`.
   std::function<void(const ServerInfo&)> rotated = {};
-  // The new credentials do not work; the client keeps its connection and tries them again. Called for the first failure
-  // after each change.
+  // The new credentials do not work; the client keeps its connection and tries them again. Called for the first
+  // failure, when the code changes, and every 10 s.
   std::function<void(const Error&)> rotation_failed = {};
   // An error reply that the command does not get, because the client sends the command again: see Endpoint.
   std::function<void(const Reply&)> healed = {};

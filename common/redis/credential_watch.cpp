@@ -4,19 +4,14 @@
 
 namespace sluice::redis {
 
-CredentialWatch::CredentialWatch(boost::asio::io_context& context, const Options& options,
+CredentialWatch::CredentialWatch(boost::asio::io_context& context, std::vector<std::string> paths,
                                  std::function<void()> changed)
-    : changed_(std::move(changed)), timer_(context) {
-  for (const std::string& path :
-       {options.password_file, options.login_file, options.sentinel_password_file, options.sentinel_login_file,
-        options.tls_ca_file, options.tls_cert_file, options.tls_key_file}) {
-    if (!path.empty()) paths_.push_back(path);
-  }
+    : paths_(std::move(paths)), changed_(std::move(changed)), timer_(context) {
+  std::erase(paths_, "");
 }
 
 void CredentialWatch::start() {
-  if (paths_.empty()) return;
-  started_ = true;
+  if (paths_.empty() || std::exchange(started_, true)) return;
   seen_ = look();
   wait();
 }

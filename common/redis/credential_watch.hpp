@@ -15,7 +15,6 @@
 #include <boost/asio/wait_traits.hpp>
 
 #include "common/base/file_identity.hpp"
-#include "common/redis/client.hpp"
 
 namespace sluice::redis {
 
@@ -23,11 +22,11 @@ class CredentialWatch : public std::enable_shared_from_this<CredentialWatch> {
  public:
   static constexpr std::chrono::milliseconds kEvery{1000};
 
-  // Between start() and stop(), looks every kEvery at the files that `options` names. If one of them has changed, calls
-  // `changed` from the event loop.
-  CredentialWatch(boost::asio::io_context& context, const Options& options, std::function<void()> changed);
+  // Between start() and stop(), looks at the files every kEvery. If one of them has changed, calls `changed` from the
+  // event loop. Empty paths are left out.
+  CredentialWatch(boost::asio::io_context& context, std::vector<std::string> paths, std::function<void()> changed);
 
-  void start();
+  void start();  // does nothing if it was started
   void stop();
 
  private:

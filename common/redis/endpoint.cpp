@@ -248,6 +248,11 @@ void Endpoint::opened() {
   rotate(urgent_, before, [](const Command*) { return true; });  // the loads now come first
 }
 
+void Endpoint::taken_over() {
+  pipeline_.disconnect(FailureKind::disconnected);  // forgets a part of a reply
+  opened();
+}
+
 void Endpoint::lost(FailureKind kind, Phase next, TimePoint now) {
   now_ = now;
   phase_ = next;

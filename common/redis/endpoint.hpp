@@ -79,7 +79,8 @@ class Endpoint final : private Pipeline::Receiver {
 
   enum class Phase : std::uint8_t { closed, opening, open };
   void opening() { phase_ = Phase::opening; }
-  void opened();  // the scripts are loaded before anything else is sent
+  void opened();      // the scripts are loaded before anything else is sent
+  void taken_over();  // another connection replaces the open one. REQUIRES: idle()
   // The connection is lost, or none could be made. Commands that were sent fail. Commands that wait go to the next
   // connection if one is being made (`next` is opening); otherwise (`next` is closed) they fail with `unavailable`.
   void lost(FailureKind kind, Phase next, TimePoint now);

@@ -12,8 +12,8 @@ constexpr int kOldestMajor = 7;
 
 // A script that needs what Sluice's scripts need: the first line `#!lua`, and the Lua library struct.
 constexpr std::string_view kTrial =
-    "#!lua\nreturn (struct and struct.unpack(\"<I4\", struct.pack(\"<I4\", 7)) == 7) and 1 or 0";
-constexpr std::string_view kTrialHash = "7df23f69ca2f65f023c350dbaa337ce29e6de107";  // SHA-1 of kTrial
+    "#!lua flags=no-writes\nreturn (struct and struct.unpack(\"<I4\", struct.pack(\"<I4\", 7)) == 7) and 1 or 0";
+constexpr std::string_view kTrialHash = "1edb42fe65835dfd2dbadc22e37f12599bdc0089";  // SHA-1 of kTrial
 
 }  // namespace
 

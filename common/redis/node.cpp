@@ -95,7 +95,7 @@ void Node::end_turn() {
 
 // Sends the commands that may be sent now, and reports failures.
 void Node::settle(TimePoint now) {
-  if (rotation_->ready() && endpoint_.idle() && !connection_->writing()) use_successor();
+  if (state_ == State::ready && rotation_->ready() && endpoint_.idle() && !connection_->writing()) use_successor();
   // While a connection with new credentials waits to take over, nothing more is sent on the old one. So all replies
   // that are owed on it arrive, and it can be closed.
   const bool free = state_ == State::ready && !connection_->writing() && !rotation_->ready();
@@ -235,9 +235,15 @@ void Node::on_connection_lost(const Error& error, FailureKind kind) {
 
 // While the node backs off there is nothing to do: each connect reads the files with the credentials.
 void Node::rotate() {
-  if (sentinels_ != nullptr && state_ != State::stopped) sentinels_->rotate();
   if (state_ == State::connecting) rotate_when_ready_ = true;
-  if (state_ == State::ready) rotation_->begin(node_options());
+  if (state_ != State::ready) return;
+  rotation_->begin(node_options());
+  schedule_turn();  // a successor that was ready is gone: what waited for it goes to the old connection
+}
+
+void Node::on_rotation_failed(const Error& why, bool report) {
+  schedule_turn();  // as above
+  if (report && observer_.rotation_failed) observer_.rotation_failed(why);
 }
 
 void Node::use_successor() {
@@ -245,7 +251,7 @@ void Node::use_successor() {
   drop_connection();
   connection_ = std::move(connection);
   connection_->serve(*this);
-  endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::opening, Clock::now());
+  endpoint_.taken_over();
   use(info);
   if (observer_.rotated) observer_.rotated(info);
 }
@@ -279,14 +285,15 @@ void Node::on_ready(ServerInfo info) {
   if (sentinels_ != nullptr && std::exchange(primary_, info.address) != info.address) {
     endpoint_.forget_failures();  // they are those of the former primary
   }
+  endpoint_.opened();
   use(info);
-  if (rotate_when_ready_) rotation_->begin(node_options());
+  // The observer may have stopped the client.
+  if (rotate_when_ready_ && state_ == State::ready) rotation_->begin(node_options());
 }
 
 // Begins to serve from a connection whose handshake has just succeeded.
 void Node::use(const ServerInfo& info) {
   ready_since_ = Clock::now();
-  endpoint_.opened();
   endpoint_.greeted(ready_since_);
   notice_breaker();
   if (observer_.connected) observer_.connected(info);

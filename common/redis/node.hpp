@@ -92,9 +92,7 @@ class Node final : public std::enable_shared_from_this<Node>,
 
   Result<> check(const ServerInfo& info) const override;
   void on_successor() override { schedule_turn(); }
-  void on_rotation_failed(const Error& why) override {
-    if (observer_.rotation_failed) observer_.rotation_failed(why);
-  }
+  void on_rotation_failed(const Error& why, bool report) override;
   double random() override;
 
   void connect();

@@ -10,7 +10,7 @@ void Rotation::begin(const Options& options) {
   stop();
   options_ = options;
   backoff_.emplace(options.backoff_first, options.backoff_max);
-  complained_ = false;
+  reported_.clear();
   connect();
 }
 
@@ -59,7 +59,13 @@ void Rotation::timed_out() {
 void Rotation::failed(const Error& why) {
   drop();
   wait(backoff_->next(owner_.random()), &Rotation::connect);
-  if (!std::exchange(complained_, true)) owner_.on_rotation_failed(why);
+  const Clock::time_point now = Clock::now();
+  const bool report = why.code != reported_ || now - reported_at_ >= kRepeat;
+  if (report) {
+    reported_ = why.code;
+    reported_at_ = now;
+  }
+  owner_.on_rotation_failed(why, report);
 }
 
 void Rotation::wait(Clock::duration duration, void (Rotation::*then)()) {

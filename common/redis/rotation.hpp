@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -28,13 +29,16 @@ namespace sluice::redis {
 
 class Rotation final : public std::enable_shared_from_this<Rotation>, private Connection::Owner {
  public:
+  static constexpr std::chrono::seconds kRepeat{10};
+
   class Owner {
    public:
     virtual Result<> check(const ServerInfo& info) const = 0;  // an error: the owner does not want this Redis
     virtual void on_successor() = 0;                           // ready() is true now
-    // Connecting with the new credentials has failed, and is tried again after a back-off. Called only for the first
-    // failure after begin().
-    virtual void on_rotation_failed(const Error& why) = 0;
+    // An attempt has failed; the next one follows after a back-off. `report`: this failure differs from the one that
+    // was reported last, or that was kRepeat ago.
+    virtual void on_rotation_failed(const Error& why, bool report) = 0;
+    virtual void on_sent() = 0;   // as Connection::Owner::on_sent()
     virtual double random() = 0;  // uniform in [0, 1)
 
    protected:
@@ -62,7 +66,7 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
 
   void on_ready(ServerInfo info) override;
   void on_bytes(std::string_view) override;
-  void on_sent() override {}
+  void on_sent() override { owner_.on_sent(); }
   void on_written() override {}
   void on_lost(Error error, bool) override { failed(error); }
 
@@ -78,7 +82,8 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
   std::optional<Backoff> backoff_;
   std::shared_ptr<Connection> connection_;
   std::optional<ServerInfo> info_;  // of a connection that is greeted
-  bool complained_ = false;
+  std::string reported_;            // code of the last failure that was reported; "": none
+  Clock::time_point reported_at_{};
   unsigned attempts_ = 0;
   Timer timer_;
   std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing

@@ -10,6 +10,7 @@
 #include "common/base/backoff.hpp"
 #include "common/redis/connection.hpp"
 #include "common/redis/reply_reader.hpp"
+#include "common/redis/rotation.hpp"
 
 namespace sluice::redis {
 
@@ -48,13 +49,14 @@ Error as_sentinel_error(Error error) {
 }  // namespace
 
 // The connection to one sentinel. Asks on each ask(), and kPoll after the last answer. In between it is subscribed.
-class Sentinels::Link final : private Connection::Owner {
+class Sentinels::Link final : private Connection::Owner, private Rotation::Owner {
  public:
   Link(Sentinels& set, std::size_t index)
       : set_(set),
         index_(index),
         options_(sentinel_options(set.options_, set.options_.target.sentinels[index])),
         backoff_(kBetweenAttempts, set.options_.backoff_max),
+        rotation_(std::make_shared<Rotation>(set.context_, static_cast<Rotation::Owner&>(*this))),
         timer_(set.context_) {}
   ~Link() { close(); }
 
@@ -67,14 +69,16 @@ class Sentinels::Link final : private Connection::Owner {
     }
   }
 
-  // Connects anew. A search that is under way gets its answer from the new connection.
-  void renew() {
+  // To be called after the credentials have changed. A link that is lost reads them when it connects next.
+  void rotate() {
+    if (ready_) return rotation_->begin(options_);
     if (connection_ == nullptr) return;
     close();
     wait(Clock::duration::zero(), &Link::open);
   }
 
   void close() {
+    rotation_->stop();
     if (connection_ != nullptr) connection_->close();
     connection_.reset();
     ready_ = subscribed_ = ask_again_ = false;
@@ -121,8 +125,28 @@ class Sentinels::Link final : private Connection::Owner {
   void on_sent() override {}
   void on_written() override {
     if (ask_again_) send();
+    use_successor();
   }
   void on_lost(Error error, bool) override { lost(std::move(error)); }
+
+  Result<> check(const ServerInfo&) const override { return {}; }
+  void on_successor() override { use_successor(); }
+  void on_rotation_failed(const Error& why, bool report) override {
+    if (report) set_.owner_.on_sentinel_failed(as_sentinel_error(why));
+  }
+  double random() override { return set_.random(); }
+
+  // Changes to the connection with new credentials, unless an answer is on its way. Asks at once: a message may have
+  // been published before the new connection is subscribed.
+  void use_successor() {
+    if (!rotation_->ready() || awaited_ != Awaited::nothing || connection_->writing()) return;
+    connection_->close();
+    connection_ = rotation_->take().connection;
+    connection_->serve(*this);
+    reader_.reset();
+    subscribed_ = ask_again_ = false;
+    send();
+  }
 
   void on_bytes(std::string_view bytes) override {
     const std::shared_ptr<Connection> connection = connection_;
@@ -177,6 +201,7 @@ class Sentinels::Link final : private Connection::Owner {
     } else {
       complained_ = false;
     }
+    use_successor();
     set_.answered(index_, view_);
   }
 
@@ -215,6 +240,7 @@ class Sentinels::Link final : private Connection::Owner {
   Backoff backoff_;
   std::shared_ptr<Connection> connection_;  // nullptr: lost, or not opened yet
   ReplyReader reader_;
+  const std::shared_ptr<Rotation> rotation_;  // of connection_
   Awaited awaited_ = Awaited::nothing;
   Result<HostPort> primary_;
   Result<SentinelView> view_;
@@ -232,6 +258,11 @@ Sentinels::Sentinels(asio::io_context& context, const Options& options, Owner& o
     : context_(context),
       options_(options),
       owner_(owner),
+      watch_(std::make_shared<CredentialWatch>(
+          context,
+          std::vector{options.sentinel_password_file, options.sentinel_login_file, options.tls_ca_file,
+                      options.tls_cert_file, options.tls_key_file},
+          [this] { rotate(); })),
       search_(options.target.sentinels.size()),
       node_(options),
       timer_(context) {
@@ -243,6 +274,7 @@ Sentinels::Sentinels(asio::io_context& context, const Options& options, Owner& o
 Sentinels::~Sentinels() = default;
 
 void Sentinels::search() {
+  watch_->start();
   attempt_ends_ = Clock::now() + options_.connect_timeout;
   candidates_.clear();
   begin(Mode::search);
@@ -268,10 +300,11 @@ std::optional<Sentinels::Attempt> Sentinels::next_candidate() {
 }
 
 void Sentinels::rotate() {
-  for (const auto& link : links_) link->renew();
+  for (const auto& link : links_) link->rotate();
 }
 
 void Sentinels::stop() {
+  watch_->stop();
   for (const auto& link : links_) link->close();
   if (search_.under_way()) static_cast<void>(search_.finish());
   candidates_.clear();

@@ -23,6 +23,7 @@
 
 #include "common/base/error.hpp"
 #include "common/redis/client.hpp"
+#include "common/redis/credential_watch.hpp"
 #include "common/redis/sentinel_search.hpp"
 
 namespace sluice::redis {
@@ -63,9 +64,6 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   // The options for a connection to the candidate that was returned last.
   const Options& node() const { return node_; }
 
-  // To be called after credentials have changed: connects to each sentinel anew.
-  void rotate();
-
   void stop();  // closes all connections; search() opens them again
 
  private:
@@ -73,6 +71,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   // check: asks all sentinels whether the primary in use is still the right one.
   enum class Mode : std::uint8_t { idle, search, check };
 
+  void rotate();
   void begin(Mode mode);
   void answered(std::size_t sentinel, Result<SentinelView> view);
   void named(const HostPort& primary);
@@ -85,6 +84,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   boost::asio::io_context& context_;
   const Options& options_;
   Owner& owner_;
+  const std::shared_ptr<CredentialWatch> watch_;
   SentinelSearch search_;
   Options node_;  // options_ with the host and port of the candidate that was returned last
   std::vector<std::unique_ptr<Link>> links_;
