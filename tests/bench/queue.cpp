@@ -2,8 +2,10 @@
 //
 //   bench_queue [--rounds N]      prints JSON
 //
-// "One" is one tenant; "many" is 1,000 tenants with one API key each, all of which have commands that wait. The queue
-// holds kWaiting commands all the time.
+// "One" is one tenant; "many" is 1,000 tenants with one API key each, all of which have commands that wait: kWaiting
+// commands in all, all the time. "Alone" is 1,000 tenants too, but only one command waits: each tenant and key becomes
+// idle at once.
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -32,7 +34,7 @@ struct Nothing final : redis::Command {
 // Commands of so many tenants in turn.
 class Queue {
  public:
-  explicit Queue(std::size_t tenants) : tenants_(tenants), commands_(kWaiting) {
+  Queue(std::size_t tenants, std::size_t waiting) : tenants_(tenants), commands_(waiting) {
     for (Nothing& command : commands_) push(command);
   }
   void turn(std::size_t times) {
@@ -60,11 +62,13 @@ class Queue {
 };
 
 int run(std::size_t rounds) {
-  Queue one(1);
-  Queue many(kTenants);
+  Queue one(1, kWaiting);
+  Queue many(kTenants, kWaiting);
+  Queue alone(kTenants, 1);
   std::vector<Timed> all;
   all.push_back({"queue", "one", [&](std::size_t times) { one.turn(times); }, kTimes});
   all.push_back({"queue", "many", [&](std::size_t times) { many.turn(times); }, kTimes});
+  all.push_back({"queue", "alone", [&](std::size_t times) { alone.turn(times); }, kTimes});
   measure(all, rounds);
   std::string rows;
   for (Timed& timed : all) {

@@ -92,6 +92,8 @@ class Rig:
         try:
             with agent.client(key.text) as client:
                 wait_until("a decision", lambda: client.check(resource="GET:/orders", subject="warm-up").status == 200)
+            if counters != "memory":   # a Cluster has several nodes
+                wait_until("all connections", lambda: agent.metric("sluice_redis_connected") == 1)
             yield agent
         finally:
             agent.close()

@@ -131,5 +131,7 @@ def test_redis_flushed_k_times_admits_at_most_1_plus_k_times_the_limit(
             wait_until("the limit", lambda: sum(s.reason == "within_limit" for s in load.samples) >= (flush + 1) * LIMIT)
             if flush < flushes:
                 server.cli("FLUSHALL")
+        sent = len(load.samples)
+        wait_until("requests above the limit", lambda: len(load.samples) > sent + 200)
     assert set(load.reasons()) == {"within_limit", "limit_exceeded"}
     fault.admitted(load.reasons()["within_limit"], LIMIT * (1 + flushes), least=LIMIT * (1 + flushes))

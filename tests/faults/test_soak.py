@@ -16,41 +16,50 @@ from support.agent import Agent
 from support.bundle import Bundle, MintedKey, concurrency, token_bucket, window
 from support.cluster import Cluster, answers, role, slot_of
 from support.faults import Fault
-from support.load import Load
+from support.load import Load, finished
 from support.process import all_of, wait_until
 from support.redis_server import RedisServer
 
 SECONDS = float(os.environ.get("SLUICE_SOAK_SECONDS", "12"))
 SEED = os.environ.get("SLUICE_FAULTS_SEED", "1")
 LIMIT = 20
-SUBJECTS = 64
+SUBJECTS = 8        # few, so that each asks for more than its limit several times over
 BACK_WITHIN = 2.0   # seconds after the last fault
+DECIDED = {"within_limit", "limit_exceeded"}
 ANSWERS = {(200, "within_limit"), (429, "limit_exceeded"), (503, "fail_closed"), (503, "overload")}
 PLANS = ("limited", "logged", "leased", "closed")
 
 
 class Faults:
-    """What can happen to a Cluster. `losses` counts those after which charges may be missing."""
+    """What can happen to a Cluster. All of it, in an order by the seed, and then again in another one.
+
+    `losses` counts how often a node took over that may lack charges of the former one.
+    """
 
     def __init__(self, cluster: Cluster, chosen: random.Random) -> None:
         self._cluster = cluster
         self._random = chosen
+        self._due: list[Callable[[], None]] = []
         self.losses = 0
         self.happened: Counter[str] = Counter()
 
-    def one(self) -> None:
-        """Chooses one, and returns when the Cluster is whole again."""
-        fault = self._random.choice([self.kill, self.freeze, self.fail_over, self.move, self.flush_scripts,
-                                     self.drop_connections, self.delay])
+    def one(self) -> bool:
+        """The next one; returns when the Cluster is whole again. True: it was the last of all that can happen."""
+        if not self._due:
+            self._due = [self.kill, self.freeze, self.fail_over, self.move, self.flush_scripts, self.drop_connections, self.delay]
+            self._random.shuffle(self._due)
+        fault = self._due.pop()
         self.happened[fault.__name__] += 1
         fault()
+        return not self._due
 
     def pause(self) -> float:
         """Seconds until the next one."""
         return self._random.uniform(0.1, 1.0)
 
     def _primary(self) -> RedisServer:
-        return self._random.choice(self._cluster.primaries())
+        primaries = self._cluster.primaries()
+        return self._random.choice([node for node in self._cluster.nodes if node in primaries])
 
     def kill(self) -> None:
         """A primary dies. Its replica takes over, and it comes back as a replica."""
@@ -64,11 +73,13 @@ class Faults:
         self._cluster.wait_until_healthy()
 
     def freeze(self) -> None:
-        """A primary answers nothing for a time that is too short for a failover."""
+        """A primary answers nothing for a while. On a busy machine that may be long enough for a failover."""
         frozen = self._primary()
         frozen.pause()
         time.sleep(self._random.uniform(0.02, 0.6))
         frozen.resume()
+        self._cluster.wait_until_healthy()
+        self.losses += frozen not in self._cluster.primaries()
 
     def fail_over(self) -> None:
         """A replica takes over, and nothing is lost."""
@@ -122,27 +133,34 @@ def test_faults_in_any_order_break_no_invariant_and_leak_nothing(
         wait_until("decisions by all nodes", lambda: all_of(range(SUBJECTS), decides))
         with Load(agent, key.text, body, rate=400):
             time.sleep(2.0)   # what is allocated once has been allocated
+        finished.clear()      # it does not count
+        wait_until("closed connections", lambda: agent.metric("sluice_http_open_connections") <= 1)
         before = used(agent)
         faults = Faults(cluster, random.Random(SEED))
-        with Load(agent, key.text, body, rate=400) as load:
-            ends = time.monotonic() + SECONDS
-            while time.monotonic() < ends:
-                faults.one()
-                time.sleep(faults.pause())
-            ended = time.monotonic()
-            wait_until("normal decisions", lambda: all_of(range(SUBJECTS), decides), BACK_WITHIN)
-            fault.recovered(time.monotonic() - ended, BACK_WITHIN)
-            sent = len(load.samples)
-            wait_until("some more requests", lambda: len(load.samples) > sent + 400, 30)
-        print(f"seed {SEED}: {dict(faults.happened)}")
+        try:
+            with Load(agent, key.text, body, rate=400) as load:
+                ends = time.monotonic() + SECONDS
+                while not faults.one() or time.monotonic() < ends:
+                    time.sleep(faults.pause())
+                ended = time.monotonic()
+                wait_until("normal decisions", lambda: all_of(range(SUBJECTS), decides), BACK_WITHIN)
+                normal = time.monotonic()
+                fault.recovered(normal - ended, BACK_WITHIN)
+                sent = len(load.samples)
+                wait_until("some more requests", lambda: len(load.samples) > sent + 400, 30)
+        finally:
+            print(f"seed {SEED}: {dict(faults.happened)}")
         assert {(sample.status, sample.reason) for sample in load.samples} <= ANSWERS
+        assert load.reasons(since=normal).keys() <= DECIDED
+        assert 2 * sum(load.reasons()[reason] for reason in DECIDED) > len(load.samples), load.reasons()
         for sample in load.samples:
             assert (sample.body["plan_id"], sample.body["request_id"]) == (sample.plan, sample.request_id)
         for plan in ("limited", "logged", "leased"):
             admitted = Counter(int(sample.request_id[1:]) % SUBJECTS for sample in load.samples
                                if sample.plan == plan and sample.reason == "within_limit")
-            fault.admitted(max(admitted.values(), default=0), LIMIT * (1 + faults.losses))
+            fault.admitted(max(admitted.values(), default=0), LIMIT * (1 + faults.losses), least=LIMIT)
         wait_until("as many descriptors as before", lambda: used(agent)[1] <= before[1], 30)   # idle nodes are left after 10 to 20 s
         after = used(agent)
     assert after[2] == before[2]
-    assert after[0] <= before[0] * (1.6 if sanitized else 1.15) + 2048, f"KiB before and after: {before[0]}, {after[0]}"
+    if not sanitized:   # AddressSanitizer gives no memory back
+        assert after[0] <= before[0] * 1.15 + 2048, f"KiB before and after: {before[0]}, {after[0]}"

@@ -184,7 +184,11 @@ class Cluster:
             node.close()
 
     def __enter__(self) -> "Cluster":
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -9,7 +9,7 @@ import fnmatch
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 from _pytest.terminal import TerminalReporter   # pytest exports it from version 8 on
@@ -38,15 +38,21 @@ class Fault:
 
     def __init__(self, row: Row) -> None:
         self.row = row
+        self._nearest = 0.0
+        self._longest = 0.0
 
     def admitted(self, count: int, bound: int, least: int = 0) -> None:
-        """No more requests were admitted than the bound allows, and at least `least`."""
-        self.row.admitted = f"{count} / {bound}"
+        """No more requests were admitted than the bound allows, and at least `least`. The table shows what came nearest."""
+        if count / bound >= self._nearest:
+            self._nearest = count / bound
+            self.row.admitted = f"{count} / {bound}"
         assert least <= count <= bound, f"{count} admitted, where {least} to {bound} are allowed"
 
     def recovered(self, seconds: float, within: float) -> None:
-        """All was normal again so many seconds after the fault had ended."""
-        self.row.recovered = f"{seconds:.2f} / {within:g} s"
+        """All was normal again so many seconds after the fault had ended. The table shows what took longest."""
+        if seconds >= self._longest:
+            self._longest = seconds
+            self.row.recovered = f"{seconds:.2f} / {within:g} s"
         assert seconds <= within, f"normal after {seconds:.2f} s, where {within:g} s are allowed"
 
 
@@ -82,12 +88,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             return False
         return not names or any(fnmatch.fnmatch(_name(item), name) for name in names)
 
+    known = {_name(item) for item in items if item.get_closest_marker("fault")}
+    for name in names:
+        if not fnmatch.filter(known, name):
+            raise pytest.UsageError(f"no fault is called {name}: scripts/faults --list names them all")
     chosen = [item for item in items if wanted(item)]
     if config.getoption("--faults-list"):
         names = sorted({(_topology(item), _name(item)) for item in chosen})
         print("\n".join(f"{where:9} {name}" for where, name in names))
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """A case whose fixtures fail has a row too."""
+    if item.get_closest_marker("fault") is not None:
+        item.user_properties.append((_ROW, json.dumps(asdict(_row_of(item)))))
+    yield
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -98,10 +116,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     if item.get_closest_marker("fault") is None:
         return
     row = _row_of(item)
-    row.requests += sum(len(each.samples) for each in load.finished)
+    row.requests += sum(each.sent for each in load.finished)
     row.answered += sum(sample.status != 0 for each in load.finished for sample in each.samples)
-    if load.finished:
-        row.p99_ms = round(max(each.percentile(99) for each in load.finished) * 1000, 1)
+    measured = [each.percentile(99) for each in load.finished if each.samples]
+    if measured:
+        row.p99_ms = round(max(measured) * 1000, 1)
     item.user_properties.append((_ROW, json.dumps(asdict(row))))
 
 
@@ -124,26 +143,49 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     file = config.getoption("--faults-table")
     if not file:
         return
-    rows = []
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.stats.get(outcome, []):
-            found = dict(report.user_properties).get(_ROW)
-            name = report.nodeid.split("/")[-1]
-            if report.when == "call":
-                rows.append({**(json.loads(found) if found else {"fault": name, "topology": ""}), "result": outcome})
-    rows.sort(key=lambda row: (row["topology"], row["fault"]))
+    rows = _rows(terminalreporter)
     if not rows:
         return
     with open(file, "w", encoding="utf-8") as out:
         json.dump(rows, out, indent=1)
     head = ("fault", "topology", "requests", "answered", "p99 ms", "admitted / bound", "normal again after", "result")
     keys = ("fault", "topology", "requests", "answered", "p99_ms", "admitted", "recovered", "result")
-    lines = [head, *[tuple("" if row.get(key) in (None, 0) and key != "answered" else str(row.get(key, "")) for key in keys)
-                     for row in rows]]
+    lines = [head]
+    for row in rows:
+        measured = {**row, **({} if row["requests"] else {"requests": "", "answered": ""})}
+        lines.append(tuple("" if measured[key] is None else str(measured[key]) for key in keys))
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     terminalreporter.section("faults")
     for line in lines:
         terminalreporter.write_line("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _rows(reporter: TerminalReporter) -> list[dict[str, Any]]:
+    """A row for each fault and topology: sums of its tests, and what was worst."""
+    broken = {report.nodeid for report in reporter.stats.get("error", [])}   # by a fixture, or when it ended
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    tests: dict[tuple[str, str], list[bool]] = {}
+    for outcome in ("passed", "failed", "error"):
+        for report in reporter.stats.get(outcome, []):
+            properties = dict(report.user_properties)
+            if _ROW not in properties:
+                continue
+            found = json.loads(properties[_ROW])
+            key = (found["topology"], found["fault"])
+            tests.setdefault(key, [])
+            row = rows.setdefault(key, found)
+            if report.when == "call":
+                tests[key].append(outcome == "passed" and report.nodeid not in broken)
+            elif report.when == "setup":
+                tests[key].append(False)
+            if row is not found and report.when == "call":
+                row["requests"] += found["requests"]
+                row["answered"] += found["answered"]
+                row["p99_ms"] = max(row["p99_ms"] or 0.0, found["p99_ms"] or 0.0) or None
+    for key, row in rows.items():
+        passed, all_of_them = sum(tests[key]), len(tests[key])
+        row["result"] = "passed" if passed == all_of_them else f"{all_of_them - passed} of {all_of_them} failed"
+    return [rows[key] for key in sorted(rows)]
 
 
 def _name(item: pytest.Item) -> str:

@@ -72,6 +72,7 @@ class Load:
     rate: float = 1000.0
     patience: float = 20.0
     samples: list[Sample] = field(default_factory=list)
+    sent: int = 0   # requests
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: Optional[threading.Thread] = None
     _failure: Optional[BaseException] = None
@@ -132,6 +133,7 @@ class Load:
         head = (f"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nx-api-key: {self.key}\r\n"
                 f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n").encode()
         connection.busy, connection.sent, connection.starved = True, time.monotonic(), self._starved
+        self.sent += 1
         connection.socket.sendall(head + text)
 
     def _receive(self, connection: _Connection, selector: selectors.BaseSelector, looked: float) -> bool:

@@ -29,8 +29,8 @@ def run(rig: Rig, report: Report) -> None:
     rounds = []
     bundle, key = rig.bundle()
     with contextlib.ExitStack() as running:
-        single = RedisServer(rig.folder / "single", tcp=True).start()
-        running.callback(single.close)
+        single = running.enter_context(contextlib.closing(RedisServer(rig.folder / "single", tcp=True)))
+        single.start()
         cluster = running.enter_context(Cluster(rig.folder / "cluster", replicas=0))
         forms = {"one Redis": (running.enter_context(rig.agent("on-one", bundle, key, single.counters)), [single]),
                  "a Cluster": (running.enter_context(rig.agent("on-cluster", bundle, key, cluster.counters)), cluster.nodes)}

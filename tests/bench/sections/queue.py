@@ -13,7 +13,8 @@ def run(rig: Rig, report: Report) -> None:
     raw = rig.output_of(rig.program("bench_queue"), "--rounds", 3 if rig.quick else 2 * rig.rounds + 1)
     report.raw["queue"] = raw
     rows = {row["keys"]: row for row in raw["rows"]}
-    for keys, about in (("one", "one tenant"), ("many", f"{raw['tenants']:,} tenants")):
+    for keys, about in (("one", "one tenant"), ("many", f"{raw['tenants']:,} tenants"),
+                        ("alone", f"{raw['tenants']:,} tenants, one command at a time")):
         row = rows[keys]
         report.measured(f"a turn in the queue, {about}", f"{number(row['ns_min'])} ns",
                         f"median {number(row['ns_median'])} ns", f"{row['allocations']:g} allocations")
