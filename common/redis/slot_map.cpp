@@ -93,6 +93,7 @@ Result<SlotMap> SlotMap::read(const Reply& reply, const HostPort& asked) {
     const auto number = static_cast<std::uint16_t>(map.number_of(*std::move(primary)));
     std::fill(map.owners_.begin() + first, map.owners_.begin() + last + 1, number);
   }
+  map.covered_ = kSlots - static_cast<std::size_t>(std::ranges::count(map.owners_, kNobody));
   return map;
 }
 

@@ -38,6 +38,7 @@ class SlotMap {
     return owners_[slot];
   }
   bool empty() const { return primaries_.empty(); }
+  bool covers_all_slots() const { return covered_ == kSlots; }  // each slot has a primary
   // A hash of the slots that the primary has. `primary`: an index into primaries().
   std::uint64_t hash_of(std::size_t primary) const;
 
@@ -47,6 +48,7 @@ class SlotMap {
   std::size_t number_of(HostPort primary);
 
   std::vector<HostPort> primaries_;
+  std::size_t covered_ = 0;            // slots that have a primary
   std::vector<std::uint16_t> owners_;  // by slot: an index into primaries_, or kNobody; empty: no node has slots
 };
 

@@ -15,8 +15,10 @@ void Topology::reachable() {
 }
 
 Topology::TimePoint Topology::next_question() const {
-  if (!doubted_ || asking_) return TimePoint::max();
-  return asked_at_ == TimePoint::min() ? asked_at_ : asked_at_ + kAskEvery;
+  const bool incomplete = !map_.empty() && !map_.covers_all_slots();
+  if (asking_ || (!doubted_ && !incomplete)) return TimePoint::max();
+  if (asked_at_ == TimePoint::min()) return asked_at_;
+  return asked_at_ + (doubted_ ? kAskEvery : kAskIncompleteEvery);
 }
 
 std::optional<std::size_t> Topology::ask(std::span<const HostPort> nodes, TimePoint now) {

@@ -18,6 +18,8 @@ class Topology {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds kAskEvery{250};
+  // A map in which some slots have no primary is asked for again: the node that sent it may not know all others yet.
+  static constexpr std::chrono::milliseconds kAskIncompleteEvery{1000};
 
   const SlotMap& map() const { return map_; }
 
@@ -27,7 +29,8 @@ class Topology {
   // A node can answer again. If the last ask() found no node, the next question is due now.
   void reachable();
 
-  // When to ask; TimePoint::max(): not now, because nothing is in doubt or a question is under way.
+  // When to ask; TimePoint::max(): not now, because nothing is in doubt, or a question is under
+  // way.
   TimePoint next_question() const;
 
   // Chooses the node to ask among `nodes`, which can answer: the one that MOVED named, or else the next in turn.

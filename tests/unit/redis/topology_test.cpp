@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
+
+#include "common/redis/reply_reader.hpp"
 
 namespace sluice::redis::test {
 namespace {
@@ -69,6 +72,26 @@ TEST_CASE("with nobody to ask it tries again later, or as soon as there is someb
   topology.not_answered();
   topology.reachable();  // there was somebody: the pace is kept
   CHECK(topology.next_question() == kStart + 1ms + Topology::kAskEvery);
+}
+
+TEST_CASE("a map with slots that nobody has is asked for again, at a slower pace, until all have a primary") {
+  const auto map_of = [](int last) {
+    ReplyReader reader;
+    reader.feed("*1\r\n*3\r\n:0\r\n:" + std::to_string(last) + "\r\n*2\r\n$1\r\na\r\n:1\r\n");
+    return *SlotMap::read(**reader.next(), {"a", 1});
+  };
+  Topology topology;
+  topology.ask(kNodes, kStart);
+  topology.answered(map_of(16'382));
+  CHECK_FALSE(topology.map().covers_all_slots());
+  CHECK(topology.next_question() == kStart + Topology::kAskIncompleteEvery);
+  topology.doubt();  // a reason to ask sooner
+  CHECK(topology.next_question() == kStart + Topology::kAskEvery);
+  topology.ask(kNodes, kStart + 1s);
+  CHECK(topology.next_question() == kNever);
+  topology.answered(map_of(16'383));
+  CHECK(topology.map().covers_all_slots());
+  CHECK(topology.next_question() == kNever);
 }
 
 }  // namespace
