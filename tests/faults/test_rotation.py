@@ -104,7 +104,8 @@ def test_a_password_changes_and_no_caller_notices(
         wait_until("decisions by the new connections", lambda: len(load.samples) > sent + 500)
     assert load.reasons().keys() == {"within_limit"}
     assert not events(agent, "redis_disconnected") and not events(agent, "redis_connect_failed")
-    assert len(events(agent, "redis_credentials_renewed")) == len(old)
+    # Twice where an attempt to use the mistyped password happens to read the next one before the change is noticed.
+    assert len(old) <= len(events(agent, "redis_credentials_renewed")) <= 2 * len(old)
     assert "mistyped" not in agent.log.read_text() and "second" not in "".join(events(agent, "redis_credentials_renewed"))
 
 
