@@ -242,7 +242,7 @@ void Node::rotate() {
 }
 
 void Node::on_rotation_failed(const Error& why, bool report) {
-  schedule_turn();  // as above
+  schedule_turn();  // a successor that was ready may be gone, as in rotate()
   if (report && observer_.rotation_failed) observer_.rotation_failed(why);
 }
 

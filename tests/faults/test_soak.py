@@ -131,8 +131,8 @@ def test_faults_in_any_order_break_no_invariant_and_leak_nothing(
             return {"plan_id": PLANS[number // SUBJECTS % len(PLANS)], "subject": f"s{number % SUBJECTS}"}
 
         wait_until("decisions by all nodes", lambda: all_of(range(SUBJECTS), decides))
-        with Load(agent, key.text, lambda number: {**body(number), "subject": f"warm{number % SUBJECTS}"}, rate=400):
-            time.sleep(2.0)   # what is allocated once has been allocated
+        with Load(agent, key.text, lambda number: {**body(number), "subject": f"warm{number % SUBJECTS}"}, rate=400) as warm:
+            wait_until("what is allocated once", lambda: len(warm.samples) > 800, 30)
         finished.clear()      # it does not count
         wait_until("closed connections", lambda: agent.metric("sluice_http_open_connections") <= 1)
         before = used(agent)

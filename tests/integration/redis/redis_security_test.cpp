@@ -163,29 +163,34 @@ TEST_CASE("a login that changes is used without a restart and without a command 
 
   write_file(options.login_file, "new\nsecond\n");
   REQUIRE(run_until(rig.context, [&] { return !rig.rotations.empty(); }));
-  const std::string next = rig.ask({"CLIENT", "ID"});
-  CHECK(std::stoll(next) > std::stoll(id));
+  CHECK(std::stoll(rig.ask({"CLIENT", "ID"})) > std::stoll(id));
   Rig admin(options_for(server.tcp_url()));
   REQUIRE(admin.connect());
   CHECK(admin.ask({"ACL", "DELUSER", "old"}) == "1");  // Redis closes all connections of a user that it deletes
-  CHECK(rig.ask({"CLIENT", "ID"}) == next);
+  CHECK(rig.ask({"ECHO", "in"}) == "in");
   load.stop();
 
   CHECK(load.answered > 100);
   CHECK(load.wrong == 0);
   CHECK(rig.losses.empty());
   CHECK(rig.failures.empty());
-  CHECK(rig.infos.size() == 2);
-  CHECK(rig.rotations.size() == 1);
+  // Two rotations if an attempt with the mistyped login happens to read the next one before the change is noticed.
+  CHECK(rig.rotations.size() <= 2);
+  CHECK(rig.infos.size() == 1 + rig.rotations.size());
   CHECK(rig.failed_rotations.size() == 1);  // told once, though it was tried several times
+}
+
+Options with_password_file(const RedisServer& server, const TemporaryFolder& folder, std::string_view password) {
+  Options options = options_for(server.tcp_url());
+  options.password_file = (folder.path() / "password").string();
+  write_file(options.password_file, password);
+  return options;
 }
 
 TEST_CASE("a connection that is lost while a new login does not work yet is made with the new login") {
   RedisServer server({.config = {"requirepass hunter2"}});
   TemporaryFolder folder;
-  Options options = options_for(server.tcp_url());
-  options.password_file = (folder.path() / "password").string();
-  write_file(options.password_file, "hunter2");
+  const Options options = with_password_file(server, folder, "hunter2");
   Rig rig(options);
   REQUIRE(rig.connect());
   write_file(options.password_file, "hunter3");
@@ -199,9 +204,7 @@ TEST_CASE("a connection that is lost while a new login does not work yet is made
 TEST_CASE("replies that are owed arrive before the connection changes") {
   RedisServer server({.config = {"requirepass hunter2"}});
   TemporaryFolder folder;
-  Options options = options_for(server.tcp_url());
-  options.password_file = (folder.path() / "password").string();
-  write_file(options.password_file, "hunter2");
+  const Options options = with_password_file(server, folder, "hunter2");
   Rig rig(options);
   REQUIRE(rig.connect());
   Recorder slow;
@@ -339,15 +342,16 @@ TEST_CASE("TLS: a client certificate and the authorities that change are used wi
   CHECK(rig.failed_rotations[0].code == "tls");
   CHECK(rig.ask({"ECHO", "in"}) == "in");
   put("tls.key", "server.key");
-  REQUIRE(run_until(rig.context, [&] { return rig.rotations.size() == 1; }));
+  REQUIRE(run_until(rig.context, [&] { return !rig.rotations.empty(); }));
   CHECK(rig.ask({"ECHO", "in"}) == "in");
 
   put("ca.crt", "other.crt");  // it did not sign the server's certificate
   REQUIRE(run_until(rig.context, [&] { return rig.failed_rotations.size() == 2; }));
   CHECK(rig.failed_rotations[1].code == "tls");
   CHECK(rig.ask({"ECHO", "in"}) == "in");
+  const std::size_t before = rig.rotations.size();
   put("ca.crt", "ca.crt");
-  REQUIRE(run_until(rig.context, [&] { return rig.rotations.size() == 2; }));
+  REQUIRE(run_until(rig.context, [&] { return rig.rotations.size() > before; }));
   CHECK(rig.losses.empty());
 }
 
