@@ -55,6 +55,7 @@ void read_counters_login(ConfigReader& reader, Config& config) {
                      "has no use with --counters memory; leave it out");
   reader.require_use(kFlag, !reader.value("server").given || reader.value("snapshot-cache").given,
                      "needs a file to keep the password in; add --snapshot-cache");
+  reader.require_use("redis-user", false, "has no use with --redis-password-from-server; leave it out");
   if (!config.redis) return;
   if (!config.redis->password_file.empty() || !config.redis->target.password.empty()) {
     reader.fault(kFlag, "conflicts with the password in --counters or --redis-password-file; remove that password");

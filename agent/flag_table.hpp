@@ -55,6 +55,7 @@ inline constexpr std::array kFlags{
              "How much memory counters may take in the agent: those of --counters memory, and those of failure mode "
              "fail_degrade. 1MB to 64GB. When memory is short, the new identities of a tenant that takes more than its "
              "share have one common counter for each limit."},
+    program::kRedisUser,
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,
     program::kRedisSentinelLoginFile,

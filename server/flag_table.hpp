@@ -51,6 +51,7 @@ inline constexpr std::array kFlags{
         "redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB], "
         "redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST, the same with rediss (TLS), or unix:PATH[?db=N]. "
         "Without it there are no overrides, and counters cannot be read."},
+    program::kRedisUser,
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,
     program::kRedisSentinelLoginFile,
@@ -134,7 +135,7 @@ inline constexpr std::array kMakeSecretsFlags{
     kubernetes::kKubernetes,          kubernetes::kKubernetesCa,
     kubernetes::kKubernetesTokenFile, kubernetes::kKubernetesNamespace,
     kubernetes::kDatabaseHost,        kubernetes::kDatabaseName,
-    kubernetes::kRedisHost,           kHelp,
+    kHelp,
 };
 
 inline constexpr std::array kRoutesFlags{kHelp};

@@ -21,6 +21,12 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
     else
       reader.fault_without_value("counters", fmt::format("{}: {}", without.invalid_text, target.error().text));
   }
+  if (const program::FlagValue& user = reader.value("redis-user"); user.given) {
+    if (!options.target.user.empty()) {
+      reader.fault("redis-user", "is a second user; --counters already has one. Remove the one in the URL");
+    }
+    options.target.user = user.text;
+  }
   options.password_file = reader.file("redis-password-file");
   options.sentinel_password_file = reader.file("redis-sentinel-password-file");
   options.sentinel_login_file = reader.file("redis-sentinel-login-file");
@@ -29,7 +35,9 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   options.tls_key_file = reader.file("redis-tls-key");
   options.deadline = reader.duration("redis-deadline", 1ms, 10s, "1ms to 10s");
 
-  reader.require_use("redis-password-file", !none, without.useless_text);
+  for (const std::string_view flag : {"redis-user", "redis-password-file"}) {
+    reader.require_use(flag, !none, without.useless_text);
+  }
   for (const std::string_view flag : {"redis-tls-ca", "redis-tls-cert", "redis-tls-key"}) {
     reader.require_use(flag, tls, "has no use without TLS; write --counters rediss://… or leave it out");
   }

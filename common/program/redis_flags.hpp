@@ -12,6 +12,9 @@ namespace sluice::program {
 
 // Rows for the program's flag table. The program adds "counters" (the URL) and "redis-deadline" itself, because their
 // help texts differ by program.
+inline constexpr FlagSpec kRedisUser{"redis-user", "Counters", "NAME", "",
+                                     "ACL user of Redis, instead of one in the URL. Default: that of the URL, else "
+                                     "Redis' default user."};
 inline constexpr FlagSpec kRedisPasswordFile{"redis-password-file", "Counters", "FILE", "",
                                              "File with the password of Redis. A change is used within a second or "
                                              "two, without a restart. Keeps the password out "
@@ -39,7 +42,7 @@ struct WithoutRedis {
   std::string_view flag_value;  // such as "memory"; "" if the flag must be left out
   // For an invalid URL: "must be memory or the URL of a Redis". What is wrong with the URL follows this text.
   std::string_view invalid_text;
-  std::string_view useless_text;  // for a needless password file: "has no use with --counters memory; leave it out"
+  std::string_view useless_text;  // for a needless user or password file: "has no use with --counters memory; leave it out"
 };
 
 // Reads all Redis flags and records their faults in `reader`. Returns nullopt if the value of --counters is the

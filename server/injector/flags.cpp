@@ -60,14 +60,24 @@ void read_server(ConfigReader& reader, InjectorSettings& settings) {
   }
 }
 
+// Returns --counters without its login, or "" if pods cannot use it.
+std::string counters_of_server(const ConfigReader& reader) {
+  auto target = redis::parse_target(reader.value("counters").text);
+  if (!target || target->transport == redis::Target::Transport::unix_socket) return {};
+  target->user.clear();
+  return to_string(*target);
+}
+
 void read_counters(ConfigReader& reader, InjectorOptions& options) {
-  const std::string& text = options.settings.counters = reader.value(kInjectCounters.name).text;
+  const bool given = reader.value(kInjectCounters.name).given;
+  const std::string& text = options.settings.counters =
+      given ? reader.value(kInjectCounters.name).text : counters_of_server(reader);
   constexpr std::string_view kRule =
       "must be memory, redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME, redis+cluster://HOST,HOST,HOST, "
       "or one of these with rediss";
   bool tls = false;
   if (text.empty()) {
-    reader.fault_without_value(kInjectCounters.name, fmt::format("is missing; it {}", kRule));
+    reader.fault_without_value(kInjectCounters.name, fmt::format("is missing, and --counters names no Redis that pods can reach; it {}", kRule));
   } else if (text != "memory") {
     const auto target = redis::parse_target(text);
     if (!target || target->transport == redis::Target::Transport::unix_socket) {
@@ -81,7 +91,8 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
     tls = text.starts_with("rediss");
   }
   options.counters_ca_file = reader.file(kInjectCountersCa.name);
-  reader.require_use(kInjectCountersCa.name, tls, "has no use without --inject-counters rediss://…; leave it out");
+  if (!given && options.counters_ca_file.empty()) options.counters_ca_file = reader.file("redis-tls-ca");
+  reader.require_use(kInjectCountersCa.name, tls, "has no use without TLS; write --inject-counters rediss://… or leave it out");
 }
 
 void read_settings(ConfigReader& reader, SidecarSettings& settings) {

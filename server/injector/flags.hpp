@@ -29,11 +29,11 @@ inline constexpr FlagSpec kInjectCounters{
     "inject-counters", "Injector", "memory|URL", "",
     "Where agents in pods count: redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME (sentinels without a "
     "login), redis+cluster://HOST,HOST,HOST, the same with rediss, or memory. Leave the password out, because "
-    "everybody who can see a pod sees it; agents get "
-    "theirs from the server."};
+    "everybody who can see a pod sees it; agents get theirs from the server. Default: --counters without its login."};
 inline constexpr FlagSpec kInjectCountersCa{
     "inject-counters-ca", "Injector", "FILE", "",
-    "CA certificates (PEM) for rediss://. Read again when it changes. Default: those of the agent's image."};
+    "CA certificates (PEM) for rediss://. Read again when it changes. Default: --redis-tls-ca if agents use the Redis "
+    "of --counters, else those of the agent's image."};
 inline constexpr FlagSpec kInjectSettings{
     "inject-settings", "Injector", "NAME=VALUE;…", "",
     "Settings of agents in pods, unless an annotation sluice.dev/NAME of the pod says otherwise: cpu-request, "

@@ -146,8 +146,7 @@ SecretsOptions read_secrets_options(ConfigReader& reader, const program::Environ
   const auto api = read_api(reader, environment, where.given ? where.text : "in-cluster");
   return {.api = api.value_or(ApiOptions{}),
           .database_host = reader.value("database-host").text,
-          .database_name = reader.value("database-name").text,
-          .redis_host = reader.value("redis-host").text};
+          .database_name = reader.value("database-name").text};
 }
 
 }  // namespace sluice::server::kubernetes

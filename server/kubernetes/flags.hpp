@@ -47,8 +47,6 @@ inline constexpr FlagSpec kDatabaseHost{"database-host", "Secrets", "HOST[:PORT]
                                         "Host of PostgreSQL in the URLs of the Secret sluice-database."};
 inline constexpr FlagSpec kDatabaseName{"database-name", "Secrets", "NAME", "sluice",
                                         "Name of the database in the URLs of the Secret sluice-database."};
-inline constexpr FlagSpec kRedisHost{"redis-host", "Secrets", "HOST[:PORT]", "sluice-redis",
-                                     "Host of Redis in the URL of the Secret sluice-redis."};
 
 struct Settings {
   std::optional<ApiOptions> api;                           // absent: --kubernetes off

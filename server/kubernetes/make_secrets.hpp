@@ -18,7 +18,6 @@ struct SecretsOptions {
   ApiOptions api = {};
   std::string database_host = {};  // HOST[:PORT]
   std::string database_name = {};
-  std::string redis_host = {};  // HOST[:PORT]
 };
 
 struct NewSecret {
@@ -29,7 +28,8 @@ struct NewSecret {
 // Returns the Secrets to create:
 //   sluice-database  `url` and `password` of the role sluice_app; `owner-url` and `owner-password` of sluice_owner. Of
 //                    the two URLs only `owner-url` contains a password.
-//   sluice-redis     `server-url`, `server-user`, `server-password`, `agent-user`, `agent-password`
+//   sluice-redis     the users and passwords of servers, of agents, and of the nodes of a Redis Cluster among themselves:
+//                    `server-user`, `server-password`, `agent-user`, `agent-password`, `node-user`, `node-password`
 // Passwords are 43 letters and digits: 32 random bytes.
 std::vector<NewSecret> wanted_secrets(const SecretsOptions& options);
 

@@ -14,7 +14,7 @@ from support.redis_server import RedisServer
 from support.server import Server
 
 ROOT = Path(__file__).resolve().parents[2]
-PASSWORDS = {"SERVER": "of-servers", "AGENT": "of-agents"}
+PASSWORDS = {"SERVER": "of-servers", "AGENT": "of-agents", "NODE": "of-nodes"}
 
 LIMITS = {"token": token_bucket(2, "1/1h"), "leaky": leaky_bucket(2, "1/1h"), "fixed": window("fixed_window", 2, "1h"),
           "sliding": window("sliding_window", 2, "1h"), "log": window("sliding_window_log", 2, "1h"),

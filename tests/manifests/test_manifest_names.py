@@ -13,10 +13,11 @@ from support.manifests import (K8S, OVERLAYS, Object, containers, objects, one, 
 
 GUIDE = (K8S.parent / "docs/guide/kubernetes.md").read_text()
 # What an overlay may have beside: enough to see each object once.
-EVERYTHING = ("overlays/ha", ("monitoring", "gateway")), ("overlays/dev", ("cert-manager",))
+EVERYTHING = ("overlays/ha", ("monitoring", "gateway")), ("overlays/dev", ("cert-manager",)), (
+    "overlays/dev-cluster", ("network-policy",))
 
 
-@pytest.fixture(params=EVERYTHING, ids=["ha", "dev"])
+@pytest.fixture(params=EVERYTHING, ids=["ha", "dev", "dev-cluster"])
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> list[Object]:
     """Every object of an overlay with components."""
     return objects(rendered(with_components(tmp_path, *request.param)))
@@ -177,6 +178,17 @@ def test_secrets_are_made_by_somebody_and_stand_in_the_guide(found: list[Object]
             assert f"`{name}`" in GUIDE and f"`{key}`" in GUIDE, f"{name}/{key} is not in the guide"
 
 
+@pytest.mark.parametrize("url", ["redis://redis.example:6379/2", "rediss+sentinel://a,b,c/main", "rediss+cluster://a,b,c"])
+def test_one_variable_names_the_redis_of_servers_sidecars_and_gateways(tmp_path: Path, url: str) -> None:
+    found = objects(rendered(with_components(tmp_path, "overlays/ha", ("gateway",), f"SLUICE_SERVER_COUNTERS={url}")))
+    server = containers(one(found, "Deployment", "sluice-server")["spec"]["template"])[-1]
+    assert variables(found, server)["SLUICE_SERVER_COUNTERS"] == url
+    assert "SLUICE_SERVER_INJECT_COUNTERS" not in variables(found, server)   # the server's own is the default
+    gateway = containers(one(found, "Deployment", "sluice-gateway")["spec"]["template"])[0]
+    source = next(entry for entry in gateway["env"] if entry["name"] == "SLUICE_AGENT_COUNTERS")["valueFrom"]["configMapKeyRef"]
+    assert source == {"name": one(found, "ConfigMap", "sluice-server")["metadata"]["name"], "key": "SLUICE_SERVER_COUNTERS"}
+
+
 def test_sidecars_are_of_the_image_that_the_servers_are(overlay: list[Object]) -> None:
     containers_of_server = containers(one(overlay, "Deployment", "sluice-server")["spec"]["template"])
     server = containers_of_server[-1]
@@ -206,5 +218,5 @@ def test_the_webhook_leaves_the_cluster_and_sluice_alone_and_fails_as_it_is_writ
     hook = one(overlay, "MutatingWebhookConfiguration", "sluice-injector")["webhooks"][0]
     spared = {name for rule in hook["namespaceSelector"]["matchExpressions"] if rule["operator"] == "NotIn" for name in rule["values"]}
     assert spared == {"kube-system", "kube-public", "kube-node-lease", "sluice-system"}
-    assert hook["failurePolicy"] == {"dev": "Ignore", "ha": "Fail"}[request.node.callspec.params["overlay"]]
+    assert hook["failurePolicy"] == {"dev": "Ignore", "dev-cluster": "Ignore", "ha": "Fail"}[request.node.callspec.params["overlay"]]
     assert hook["timeoutSeconds"] <= 3 and "caBundle" not in hook["clientConfig"]

@@ -12,7 +12,7 @@ import yaml
 from testbed.binary import KUSTOMIZE, build
 
 K8S = Path(__file__).resolve().parents[2] / "k8s"
-OVERLAYS = ("dev", "ha")
+OVERLAYS = ("dev", "dev-cluster", "ha")
 # In an order in which a kustomization may name them.
 COMPONENTS = ("injector", "gateway", "network-policy", "monitoring", "cert-manager")
 POD_TEMPLATES = ("Deployment", "StatefulSet", "DaemonSet", "Job")
@@ -42,10 +42,11 @@ def overlay(name: str) -> list[Object]:
     return objects(rendered(K8S / "overlays" / name))
 
 
-def with_components(folder: Path, base: str, components: Sequence[str]) -> Path:
-    """A kustomization, in `folder`, of "base" or an overlay ("overlays/dev") with components beside."""
+def with_components(folder: Path, base: str, components: Sequence[str], *settings: str) -> Path:
+    """A kustomization, in `folder`, of "base" or an overlay ("overlays/dev") with components and settings of the servers beside."""
+    own = {"configMapGenerator": [{"name": "sluice-server", "namespace": "sluice-system", "behavior": "merge", "literals": [*settings]}]}
     (folder / "kustomization.yaml").write_text(yaml.safe_dump({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **(own if settings else {}),
         "resources": [os.path.relpath(K8S / base, folder)],
         "components": [os.path.relpath(K8S / "components" / name, folder) for name in components]}))
     return folder

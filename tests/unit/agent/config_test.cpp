@@ -297,6 +297,17 @@ TEST_CASE("Flags of Redis that would silently do nothing are refused") {
   CHECK(mentions(only_fault("--redis-password-file", {"--counters", "redis://u:p@h", "--redis-password-file", file}),
                  "second password"));
   CHECK(good({"--counters", "redis://u:@h", "--redis-password-file", file}).redis->password_file == file);
+  CHECK(mentions(only_fault("--redis-user", {"--counters", "memory", "--redis-user", "u"}), "no use"));
+  CHECK(mentions(only_fault("--redis-user", {"--counters", "redis://u:@h", "--redis-user", "u"}), "second user"));
+}
+
+TEST_CASE("The user of Redis is that of the URL or of its flag, on every topology") {
+  for (const std::string url : {"redis://h", "redis+sentinel://h/m", "redis+cluster://h"}) {
+    CAPTURE(url);
+    CHECK(good({"--counters", url}).redis->target.user.empty());
+    CHECK(good({"--counters", url, "--redis-user", "limits"}).redis->target.user == "limits");
+  }
+  CHECK(good({"--counters", "redis://u:@h"}).redis->target.user == "u");
 }
 
 TEST_CASE("No fault shows a secret, wherever it was put") {

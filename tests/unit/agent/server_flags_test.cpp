@@ -130,6 +130,7 @@ TEST_CASE("the login to Redis comes from the server where it is asked to, and is
   const std::string password = given.folder + "/password";
   std::ofstream(password) << "x";
   CHECK(has(given.faults(with(good, {"--redis-password-file", password})), "conflicts with the password"));
+  CHECK(has(given.faults(with(good, {"--redis-user", "me"})), "has no use with --redis-password-from-server"));
 }
 
 TEST_CASE("the token may be a service account's") {

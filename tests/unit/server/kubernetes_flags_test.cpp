@@ -104,14 +104,14 @@ TEST_CASE("make-secrets is for the cluster it runs in, unless another is named")
   const auto refused = read_config(outside.argc(), outside.argv(), outside.environment());
   REQUIRE_FALSE(refused);
   CHECK(refused.error().front().text.find("KUBERNETES_SERVICE_HOST") != std::string::npos);
-  Texts arguments = files.with({"--redis-host", "redis:6380"});
+  Texts arguments = files.with({"--database-host", "db:5433"});
   arguments.insert(arguments.begin(), "make-secrets");
   const program::Invocation named(arguments);
   const auto read = read_config(named.argc(), named.argv(), named.environment());
   REQUIRE(read);
   CHECK(read->command == Config::Command::make_secrets);
-  CHECK(read->secrets.redis_host == "redis:6380");
-  CHECK(read->secrets.database_host == "sluice-postgres");
+  CHECK(read->secrets.database_host == "db:5433");
+  CHECK(read->secrets.database_name == "sluice");
   CHECK(read->secrets.api.namespace_ == "sluice-system");
 }
 

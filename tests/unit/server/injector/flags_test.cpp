@@ -71,6 +71,33 @@ TEST_CASE("the injector's flags become settings") {
   CHECK(made.sidecar.memory_limit_bytes == 96LL << 20);
 }
 
+TEST_CASE("agents count where the server counts, without its login, unless a flag says otherwise") {
+  const auto counted = [](const Words& more) -> std::pair<std::string, std::string> {
+    Words words = enough();
+    words.erase(std::ranges::find(words, "--inject-counters"), words.end());
+    std::ranges::move(more, std::back_inserter(words));
+    const auto config = read(words);
+    REQUIRE(config.has_value());
+    return {config->injector->settings.counters, config->injector->counters_ca_file};
+  };
+  using Made = std::pair<std::string, std::string>;
+  CHECK(counted({"--counters", "redis://me:hidden@redis:6380/1"}) == Made{"redis://redis:6380/1", ""});
+  CHECK(counted({"--counters", "redis+cluster://a,b", "--redis-user", "me"}) ==
+        Made{"redis+cluster://a:6379,b:6379", ""});
+  CHECK(counted({"--counters", "rediss+sentinel://me:@a,b/m", "--redis-tls-ca", "/etc/passwd"}) ==
+        Made{"rediss+sentinel://a:26379,b:26379/m/0", "/etc/passwd"});
+  const auto own = read(with({"--counters", "rediss://me:@redis", "--redis-tls-ca", "/etc/passwd"}));
+  REQUIRE(own.has_value());
+  CHECK(own->injector->settings.counters == "memory");
+  CHECK(own->injector->counters_ca_file.empty());
+  const Words without_counters{"--webhook", "127.0.0.1:9443", "--tls-cert", "/etc/passwd", "--tls-key", "/etc/passwd",
+                               "--inject-image", "localhost/sluice:dev"};
+  CHECK(says(without_counters, "--inject-counters", "is missing"));
+  Words unreachable = without_counters;
+  std::ranges::move(Words{"--counters", "unix:/run/redis"}, std::back_inserter(unreachable));
+  CHECK(says(unreachable, "--inject-counters", "names no Redis that pods can reach"));
+}
+
 TEST_CASE("what the injector cannot work with is refused at the start") {
   CHECK(says({"--webhook", "127.0.0.1:9443"}, "--webhook", "needs a certificate"));
   CHECK(says(with({"--webhook", "127.0.0.1:8080"}), "--webhook", "has the port of --listen"));

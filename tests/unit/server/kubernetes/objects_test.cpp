@@ -76,7 +76,7 @@ TEST_CASE("an event that is there already is no failure; a refusal is") {
 }
 
 TEST_CASE("the Secrets of a new installation hold passwords that fit their URLs, others each time") {
-  const SecretsOptions options{.api = {}, .database_host = "db:5433", .database_name = "sluice", .redis_host = "r"};
+  const SecretsOptions options{.api = {}, .database_host = "db:5433", .database_name = "sluice"};
   const auto made = wanted_secrets(options);
   REQUIRE(made.size() == 2);
   const auto value = [](const NewSecret& secret, std::string_view key) {
@@ -89,9 +89,10 @@ TEST_CASE("the Secrets of a new installation hold passwords that fit their URLs,
   CHECK(value(made[0], "password").size() == 43);
   CHECK(value(made[0], "owner-url") ==
         "postgresql://sluice_owner:" + value(made[0], "owner-password") + "@db:5433/sluice");
-  CHECK(value(made[1], "server-url") == "redis://sluice-server:@r/0");
+  CHECK(value(made[1], "server-user") == "sluice-server");
   CHECK(value(made[1], "agent-user") == "sluice-agent");
   CHECK(value(made[1], "agent-password") != value(made[1], "server-password"));
+  CHECK(value(made[1], "node-password") != value(made[1], "server-password"));
   CHECK(value(wanted_secrets(options)[0], "password") != value(made[0], "password"));
   const std::string written = write_secret(made[1]);
   CHECK(written.find(R"("name":"sluice-redis")") != std::string::npos);
