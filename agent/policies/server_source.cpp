@@ -158,12 +158,12 @@ follow::SyncObserver ServerSource::observe() {
               [this] {
                 log_.info("sync_connected", "The agent follows the server.",
                           {{"server", to_string(options_.sync.server)}});
-                lost_ = false;
+                lost_code_.clear();
                 refresh();
               },
           .stream_lost =
               [this](const Error& why) {
-                if (why.code != "ended" && !std::exchange(lost_, true)) {
+                if (why.code != "ended" && why.code != std::exchange(lost_code_, why.code)) {
                   log_.warn("sync_lost", "The server cannot be followed; the policies in force stay.",
                             {{"server", to_string(options_.sync.server)}, {"code", why.code}, {"reason", why.text}});
                 }

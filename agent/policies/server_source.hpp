@@ -105,7 +105,7 @@ class ServerSource final : private follow::SyncHost {
   // confirmed a state since.
   std::string saved_confirmed_;
   Time confirmed_at_;  // valid while a snapshot is in force
-  bool lost_ = false;  // the watch is lost, and that was logged
+  std::string lost_code_;  // why the watch was lost, as last logged; "": it is open
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;
