@@ -63,7 +63,8 @@ class App {
         probes_("The admin port", {.alive = [this] { return alive(); },
                                    .degraded = [this] { return degraded(); },
                                    .metrics = [this] { return metrics_.render(); },
-                                   .starting = [this] { return starting(); }}),
+                                   .starting = [this] { return starting(); },
+                                   .equipped = [this] { return equipped(); }}),
         startup_(steady_clock::now() + config.startup_wait),
         admin_server_(admin_loop_, http::ServerOptions{}, probes_),
         shutdown_(admin_loop_, log_, config.drain_timeout),
@@ -111,6 +112,7 @@ class App {
   void drain();
   bool alive() const;
   std::vector<std::string> degraded() const;
+  bool equipped() const;
   std::vector<std::string> starting();
 
   const Config& config_;
@@ -232,9 +234,14 @@ std::vector<std::string> App::degraded() const {
   return found;
 }
 
+// An agent that would answer every check with no_snapshot gets no traffic.
+bool App::equipped() const {
+  return config_.allow_without_snapshot || std::ranges::all_of(workers_, &Worker::had_policies);
+}
+
 std::vector<std::string> App::starting() {
   const bool has_source = bundle_ || server_;
-  return startup_.waits_for(steady_clock::now(), !has_source || std::ranges::all_of(workers_, &Worker::has_policies),
+  return startup_.waits_for(steady_clock::now(), !has_source || std::ranges::all_of(workers_, &Worker::had_policies),
                             !config_.redis || std::ranges::all_of(workers_, &Worker::redis_ready));
 }
 

@@ -208,7 +208,7 @@ void Worker::set_snapshot(policies::Publication publication, std::function<void(
     in_force_ = std::move(publication);
     decider_.set_snapshot(in_force_.snapshot);
     api_.set_head(std::nullopt);
-    has_policies_.store(in_force_.snapshot != nullptr, std::memory_order_relaxed);
+    if (in_force_.snapshot) had_policies_.store(true, std::memory_order_relaxed);
     if (on_used) on_used();
     publish_overrides();
   });

@@ -77,8 +77,8 @@ class Worker {
   void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
-  // Whether a snapshot is in force in this worker.
-  bool has_policies() const { return has_policies_.load(std::memory_order_relaxed); }
+  // Whether a snapshot is or was in force in this worker.
+  bool had_policies() const { return had_policies_.load(std::memory_order_relaxed); }
   // When the loop last ran its 250 ms timer. /livez compares this with the steady clock.
   std::chrono::steady_clock::time_point last_turn() const;
 
@@ -109,7 +109,7 @@ class Worker {
   bool awaits_login_ = false;  // true: the log says that the agent waits for the login to Redis
   std::string redis_address_;  // address of the last connection to Redis; "": there was none yet
   std::atomic<bool> redis_ready_{false};
-  std::atomic<bool> has_policies_{false};
+  std::atomic<bool> had_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};
 };
 

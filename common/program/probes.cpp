@@ -73,7 +73,7 @@ void Probes::show_start(http::Reply& reply) const {
 }
 
 void Probes::show_readiness(http::Reply& reply) const {
-  bool ready = ready_ && !draining_;
+  const bool ready = ready_ && !draining_ && (!sources_.equipped || sources_.equipped());
   std::string body = fmt::format(R"({{"status":"{}","degraded":)", draining_ ? "draining"
                                                                    : ready   ? "ready"
                                                                              : "starting");

@@ -1,8 +1,9 @@
 // Answers the probes and metrics of a program: GET /v1/health, /livez, /readyz, /metrics, and /startupz if the program
 // has it. The port that serves them has no other routes.
 //
-// /readyz answers 200 while the listeners are up and the program does not drain. It does not depend on Redis,
-// PostgreSQL or other programs, because readiness gates the whole pod; its body lists what is degraded.
+// /readyz answers 200 while the listeners are up, the program can do its work, and it does not drain. Once ready, the
+// program stays ready when Redis, PostgreSQL or another program is away, because readiness gates the whole pod; the body
+// lists what is degraded.
 //
 // Thread safety: runs on the HTTP server's thread and calls the functions of ProbeSources there. Values that these
 // functions read from workers must be atomic.
@@ -25,6 +26,8 @@ struct ProbeSources {
   // What the start still waits for, a few words each. If this function is set, /startupz exists. It answers 200 once
   // the list is empty and set_ready() was called.
   std::function<std::vector<std::string>()> starting = {};
+  // Whether the program has what it needs to do its work; once true, it must stay true. Not set: it needs nothing.
+  std::function<bool()> equipped = {};
 };
 
 class Probes final : public http::Handler {

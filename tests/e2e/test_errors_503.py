@@ -77,11 +77,11 @@ def test_503_overload_for_all_above_max_in_flight_and_for_them_only(
 
 
 def test_503_no_snapshot_before_any_was_loaded(program: Path, tmp_path: Path, key: MintedKey) -> None:
-    agent = Agent(program, tmp_path / "agent", None, "memory").start()
+    agent = Agent(program, tmp_path / "agent", None, "memory").start_without_policies()
     try:
         with agent.client(key.text) as client:
             assert_refusal(client.check(subject="a"), "no_snapshot")
-        assert "snapshot" in readyz(agent)
+        assert readyz(agent).status == 503 and "no policies are loaded" in str(readyz(agent).body)
     finally:
         agent.close()
 
@@ -92,11 +92,12 @@ def test_no_snapshot_allow_turns_that_into_200(program: Path, tmp_path: Path, ke
         with agent.client(key.text) as client:
             answer = client.check(subject="a")
         assert (answer.status, answer.body["allowed"], answer.body["reason"]) == (200, True, "no_snapshot")
+        assert readyz(agent).status == 200
     finally:
         agent.close()
 
 
-def readyz(agent: Agent) -> str:
-    """What /readyz says, as text."""
+def readyz(agent: Agent) -> Answer:
+    """What /readyz says."""
     with Client(agent.admin_port) as admin:
-        return str(admin.get("/readyz").body)
+        return admin.get("/readyz")

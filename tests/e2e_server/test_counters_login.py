@@ -156,7 +156,7 @@ def test_an_agent_without_its_server_says_once_that_it_waits_for_the_login(make_
     token = tmp_path / "token"
     token.write_text("a.b.c")
     agent = make_agent(None, redis.counters, "--server", "http://127.0.0.1:1", "--agent-token-file", str(token), "--agent-id", "a",
-                       "--snapshot-cache", str(tmp_path / "kept"), "--redis-password-from-server", "--workers", "1").start()
+                       "--snapshot-cache", str(tmp_path / "kept"), "--redis-password-from-server", "--workers", "1").start_without_policies()
     wait_until("that it waits", lambda: agent.log.read_text().count("redis_login_awaited") == 1)
     wait_until("why", lambda: "redis_login_failed" in agent.log.read_text())
     assert agent.metric("sluice_redis_connected") == 0
@@ -182,15 +182,15 @@ def test_a_start_waits_so_long_and_no_longer(make_agent: MakeAgent, tmp_path: Pa
     token = tmp_path / "token"
     token.write_text("a.b.c")
     flags = ["--server", "http://127.0.0.1:1", "--agent-token-file", str(token), "--agent-id", "a"]
-    patient = make_agent(None, "redis://127.0.0.1:1/0", *flags, "--startup-wait", "1m").start()
+    patient = make_agent(None, "redis://127.0.0.1:1/0", *flags, "--startup-wait", "1m").start_without_policies()
     assert startup(patient) == (503, {"status": "starting", "waits_for": ["policies", "the first answer of the counter store"]})
-    agent = make_agent(None, "redis://127.0.0.1:1/0", *flags, "--startup-wait", "0s").start()
+    agent = make_agent(None, "redis://127.0.0.1:1/0", *flags, "--startup-wait", "0s").start_without_policies()
     assert startup(agent) == (200, {"status": "started", "waits_for": []})
 
 
 @pytest.mark.parametrize(("flags", "mode"), [((), 0o660), (("--listen-unix-mode", "0666"), 0o666)])
 def test_a_unix_socket_has_the_mode_that_was_asked_for(make_agent: MakeAgent, flags: tuple[str, ...], mode: int) -> None:
-    agent = make_agent(None, "memory", *flags).start()
+    agent = make_agent(None, "memory", *flags).start_without_policies()
     assert stat.S_IMODE(agent.socket.stat().st_mode) == mode
     with agent.unix_client() as client:
         assert client.get("/v1/health").status == 200

@@ -56,14 +56,20 @@ class Agent:
     def start(self) -> "Agent":
         """Starts it and waits until it is ready."""
         self.launch()
-        wait_until(f"the agent's readiness (log {self.log})", self._ready, ENTRY_SECONDS)
+        wait_until(f"the agent's readiness (log {self.log})", lambda: self._answers("/readyz"), ENTRY_SECONDS)
         return self
 
-    def _ready(self) -> bool:
+    def start_without_policies(self) -> "Agent":
+        """Starts it and waits until it answers: without policies it is not ready."""
+        self.launch()
+        wait_until(f"the agent's listeners (log {self.log})", lambda: self._answers("/livez"), ENTRY_SECONDS)
+        return self
+
+    def _answers(self, path: str) -> bool:
         assert self.process.alive(), f"the agent ended with {self.process.exit_code()}: {self.process.output()[-3000:]}"
         try:
             with Client(self.admin_port) as client:
-                return client.get("/readyz").status == 200
+                return client.get(path).status == 200
         except OSError:
             return False
 

@@ -32,6 +32,24 @@ TEST_CASE("Ready is what has been set ready and does not drain") {
   CHECK(rig.get("/readyz").body == R"({"status":"draining","degraded":[]})");
 }
 
+TEST_CASE("A program that lacks what it needs is not ready") {
+  bool equipped = false;
+  Probes probes{"The admin port",
+                {.alive = [] { return true; },
+                 .degraded = [] { return std::vector<std::string>{"no policies"}; },
+                 .metrics = [] { return ""; },
+                 .equipped = [&] { return equipped; }}};
+  http::Asker asker{probes};
+  probes.set_ready();
+  CHECK(asker.ask("GET", "/readyz").status == 503);
+  CHECK(asker.ask("GET", "/readyz").body == R"({"status":"starting","degraded":["no policies"]})");
+  CHECK(asker.ask("GET", "/livez").status == 200);
+  equipped = true;
+  CHECK(asker.ask("GET", "/readyz").status == 200);
+  probes.set_draining();
+  CHECK(asker.ask("GET", "/readyz").status == 503);
+}
+
 TEST_CASE("What is degraded is said, and does not make unready") {
   Rig rig;
   rig.probes.set_ready();
