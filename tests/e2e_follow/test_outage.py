@@ -9,6 +9,7 @@ import pytest
 from support.agent import Agent
 from support.client import Client, fresh_subject
 from support.crew import SECONDS, Crew, loaded
+from support.faults import Fault
 from support.load import Load
 from support.process import wait_until
 
@@ -73,6 +74,35 @@ def test_an_agent_starts_from_its_file_while_the_server_is_away(make_crew: MakeC
     with crew.admin() as admin:
         crew.set_limit(admin, 42)
     crew.await_limit(42)
+
+
+@pytest.mark.fault("corrupt-file")
+@pytest.mark.parametrize("spoil", [lambda text: b"", lambda text: text[:len(text) // 2], lambda text: b"\x00" * len(text),
+                                   lambda text: text.replace(b'"limit"', b'"limid"'), lambda text: b"[" * 100_000],
+                         ids=["empty", "cut", "zeros", "changed", "deep"])
+def test_a_corrupt_file_is_not_served_and_the_agent_follows_once_the_server_is_there(
+        make_crew: MakeCrew, fault: Fault, spoil: Callable[[bytes], bytes]) -> None:
+    crew = make_crew()
+    agent, = crew.hire(1)
+    crew.await_limit(1000)
+    assert agent.stop() == 0
+    files = sorted(crew.folder.glob("agent-0.snapshot.[12]"))
+    assert files, "nothing was kept"
+    for file in files:
+        changed = spoil(file.read_bytes())
+        assert changed != file.read_bytes()
+        file.write_bytes(changed)
+    crew.relay.close()
+    agent.start_without_policies()
+    with Client(agent.admin_port) as probe:
+        assert probe.get("/readyz").status == 503, "it has no policies"
+    with Client(agent.port, crew.key) as client:
+        refused = client.check(resource="GET:/probe", subject="a")
+    assert (refused.status, refused.body["reason"]) == (503, "no_snapshot"), refused
+    crew.relay.open()
+    back = time.monotonic()
+    crew.await_limit(1000)
+    fault.recovered(time.monotonic() - back, 10)
 
 
 def test_the_file_holds_no_secret(make_crew: MakeCrew) -> None:

@@ -1,13 +1,54 @@
 """Certificates for listeners under test."""
 
 import subprocess
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+
+EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+NAMES = ("-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")
+SETTINGS = """[ca]
+default_ca = own
+[own]
+database = {folder}/index
+new_certs_dir = {folder}
+rand_serial = yes
+unique_subject = no
+default_md = sha256
+policy = any
+copy_extensions = copy
+[any]
+commonName = supplied
+"""
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
     """A certificate for 127.0.0.1 and localhost, signed by itself, and its key."""
     cert, key = folder / f"{name}.crt", folder / f"{name}.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout", str(key), "-out", str(cert)],
-                   check=True, capture_output=True)
+    _openssl("req", "-x509", *EC, "-days", "2", "-subj", f"/CN={name}", *NAMES, "-keyout", str(key), "-out", str(cert))
     return cert, key
+
+
+class Authority:
+    """Signs certificates that end when a test wants."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "authority"
+        self._folder.mkdir()
+        (self._folder / "index").touch()
+        (self._folder / "settings").write_text(SETTINGS.format(folder=self._folder))
+        self.cert, self._key = certificate(self._folder, "authority")
+
+    def sign(self, folder: Path, name: str, ends: datetime) -> tuple[Path, Path]:
+        """A certificate for 127.0.0.1 and localhost, and its key."""
+        cert, key, wanted = folder / f"{name}.crt", folder / f"{name}.key", self._folder / f"{name}.csr"
+        _openssl("req", "-new", *EC, "-subj", f"/CN={name}", *NAMES, "-keyout", str(key), "-out", str(wanted))
+        began = datetime.now(timezone.utc) - timedelta(hours=1)
+        _openssl("ca", "-batch", "-notext", "-config", str(self._folder / "settings"), "-cert", str(self.cert), "-keyfile",
+                 str(self._key), "-startdate", f"{began:%y%m%d%H%M%SZ}", "-enddate", f"{ends:%y%m%d%H%M%SZ}", "-in", str(wanted),
+                 "-out", str(cert))
+        return cert, key
+
+
+def _openssl(*words: str) -> None:
+    done = subprocess.run(["openssl", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

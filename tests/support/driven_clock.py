@@ -11,7 +11,7 @@ SECOND_US = 1_000_000
 
 
 class DrivenClock:
-    """The file that driven_clock.c maps, and the library made from it. It only goes forward."""
+    """The file that driven_clock.c maps, and the library made from it."""
 
     def __init__(self, folder: Path, year: int) -> None:
         self._library = folder / "driven_clock.so"
@@ -35,7 +35,7 @@ class DrivenClock:
         return int(struct.unpack("=q", self._map[:8])[0])
 
     def advance(self, seconds: float) -> None:
-        """Lets time pass."""
+        """Lets time pass; a negative number puts the clock back."""
         self._set(self.now_us + round(seconds * SECOND_US))
 
     def next_year(self) -> None:

@@ -20,6 +20,7 @@ class Relay:
 
     def __init__(self, target: int) -> None:
         self.target = target
+        self.scheme = "http"   # of the server there
         self.rewrite: Optional[Rewrite] = None
         self.opened: list[float] = []
         self._through = True
@@ -32,7 +33,7 @@ class Relay:
     @property
     def url(self) -> str:
         """The value for --server."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def __enter__(self) -> "Relay":
         return self
