@@ -38,9 +38,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kCounterShards = 64;
-constexpr std::chrono::seconds kStuckAfter{10};  // a worker whose loop was stuck this long fails /livez
+constexpr std::chrono::seconds kStuckAfter{10};  // /livez fails if a worker's loop is stuck longer
 
-// The parts of a running agent, in the order in which they are built. They are destroyed in the reverse order.
 class App {
  public:
   explicit App(const Config& config)
@@ -103,7 +102,7 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
     return options;
   }
-  bool load();  // builds the workers and loads policies; returns false if the agent must not start
+  bool load();  // returns false if the agent must not start
   void follow_server(policies::SnapshotSwap::Publish publish);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
   std::vector<std::string> degraded_stores() const;
@@ -137,7 +136,7 @@ class App {
   program::Certificate certificate_;
 };
 
-// Returns no error, because the agent starts even if the server cannot be reached.
+// The agent starts even if the server cannot be reached.
 void App::follow_server(policies::SnapshotSwap::Publish publish) {
   policies::ServerHooks hooks{.head =
                                   [this](const sync::Position& head, std::int64_t confirmed_us) {
@@ -175,7 +174,6 @@ bool App::load() {
   return bundle_->load_first();
 }
 
-// Binds every address before the first request is answered. If one cannot be bound, the agent does not start.
 bool App::listen() {
   if (!listen_tcp_all()) return false;
   if (!config_.listen_unix.empty()) {
@@ -192,8 +190,8 @@ bool App::listen_tcp_all() {
   const bool share_port = config_.workers > 1;
   std::string address = config_.listen;
   if (share_port) {
-    // Workers share the port (SO_REUSEPORT). Another process of the same user could share it too, unnoticed. Binding
-    // the port once without sharing shows that it is free, and turns port 0 into a number.
+    // Workers share the port (SO_REUSEPORT), and another process of the same user could share it unnoticed. Binding the
+    // port once without sharing shows that it is free. It also turns port 0 into a number.
     auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
     if (!port) return program::log_listener(log_, port, "checks", "--listen", address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
@@ -258,7 +256,7 @@ int run(const Config& config) { return App(config).run(); }
 
 namespace {
 
-// "FILE:3:12: /policies/0/scope: must …", the format of compilers.
+// Prints as compilers do: "FILE:3:12: /policies/0/scope: must …".
 void print_faults(const std::string& file, std::string_view kind, const Faults& faults) {
   for (const Fault& fault : faults) {
     const std::string position = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);

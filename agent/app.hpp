@@ -5,11 +5,11 @@
 
 namespace sluice::agent {
 
-// Runs until SIGTERM or SIGINT, then drains; a second signal ends the drain at once. Returns the exit code: 0 after a
-// drain, 1 if the agent could not start (it has logged why).
+// Runs until SIGTERM or SIGINT, then drains. A second signal ends the drain at once. Returns the exit code: 0 after a
+// drain, 1 if the agent could not start.
 int run(const Config& config);
 
-// `--check-config`: prints the faults of the bundle, or a summary of it. Returns the exit code: 0 valid, 1 invalid.
+// Prints the faults of the bundle, or a summary of it. Returns the exit code: 0 if the bundle is valid, else 1.
 int check_config(const Config& config);
 
 }  // namespace sluice::agent

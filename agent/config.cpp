@@ -45,8 +45,8 @@ void read_counters(ConfigReader& reader, Config& config) {
   config.redis->batch_queue_wait = batch_queue_wait;
 }
 
-// The login is the user and password of Redis, which the server hands out. The agent stores the login beside the last
-// good state, because it needs the login and the state when it starts while the server is away.
+// The server hands out the user and password of Redis. The agent stores them beside the last good state, so that it can
+// start while the server is away.
 void read_counters_login(ConfigReader& reader, Config& config) {
   constexpr std::string_view kFlag = "redis-password-from-server";
   if (!reader.boolean(kFlag)) return;
@@ -69,7 +69,7 @@ void read_unix_mode(ConfigReader& reader, Config& config) {
   const std::string& text = given.text;
   const bool octal = (text.size() == 3 || text.size() == 4) && text.find_first_not_of("01234567") == std::string::npos;
   const auto mode = octal ? static_cast<mode_t>(std::stoul(text, nullptr, 8)) : mode_t{0};
-  // A process needs write permission on a Unix socket to connect to it.
+  // To connect, a process needs write permission on the socket.
   if (mode > 0777 || (mode & 0600) != 0600) {
     return reader.fault("listen-unix-mode",
                         "must be an octal mode from 0600 to 0777 that lets the owner read and write");
@@ -80,7 +80,7 @@ void read_unix_mode(ConfigReader& reader, Config& config) {
 }
 
 void read_unix_path(ConfigReader& reader, Config& config) {
-  constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;  // without the NUL byte at the end
+  constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;  // without the NUL byte
   const program::FlagValue& path = reader.value("listen-unix");
   if (!path.given) return;
   config.listen_unix = path.text;

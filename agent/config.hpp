@@ -1,6 +1,4 @@
-// The configuration of sluice-agent, from flags and environment. It is read and checked in full before anything starts.
-//
-// Values only: copy freely. No error text contains a secret.
+// The configuration of sluice-agent, from flags and environment. No error text contains a secret.
 #pragma once
 
 #include <chrono>
@@ -25,27 +23,27 @@ namespace sluice::agent {
 
 // The arguments of `sluice-agent mint-key`.
 struct MintKeyRequest {
-  std::string id;  // "": make a random id
+  std::string id;  // "" asks for a random id
   std::string tenant;
-  std::string name;  // "": no name
+  std::string name;  // may be ""
 };
 
 struct Config {
-  // The command to run. For help and version only `text` is set, for mint_key only `mint`.
+  // For help and version only `text` is set, for mint_key only `mint`.
   enum class Command : std::uint8_t { run, check_config, mint_key, reference, openapi, help, version };
   Command command = Command::run;
-  std::string text;  // for help and version: the text to print
+  std::string text;  // what help and version print
   MintKeyRequest mint;
 
-  std::string policies_file;                      // "": no bundle file; REQUIRED for check_config
-  std::optional<policies::ServerOptions> server;  // present: policies come from this server, not from a file
-  bool allow_without_snapshot = false;            // true: checks without policies get 200; false: 503 no_snapshot
+  std::string policies_file;  // "" if there is no bundle file
+  std::optional<policies::ServerOptions> server;
+  bool allow_without_snapshot = false;
 
-  std::optional<redis::Options> redis;  // absent: counters in memory
-  std::size_t memory_limit = 0;         // how many bytes counters in memory may take
+  std::optional<redis::Options> redis;  // nullopt: counters in memory
+  std::size_t memory_limit = 0;         // bytes that counters in memory may take
 
-  std::string listen;                  // "127.0.0.1:8088"; loopback, unless TLS or --insecure-listen is set
-  http::CertificateFiles certificate;  // for `listen`; empty: no TLS
+  std::string listen;                  // such as "127.0.0.1:8088"
+  http::CertificateFiles certificate;  // of `listen`; empty without TLS
   std::string listen_unix;             // "": no Unix socket
   mode_t listen_unix_mode = 0660;
   std::string admin;  // address of probes and metrics
@@ -61,8 +59,7 @@ struct Config {
   bool metrics_policy_label = false;
 };
 
-// Returns the configuration, or all faults together. Each fault names the flag or variable (Fault::pointer), the value,
-// the rule and the fix. After faults the program exits with status 2.
+// Returns the configuration, or all faults together. Fault::pointer names the flag or variable.
 std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
 
 }  // namespace sluice::agent

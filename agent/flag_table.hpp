@@ -1,4 +1,4 @@
-// The command line of sluice-agent: its commands, and each flag's name, group, kind of value, default and help text.
+// The command line of sluice-agent.
 #pragma once
 
 #include <array>

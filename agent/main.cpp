@@ -1,4 +1,3 @@
-// The main function of sluice-agent: reads the configuration and runs the command that the command line names.
 #include <cstdio>
 
 #include <fmt/core.h>

@@ -1,5 +1,4 @@
-// Which metrics an agent has: the options of telemetry::Metrics that follow from the agent's configuration, and the
-// descriptions for docs/reference.
+// The metrics that an agent has.
 #pragma once
 
 #include <vector>
@@ -13,10 +12,9 @@ namespace sluice::agent {
 
 telemetry::MetricsOptions metrics_options(const Config& config);
 
-// Metrics of the counters in the agent's memory. App (app.cpp) registers these metrics.
 const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics();
 
-// Descriptions of all metrics that an agent can have, for `sluice-agent reference`. Starts nothing.
+// Describes all metrics that an agent can have, for `sluice-agent reference`.
 std::vector<telemetry::MetricSpec> metric_specs();
 
 }  // namespace sluice::agent

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-// Flags that have no effect without --server. config.cpp checks one more: --redis-password-from-server.
+// Flags that have no use without --server. config.cpp checks --redis-password-from-server.
 constexpr std::array<std::string_view, 10> kServerFlags{
     "agent-token-file", "server-tls-ca",    "server-tls-cert", "server-tls-key", "insecure-server",
     "snapshot-cache",   "max-snapshot-age", "report-interval", "agent-id",       "pod"};
@@ -37,8 +37,6 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// Returns the flag's value, a name for reports. Without the flag: `fallback`, or "unknown" if `fallback` is not a valid
-// name.
 std::string read_name(ConfigReader& reader, std::string_view flag, std::string fallback) {
   const program::FlagValue& given = reader.value(flag);
   if (!given.given) return is_name(fallback) ? fallback : "unknown";
@@ -52,7 +50,7 @@ void read_url(ConfigReader& reader, policies::ServerOptions& options) {
   using Transport = http_client::Url::Transport;
   const auto url = http_client::parse_url(reader.value("server").text);
   if (!url || url->transport == Transport::unix_socket) {
-    // The error text leaves the value out, because a user may have put a password into the URL.
+    // The URL may contain a password.
     return reader.fault_without_value("server", "must be https://HOST[:PORT] or http://HOST[:PORT], without a path");
   }
   options.sync.server = *url;

@@ -1,4 +1,4 @@
-// Reads --server and the flags that need it. Only config.cpp uses this file.
+// Reads --server and the flags that need it, for config.cpp.
 #pragma once
 
 #include <optional>

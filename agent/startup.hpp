@@ -1,10 +1,7 @@
-// Decides when the agent counts as started (/startupz). If the agent is a sidecar, Kubernetes starts the application's
-// container only then.
+// Decides when the agent counts as started (/startupz): when it has policies and its counter store has answered, but at
+// the latest at a deadline. Kubernetes starts an application only after the agent beside it.
 //
-// The agent has started when it has policies and its counter store has answered. After --startup-wait it counts as
-// started in any case, so that no pod waits forever.
-//
-// Time is a parameter. Thread: the admin loop's.
+// Thread: the admin loop's.
 #pragma once
 
 #include <chrono>
@@ -17,11 +14,9 @@ class Startup {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // From `deadline` on, the agent counts as started even if something is missing.
   explicit Startup(Time deadline) : deadline_(deadline) {}
 
-  // Returns what the start still waits for, in a few words each. An empty result means that the agent has started; from
-  // then on every result is empty.
+  // Returns what the start still waits for, in a few words each. Once the result was empty, it stays empty.
   std::vector<std::string> waits_for(Time now, bool has_policies, bool has_counters) {
     std::vector<std::string> missing;
     if (started_) return missing;

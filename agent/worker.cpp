@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
 
-// Maps the code of a connection error (redis::Observer) to the fault class that the metrics count.
+// `code`: of a connection error (redis::Observer).
 limiter::StoreFault connect_fault(std::string_view code) {
   using limiter::StoreFault;
   if (code == "authentication" || code == "permission" || code == "credentials" || code == "no_login" ||
@@ -48,7 +48,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
   tick();
 }
 
-// Destroys the Redis client first, so that waiting calls fail while the objects that their callbacks use still exist.
+// Waiting calls of the Redis client must fail while the objects that their callbacks use still exist.
 Worker::~Worker() { redis_.reset(); }
 
 std::unique_ptr<limiter::CounterStore> Worker::make_store() {
@@ -138,7 +138,7 @@ void Worker::on_breaker_changed(const std::string& endpoint, redis::Breaker::Sta
   }
 }
 
-// A missing login is not an error before the first connection: the server has not handed out the login yet.
+// Before the first connection a missing login is no error.
 void Worker::await_login() {
   note_redis_ready();
   if (std::exchange(awaits_login_, true)) return;
@@ -181,8 +181,7 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   publish_overrides();
 }
 
-// All workers share the counters, in Redis or in memory, and with them the overrides. So only the first worker writes
-// overrides.
+// All workers share the counters and their overrides, so only the first worker writes overrides.
 void Worker::publish_overrides() {
   if (index_ == 0 && (!redis_ || redis_->reachable())) overrides_.publish(in_force_);
 }
@@ -234,7 +233,7 @@ std::chrono::steady_clock::time_point Worker::last_turn() const {
       std::chrono::steady_clock::duration(last_turn_.load(std::memory_order_relaxed)));
 }
 
-// Every kTick: shows /livez that the loop still runs, and copies this worker's statistics into the metrics.
+// Shows /livez that the loop still runs, and copies statistics into the metrics.
 void Worker::tick() {
   last_turn_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   const http::ServerStats& stats = server_.stats();

@@ -1,6 +1,5 @@
 // One of N identical workers: an event loop on its own thread, with its own listeners, its own connection to Redis and
-// its own pointer to the snapshot. Workers share the objects of WorkerShared. In the steady state they wait for each
-// other only at the locks of the memory counters and of the logs.
+// its own pointer to the snapshot.
 //
 // Thread: everything runs on the worker's loop, except the functions marked "from any thread".
 #pragma once
@@ -31,24 +30,24 @@ namespace sluice::agent {
 
 struct WorkerOptions {
   HeaderFamilies headers;
-  std::size_t max_in_flight = 10'000;   // the most checks in flight in the whole process; more get 503 overload
-  bool allow_without_snapshot = false;  // true: checks without policies get 200; false: 503 no_snapshot
-  bool policy_label = false;            // add a policy label to decision metrics
+  std::size_t max_in_flight = 10'000;  // in the whole process
+  bool allow_without_snapshot = false;
+  bool policy_label = false;  // add a policy label to decision metrics
 };
 
-// What the workers of one process share. Outlives them.
+// Outlives the workers.
 struct WorkerShared {
   const Clock& clock;
   telemetry::Metrics& metrics;
   telemetry::Log& log;
   telemetry::DecisionLog& decision_log;
-  std::optional<redis::Options> redis;  // absent: counters in memory
+  std::optional<redis::Options> redis;  // nullopt: counters in memory
   limiter::MemoryCounters& memory;
   WorkerOptions options;
   http::ServerOptions http;
   decide::LocalLimits::LiveAgents live_agents;
   usage::Usage* usage = nullptr;                    // nullptr without --server
-  std::function<void()> redis_login_rejected = {};  // called on a worker's loop when Redis rejects the login
+  std::function<void()> redis_login_rejected = {};  // called on a worker's loop
   decide::InFlight in_flight{options.max_in_flight};
 };
 
@@ -57,29 +56,28 @@ class Worker {
   Worker(std::size_t index, WorkerShared& shared);
   ~Worker();
 
-  // REQUIRES: called before run(). `reuse_port`: other workers listen on the same address.
+  // `reuse_port`: other workers listen on the same address. REQUIRES: called before run().
   Result<std::uint16_t> listen_tcp(const std::string& address, bool reuse_port);
   Result<std::uint16_t> listen_tls(const std::string& address, bool reuse_port,
                                    std::shared_ptr<const http::Certificates> certificates);
   Result<> listen_unix(const std::string& path, mode_t mode);
 
-  // For a front end of another protocol. To be used on the loop only.
+  // For a front end of another protocol.
   boost::asio::io_context& loop() { return context_; }
   decide::Decider& decider() { return decider_; }
 
-  void run();  // returns after stop(); the calling thread becomes the worker's thread
+  void run();  // returns after stop()
 
   // From any thread:
   // Puts the snapshot in force on the loop, then calls `on_used` there. The caller keeps the former snapshot until no
-  // worker refers to it any more: freeing a snapshot would delay decisions, so no worker may free one.
+  // worker refers to it, because a worker that freed a snapshot would delay decisions.
   void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
-  void set_head(api::CheckApi::Head head);    // the position that /v1/snapshot shows
+  void set_head(api::CheckApi::Head head);
   void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
-  // Whether a snapshot is or was in force in this worker.
-  bool had_policies() const { return had_policies_.load(std::memory_order_relaxed); }
-  // When the loop last ran its 250 ms timer. /livez compares this with the steady clock.
+  bool had_policies() const { return had_policies_.load(std::memory_order_relaxed); }  // in force now or before
+  // When the loop last ran its 250 ms timer.
   std::chrono::steady_clock::time_point last_turn() const;
 
  private:
@@ -98,7 +96,7 @@ class Worker {
   boost::asio::io_context context_{1};
   std::unique_ptr<redis::Client> redis_;  // nullptr if counters are in memory
   std::unique_ptr<limiter::CounterStore> store_;
-  std::optional<decide::LocalLimits> local_limits_;  // absent if counters are in memory
+  std::optional<decide::LocalLimits> local_limits_;  // nullopt if counters are in memory
   usage::Recorder recorder_;
   decide::Decider decider_;
   api::CheckApi api_;
@@ -106,8 +104,8 @@ class Worker {
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;
-  bool awaits_login_ = false;  // true: the log says that the agent waits for the login to Redis
-  std::string redis_address_;  // address of the last connection to Redis; "": there was none yet
+  bool awaits_login_ = false;  // the log says that the agent waits for the login to Redis
+  std::string redis_address_;  // of the last connection; "" before the first one
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> had_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};

@@ -46,12 +46,11 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
-constexpr std::chrono::seconds kFirstState{2};  // the start waits at most this long for the feed's first state
-constexpr std::chrono::seconds kLastCalls{1};   // how long to wait for calls that still run after the drain
-// How long to wait after the drain until agents' reports are stored. Agents send reports again that were not stored.
+constexpr std::chrono::seconds kFirstState{2};  // longest wait for the feed's first state at the start
+constexpr std::chrono::seconds kLastCalls{1};   // longest wait for calls that still run after the drain
+// Longest wait after the drain until agents' reports are stored. Agents send reports again that were not stored.
 constexpr std::chrono::milliseconds kLastReports{5'000};
 
-// The parts of a running server, in the order in which they are built. They are destroyed in the reverse order.
 class App {
  public:
   explicit App(const Config& config)
@@ -132,11 +131,11 @@ class App {
   telemetry::Registry metrics_;
   admin::CallMetrics calls_;
   fleet::Fleet fleet_;
-  std::unique_ptr<counters::Publisher> publisher_;  // nullptr: no Redis, no overrides
+  std::unique_ptr<counters::Publisher> publisher_;  // only with --counters
   admin::Executor executor_;
   admin::AdminService service_;
   sync::Feed feed_;
-  std::optional<kubernetes::ApiClient> review_api_;  // only for token reviews, so that many reviews delay nothing else
+  std::optional<kubernetes::ApiClient> review_api_;  // only for token reviews, so that they delay nothing else
   std::optional<identity::Reviewer> reviewer_;       // only with --kubernetes
   sync::SyncService sync_;
   http::Dispatch dispatch_;
@@ -145,9 +144,9 @@ class App {
   sluice::http::Server probe_server_;
   program::Shutdown shutdown_;
   boost::asio::steady_timer tidy_timer_;
-  std::unique_ptr<kubernetes::ApiClient> kubernetes_;  // nullptr: --kubernetes off
+  std::unique_ptr<kubernetes::ApiClient> kubernetes_;  // only with --kubernetes
   ServingCertificate certificate_;
-  std::unique_ptr<injector::Injector> injector_;  // nullptr: no webhook
+  std::unique_ptr<injector::Injector> injector_;  // only with --webhook
 };
 
 bool App::prepare_certificate() {
@@ -167,8 +166,8 @@ bool App::prepare_injector() {
   return loaded.has_value();
 }
 
-// Returns false if the server must not start, because Redis may evict overrides. Waits up to 3 s for Redis. If Redis
-// does not answer, the server starts all the same, and the publisher keeps trying.
+// Returns false if the server must not start, because Redis may evict overrides. Waits up to 3 s for Redis; without an
+// answer, the server starts and the publisher keeps trying.
 bool App::start_publisher() {
   if (!config_.redis) return true;
   publisher_ = std::make_unique<counters::Publisher>(
@@ -186,15 +185,14 @@ bool App::start_publisher() {
 sync::SyncService::Options App::sync_options(const Config& config) {
   sync::SyncService::Options options;
   options.counters = sync::CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
-  // A watch with a revoked token stays open until the cached review expires, and up to `review_every` longer. So
-  // `review_every` is at most an eighth of the time for which reviews are cached.
+  // A watch with a revoked token stays open until the cached review expires, and up to `review_every` longer.
   options.watch.review_every =
       std::clamp(config.identity.review.accepted_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
   return options;
 }
 
-// Starts policy sync and the fleet, and waits up to kFirstState until the feed has read all objects. Without this wait,
-// the agents that reconnect after a restart would all wait for the feed, and all be answered at the same moment.
+// Waits up to kFirstState until the feed has read all objects. Otherwise all agents that reconnect after a restart
+// would be answered at the same moment.
 void App::start_sync() {
   fleet_.start();
   if (config_.kubernetes.api) {
@@ -230,8 +228,7 @@ void App::drain() {
   if (injector_) injector_->drain([this] { shutdown_.drained(); });
 }
 
-// Ends the process while threads still wait for PostgreSQL, whose client cannot be interrupted. PostgreSQL rolls back
-// what was not committed.
+// Ends the process while threads still wait for PostgreSQL, because libpq cannot be interrupted.
 void App::leave() {
   log_.warn("calls_abandoned", "PostgreSQL does not answer; the server stops without waiting for its running calls.",
             {{"calls", pool_.busy()}});
@@ -240,8 +237,7 @@ void App::leave() {
 }
 
 // Removes data that would otherwise grow for ever: old answers to Idempotency-Keys, usage beyond its retention, agents
-// that no longer report, and the cached objects of scopes that no agent has fetched for 5 min. Runs again after
-// kTidyEvery.
+// that no longer report, and the cached objects of scopes that no agent has fetched for 5 min.
 void App::tidy() {
   postgres::Pool::Job job([retention = config_.analytics_retention](postgres::Session& session) {
     pqxx::connection* const connection = session.connection();
@@ -253,7 +249,7 @@ void App::tidy() {
       fleet::tidy_fleet(tx, retention);
       tx.commit();
     } catch (const std::exception&) {
-      // The next run, after kTidyEvery, tries again.
+      // The next run tries again.
     }
   });
   pool_.submit(job);

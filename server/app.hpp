@@ -6,7 +6,7 @@
 namespace sluice::server {
 
 // Runs until SIGTERM or SIGINT, then drains; a second signal cuts the drain short. Returns the exit code: 0 after a
-// drain, 1 if the server could not start (it has logged why).
+// drain, 1 if the server could not start.
 int run(const Config& config);
 
 }  // namespace sluice::server

@@ -16,14 +16,14 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryEvery{500};  // between two attempts to reach PostgreSQL
+constexpr std::chrono::milliseconds kRetryEvery{500};
 
 }  // namespace
 
 int run_migrate(const Config& config) {
   const postgres::MigrationOptions options{
       .owner_url = config.owner_url, .app_role = postgres::url_user(config.database.url), .dry_run = config.dry_run};
-  // As process 1 of a container, this program gets only those signals that it has a handler for.
+  // Process 1 of a container gets only signals that it has a handler for.
   std::signal(SIGTERM, [](int) { std::_Exit(1); });
   const auto until = std::chrono::steady_clock::now() + config.wait;
   auto report = postgres::migrate(options);

@@ -1,5 +1,5 @@
-// The commands `migrate`, `bootstrap` and `make-secrets`. Each prints what it did to stdout, or its error to stderr,
-// and returns the exit code: 0 or 1.
+// The commands `migrate`, `bootstrap` and `make-secrets`. Each prints its result to stdout or its error to stderr, and
+// returns the exit code 0 or 1.
 #pragma once
 
 #include "server/config.hpp"

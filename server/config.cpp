@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-// Passwords that examples and templates contain. The server refuses them.
+// The server refuses these passwords of examples and templates.
 constexpr std::array<std::string_view, 8> kPlaceholders{"changeme", "change-me", "password", "secret",
                                                         "example",  "postgres",  "admin",    "sluice"};
 
@@ -27,8 +27,7 @@ bool is_placeholder(std::string_view password) {
   return std::ranges::find(kPlaceholders, password) != kPlaceholders.end() || password.starts_with('<');
 }
 
-// Returns "" if the flag was not given; if it is `required`, that is a fault. Also records a fault for an invalid URL,
-// a URL without a role, and a placeholder as password.
+// Returns "" if the flag was not given.
 std::string read_url(ConfigReader& reader, std::string_view flag, bool required) {
   const program::FlagValue& given = reader.value(flag);
   if (!given.given) {

@@ -1,7 +1,4 @@
-// The configuration of sluice-server, from flags and environment. It is read and checked in full before anything
-// starts.
-//
-// Values only: copy freely. No error text contains a secret.
+// The configuration of sluice-server, from flags and environment. No error text contains a secret.
 #pragma once
 
 #include <chrono>
@@ -23,7 +20,7 @@
 namespace sluice::server {
 
 struct Config {
-  // The command to run. Only the members that this command needs are set.
+  // Only the members that the command needs are set.
   enum class Command : std::uint8_t {
     run,
     migrate,
@@ -37,40 +34,42 @@ struct Config {
     version
   };
   Command command = Command::run;
-  std::string text;  // for help and version: the text to print
+  std::string text;  // to print, for help and version
 
   postgres::DatabaseOptions database;
   std::size_t max_waiting = 1000;  // admin calls that may wait for a connection to PostgreSQL
-  std::string owner_url;           // URL for the role that owns the schema; "": this server does not change the schema
+  std::string owner_url;           // of the role that owns the schema, or "" to leave the schema unchanged
 
-  std::optional<redis::Options> redis;  // the Redis that the agents count in; absent: no overrides
-  bool allow_evicting = false;          // start even if this Redis may evict overrides
+  std::optional<redis::Options> redis;
+  bool allow_evicting = false;  // start even if Redis may evict overrides
 
-  std::string listen;                          // address for admin requests and for agents
-  sluice::http::CertificateFiles certificate;  // for `listen`; empty: no TLS, unless kubernetes.self_managed is set
-  std::string tls_ca;                          // file with the CA certificate of `certificate`; "": unknown
-  std::string admin;                           // address for probes and metrics
+  std::string listen;                          // for admin requests and agents
+  sluice::http::CertificateFiles certificate;  // if empty, `listen` has no TLS, unless kubernetes.self_managed is set
+  std::string tls_ca;                          // file with the CA certificate of `certificate`, or ""
+  std::string admin;                           // for probes and metrics
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
-  std::chrono::microseconds analytics_retention{0};  // how long the server keeps usage
-  std::chrono::milliseconds usage_batch{60'000};     // how often the server writes usage to PostgreSQL
+  std::chrono::microseconds analytics_retention{0};
+  std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   identity::IdentitySettings identity;
-  std::optional<injector::InjectorOptions> injector;  // absent: no webhook
+  std::optional<injector::InjectorOptions> injector;
   kubernetes::Settings kubernetes;
 
-  // Each of these is for the command that its comment names.
-  bool dry_run = false;                // migrate: apply everything, then roll back
-  std::chrono::milliseconds wait{0};   // migrate: how long to wait for PostgreSQL
-  std::string token_name;              // bootstrap: name of the new token
-  bool again = false;                  // bootstrap: make a token although one exists
-  std::string head_file;               // audit verify: saved heads of the audit chains; "": no file
-  std::string write_head_file;         // audit verify: where to save the heads; "": nowhere
-  kubernetes::SecretsOptions secrets;  // make-secrets
+  // migrate:
+  bool dry_run = false;
+  std::chrono::milliseconds wait{0};  // for PostgreSQL
+  // bootstrap:
+  std::string token_name;
+  bool again = false;  // make a token although one exists
+  // audit verify:
+  std::string head_file;        // saved heads of the audit chains, or ""
+  std::string write_head_file;  // file for the new heads, or ""
+  // make-secrets:
+  kubernetes::SecretsOptions secrets;
 };
 
-// Returns the configuration, or else all faults at once. Each fault names the flag or environment variable
-// (Fault::pointer), the value, the rule and the fix. If there are faults, the program exits with status 2.
+// Returns the configuration, or all faults at once. Fault::pointer names the flag or the environment variable.
 std::expected<Config, Faults> read_config(int argc, const char* const* argv, const program::Environment& environment);
 
 }  // namespace sluice::server

@@ -1,5 +1,4 @@
-// The command line of sluice-server: its commands, and each flag's name, group, kind of value, default and help text.
-// Flags that belong to one folder are specified in the `flags.hpp` of that folder.
+// The command line of sluice-server. Flags that belong to one folder are specified in the `flags.hpp` of that folder.
 #pragma once
 
 #include <array>
@@ -132,9 +131,12 @@ inline constexpr std::array kBootstrapFlags{
 };
 
 inline constexpr std::array kMakeSecretsFlags{
-    kubernetes::kKubernetes,          kubernetes::kKubernetesCa,
-    kubernetes::kKubernetesTokenFile, kubernetes::kKubernetesNamespace,
-    kubernetes::kDatabaseHost,        kubernetes::kDatabaseName,
+    kubernetes::kKubernetes,
+    kubernetes::kKubernetesCa,
+    kubernetes::kKubernetesTokenFile,
+    kubernetes::kKubernetesNamespace,
+    kubernetes::kDatabaseHost,
+    kubernetes::kDatabaseName,
     kHelp,
 };
 

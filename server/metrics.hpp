@@ -7,7 +7,6 @@
 
 namespace sluice::server {
 
-// Descriptions of all metrics that a server can have, for `sluice-server reference`. Needs no running server.
 std::vector<telemetry::MetricSpec> metric_specs();
 
 }  // namespace sluice::server

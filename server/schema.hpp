@@ -6,8 +6,8 @@
 
 namespace sluice::server {
 
-// Returns false if the server cannot work with the schema; the log says why. If PostgreSQL cannot be reached, returns
-// true without a check: the server starts anyway, and answers admin requests with 503 until PostgreSQL is back.
+// Returns false, and logs why, if the server cannot work with the schema. Returns true without a check if PostgreSQL
+// cannot be reached, because the server starts anyway.
 bool prepare_schema(const Config& config, telemetry::Log& log);
 
 }  // namespace sluice::server

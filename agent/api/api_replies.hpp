@@ -1,4 +1,4 @@
-// Sends the replies of the API (check_api): decisions, problems and small JSON documents.
+// Sends the replies of the agent's API: decisions, problems and small JSON documents.
 #pragma once
 
 #include <span>
@@ -14,8 +14,7 @@
 
 namespace sluice::agent::api {
 
-// The right to answer one request, once. Counts the answer by its status and its `route`, which is an index of
-// route_templates() (check_api.hpp).
+// Answers one request, once, and counts the answer. `route` is an index of route_templates() (check_api.hpp).
 class RouteReply {
  public:
   RouteReply(http::Reply reply, telemetry::HttpCounters& counters, std::size_t route)
@@ -34,25 +33,23 @@ class RouteReply {
 
 void send_json(RouteReply& reply, unsigned status, std::string_view body);
 
-// A problem document (RFC 9457). `headers`: complete header lines, each with its CRLF.
+// `headers`: complete header lines, each with its CRLF.
 void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
                   std::string_view headers = {}, std::string_view request_id = {});
 
-// Answers 404 for an unknown path, or 405 with the header Allow for a known path. `allow`: the methods of the path; ""
-// for an unknown path.
+// Answers 404 if `allow` is "", which means an unknown path. Otherwise answers 405 with the methods `allow`.
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow);
 
-// `{"status":"ok","version":"…"}`
 void send_health(RouteReply& reply);
 
 // The page that shows /openapi.json.
 void send_docs(RouteReply& reply);
 
-// Writes decisions. It keeps its buffers, so that it does not allocate for each decision.
+// Keeps its buffers, so that it does not allocate for each decision.
 class DecisionWriter {
  public:
   explicit DecisionWriter(HeaderFamilies families) : families_(families) {}
-  // `as_text`: the body is `OK` or `Rate limit exceeded` instead of JSON; status and headers are the same.
+  // `as_text`: the body is a short text instead of JSON. Status and headers stay the same.
   void send(RouteReply& reply, const Decision& decision, bool as_text);
 
  private:
@@ -61,7 +58,7 @@ class DecisionWriter {
   std::string body_;
 };
 
-// Whether an Accept header asks for text/plain and not for JSON.
+// True if the Accept header names text/plain but not JSON.
 bool wants_text(std::string_view accept);
 
 }  // namespace sluice::agent::api

@@ -8,7 +8,7 @@
 namespace sluice::agent::api {
 namespace {
 
-// An idle batch keeps at most this capacity in each buffer. A batch of 256 ordinary checks needs less.
+// Bytes that an idle batch keeps in each buffer. A batch of 256 ordinary checks needs less.
 constexpr std::size_t kMaxIdleBytes = std::size_t{128} << 10;
 
 void clear(std::string& text) {
@@ -24,7 +24,7 @@ void Batch::start(const http::Request& http, RouteReply reply, std::optional<dec
   if (caller_) origin_ = caller_->origin();
   origin_.batch = true;
   traceparent_ = http.header("traceparent");
-  body_.assign(http.body.data(), http.body.size());  // a copy: the connection reuses its buffer before Redis answers
+  body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer meanwhile
   auto faults = split_checks(body_, spans_);
   if (!faults.empty()) return refuse_all(faults);
   result_ranges_.resize(spans_.size());
@@ -68,7 +68,6 @@ void Batch::decided(std::size_t slot, const Decision& decision) {
 
 void Batch::refused(std::size_t slot, const decide::Refusal& refusal) { refuse(slot, problem_of(refusal)); }
 
-// The problem's JSON pointers refer to one check. In a batch they start with /checks/N.
 void Batch::refuse(std::size_t slot, CheckProblem problem) {
   for (Fault& fault : problem.errors) fault.pointer.insert(0, fmt::format("/checks/{}", slot));
   const std::size_t at = results_.size();

@@ -1,8 +1,7 @@
-// Answers one batch of checks: {"checks":[…]} → {"results":[…]}, in the same order.
+// Answers one batch of checks. Each check gets a result of its own: a decision or a problem.
 //
-// Each check is decided on its own, by the snapshot that was in force when the batch arrived. The result of an invalid
-// check is a problem. All checks start in one turn of the event loop, so that they go to Redis in one write. They start
-// in their order. `slot` is the index of a check in the batch.
+// All checks start in one turn of the event loop, so that they go to Redis in one write. `slot` is the index of a check
+// in the batch.
 // Thread: one worker's. Batches are pooled: in the steady state they allocate nothing.
 #pragma once
 
@@ -25,8 +24,8 @@ class Batch final : public decide::CheckListener {
  public:
   Batch(decide::Decider& decider, Pool<Batch>& pool) : decider_(decider), pool_(pool) {}
 
-  // Sends one answer when the last check has its result, and then gives the Batch back to the pool. `caller` is nullopt
-  // while there is no snapshot and the agent is configured to allow every check.
+  // Sends one answer when the last check has its result, then gives the Batch back to the pool. `caller` is nullopt if
+  // there is no snapshot and the agent is configured to allow every check.
   void start(const http::Request& http, RouteReply reply, std::optional<decide::Caller> caller);
 
   void decided(std::size_t slot, const Decision& decision) override;
@@ -38,7 +37,7 @@ class Batch final : public decide::CheckListener {
     CheckRequest request;
     decide::Check check;
   };
-  // The position of one check's result in `results_`. Results arrive in any order.
+  // The bytes of one check's result in `results_`. Results arrive in any order.
   struct ResultRange {
     std::size_t at = 0;
     std::size_t size = 0;
@@ -59,14 +58,13 @@ class Batch final : public decide::CheckListener {
   std::optional<decide::Caller> caller_;
   limiter::Origin origin_;
   std::string traceparent_;
-  std::string body_;                        // spans_ points into it
-  std::vector<std::span<char>> spans_;      // one for each check, in body_
+  std::string body_;
+  std::vector<std::span<char>> spans_;      // the text of each check, in body_
   std::deque<Element> elements_;            // as many as the largest batch so far needed
-  std::vector<ResultRange> result_ranges_;  // one for each check
+  std::vector<ResultRange> result_ranges_;  // indexed by slot
   std::string results_;
   std::string out_;
-  // How many checks have no result yet. The number is one more until start() has begun all checks, so that early
-  // results do not run send().
+  // Checks without a result. start() counts itself as one more, so that early results do not run send().
   std::size_t open_ = 0;
 };
 

@@ -24,7 +24,7 @@ std::size_t route_of(std::string_view path) {
 
 }  // namespace
 
-// One POST /v1/check, from the request to the reply.
+// One POST /v1/check.
 class CheckApi::Single final : public decide::CheckListener {
  public:
   explicit Single(CheckApi& api) : api_(api), check_(api.decider_) {}
@@ -34,7 +34,7 @@ class CheckApi::Single final : public decide::CheckListener {
     caller_ = std::move(caller);
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
-    body_.assign(http.body.data(), http.body.size());  // a copy: the connection reuses its buffer before Redis answers
+    body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer meanwhile
     auto faults = parse_check(body_, request_);
     if (!faults.empty()) {
       place.leave();
@@ -140,8 +140,7 @@ void CheckApi::check(http::Request& request, RouteReply reply) {
   singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller));
 }
 
-// If there is no snapshot, the flag --no-snapshot decides: with `deny` the whole batch gets one no_snapshot decision,
-// with `allow` each of its checks gets one.
+// Without a snapshot, --no-snapshot=deny gives the whole batch one decision; --no-snapshot=allow gives each check one.
 void CheckApi::check_batch(http::Request& request, RouteReply reply) {
   if (const auto decision = decider_.refuse_all()) return writer_.send(reply, *decision, false);
   std::optional<decide::Caller> authenticated;

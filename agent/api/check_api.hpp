@@ -1,7 +1,6 @@
-// The HTTP API for callers (--listen): POST /v1/check, /v1/check/batch, /v1/release, /v1/renew; GET /v1/health,
-// /v1/snapshot, /openapi.json, /docs.
+// The agent's HTTP API for callers (--listen). routes.hpp lists its routes.
 //
-// Thread: one worker's. Requests in flight are pooled: in the steady state a decision allocates nothing here.
+// Thread: one worker's. Requests are pooled: in the steady state a decision allocates nothing here.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +26,13 @@ class CheckApi final : public http::Handler {
   ~CheckApi() override;
 
   // The newest position that the server has confirmed for the snapshot in force. `as_of_us` is the time of the
-  // confirmation (µs since the Unix epoch). The revision also grows with changes outside the agent's scope, which need
-  // no new snapshot.
+  // confirmation, in µs since the Unix epoch. Changes outside the agent's scope move the position too.
   struct Head {
     std::uint64_t revision = 0;
     std::string chain;
     std::int64_t as_of_us = 0;
   };
-  // Sets the position that /v1/snapshot shows. nullopt, which each swap sets: the snapshot's own position.
+  // Sets the position that /v1/snapshot shows. nullopt means the snapshot's own position.
   void set_head(std::optional<Head> head) { head_ = std::move(head); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
@@ -53,8 +51,8 @@ class CheckApi final : public http::Handler {
   decide::Decider& decider_;
   telemetry::HttpCounters& counters_;
   DecisionWriter writer_;
-  const std::string_view openapi_;  // assembled before the first request
-  std::optional<Head> head_;        // nullopt: the snapshot's own position
+  const std::string_view openapi_;
+  std::optional<Head> head_;
   Pool<Single> singles_;
   Pool<Batch> batches_;
 };

@@ -12,9 +12,9 @@ struct Row {
   Kind kind;
   unsigned status;
   std::string_view detail;
-  // JSON pointer of the invalid field; the refusal's dimension is appended to it. "": the problem names no field.
+  // JSON pointer of the invalid field, without the refusal's dimension. "" if the problem names no field.
   std::string_view pointer;
-  std::string_view fault;  // what is wrong with that field
+  std::string_view fault;
   std::string_view headers;
 };
 constexpr Row kRows[] = {

@@ -1,5 +1,4 @@
-// The HTTP problem for a check that gets no decision, or for a refused lease request: one table for the refusals of the
-// decision core (agent/decide), and a function for the faults of an invalid check.
+// The HTTP problem for a check that gets no decision, or for a refused lease request.
 #pragma once
 
 #include <string_view>
@@ -17,8 +16,8 @@ struct CheckProblem {
   unsigned status = 400;
   std::string_view detail;
   Faults errors;
-  std::string_view headers = {};     // complete header lines
-  std::string_view request_id = {};  // of the check
+  std::string_view headers = {};  // complete header lines
+  std::string_view request_id = {};
   std::string_view type = "about:blank";
 
   // The result points into this object.
@@ -28,7 +27,7 @@ struct CheckProblem {
 };
 
 CheckProblem problem_of(const decide::Refusal& refusal);
-// REQUIRES: at least one fault. The status of the answer is that of the first fault.
+// The first fault sets the status. REQUIRES: at least one fault.
 CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id);
 
 void send_problem(RouteReply& reply, const CheckProblem& problem);

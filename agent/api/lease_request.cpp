@@ -12,7 +12,7 @@ std::expected<std::string, Faults> parse_lease_request(std::string_view body) {
   json::Tree tree;
   auto document = tree.parse(body);
   if (!document) {
-    Fault fault = document.error();  // the API's errors have no fields for line and column, so the text names them
+    Fault fault = document.error();
     if (fault.line > 0) fault.text += fmt::format(" (line {}, column {})", fault.line, fault.column);
     return std::unexpected(Faults{std::move(fault)});
   }

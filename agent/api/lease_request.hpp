@@ -9,7 +9,7 @@
 
 namespace sluice::agent::api {
 
-// Returns the lease id, or all faults of the body. It does not check that the lease exists.
+// Returns the lease id. Does not check that the lease exists.
 std::expected<std::string, Faults> parse_lease_request(std::string_view body);
 
 }  // namespace sluice::agent::api

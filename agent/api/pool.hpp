@@ -1,4 +1,4 @@
-// Reuses objects with their memory. An object owns itself while it works on a request. The pool owns the idle objects.
+// Reuses objects with their memory. The pool owns idle objects. A taken object owns itself until it calls give_back().
 //
 // Thread: one worker's.
 #pragma once
@@ -12,8 +12,7 @@ namespace sluice::agent::api {
 template <class T>
 class Pool {
  public:
-  // Returns an idle object, or a new one constructed from `arguments`. The object calls give_back() when its work is
-  // done.
+  // `arguments` are used only if a new object is constructed.
   template <class... Arguments>
   T& take(Arguments&&... arguments) {
     if (idle_.empty()) return *new T(std::forward<Arguments>(arguments)...);

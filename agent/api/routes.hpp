@@ -1,5 +1,4 @@
-// Every route of the API that CheckApi serves. Routing, the metrics' route labels and the OpenAPI document read this
-// table.
+// The routes of the agent's API.
 #pragma once
 
 #include <array>
@@ -11,7 +10,7 @@ struct Route {
   std::string_view path;
   std::string_view method;
 
-  // True if the route needs no API key: all GET routes.
+  // An open route needs no API key.
   bool is_open() const { return method == "GET"; }
 };
 

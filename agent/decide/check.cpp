@@ -37,7 +37,7 @@ void Check::send_to_store(const limiter::Origin& origin) {
     judgement.rulebook = selection_.rulebooks[i].rulebook;
     judgement.role = selection_.rulebooks[i].role;
     calls_[i].enforced = judgement.role == policy::Role::decides;
-    // An explained decision lists the limits of one rulebook: the strictest that decides, or else the first shadow.
+    // A shadow is explained only if no rulebook decides.
     judgement.call.explain = request_->explain && (i == 0 || calls_[i].enforced);
     judgement.call.origin = origin;
     judgement.local = false;
@@ -75,7 +75,7 @@ void Check::on_all_outcomes() {
   answer(decision);
 }
 
-// Calls the listener last, because the listener may start this check again.
+// The listener is called last: it may start this check again.
 void Check::answer(const Decision& decision) {
   decider_.observer().decided({.decision = decision,
                                .tenant = *caller_->tenant,

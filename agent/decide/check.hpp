@@ -1,7 +1,6 @@
-// Takes one check from its request to its decision. This code knows no protocol: a front end (agent/api) reads the
-// request and writes the answer.
+// Takes one check from its request to its decision, for a front end (agent/api) of any protocol.
 //
-// Thread: one worker's. A Check object is reused and keeps its memory, so in the steady state it allocates nothing.
+// Thread: one worker's. A Check is reused and keeps its memory: in the steady state it allocates nothing.
 #pragma once
 
 #include <chrono>
@@ -13,9 +12,8 @@
 
 namespace sluice::agent::decide {
 
-// Receives the result of a check, for a front end. Exactly one of the functions is called, exactly once, possibly
-// before Check::start() returns. The arguments are valid during the call only. `slot` is the number that the front end
-// passed to start(), to tell its checks apart.
+// For each check one of the functions is called, once, possibly before Check::start() returns. The arguments are valid
+// during the call only. `slot` is the number passed to start().
 class CheckListener {
  public:
   virtual void decided(std::size_t slot, const Decision& decision) = 0;
@@ -31,14 +29,12 @@ class Check {
   Check(const Check&) = delete;
   Check& operator=(const Check&) = delete;
 
-  // Decides `request`, and fills in its dimensions org, tenant and api_key. Request, caller and traceparent must stay
-  // valid until the listener is called; then start() may be called again. `place` comes from Decider::admit(). `origin`
-  // is Caller::origin(), with `batch` set for a check of a batch.
+  // Also fills in the request's dimensions org, tenant and api_key. `caller`, `request` and `traceparent` must stay
+  // valid until the listener is called. From then on start() may be called again.
   void start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
              std::string_view traceparent, CheckListener& listener, std::size_t slot = 0);
 
  private:
-  // Receives the counter store's outcome for judgements_[index].
   struct StoreAnswer final : limiter::JudgeListener {
     StoreAnswer(Check& owner, std::size_t at) : check(owner), index(at) {}
     void judged(const limiter::StoreResult<limiter::Outcome>& outcome) override;
@@ -63,12 +59,12 @@ class Check {
   std::size_t slot_ = 0;
   policy::Selection selection_;  // points into the snapshot
 
-  // One element for each rulebook of the selection. The vectors only grow, and never while the store owes an outcome,
-  // because the store then has pointers into them.
+  // One element for each rulebook of the selection. The vectors must not grow while the store owes an outcome, because
+  // the store has pointers into them.
   std::vector<Judgement> judgements_;
   std::vector<StoreAnswer> answers_;
   std::vector<limiter::RulebookCall> calls_;
-  std::size_t judgement_count_ = 0;  // elements that the running check uses
+  std::size_t judgement_count_ = 0;  // elements in use
   std::size_t open_ = 0;             // outcomes that the store still owes
 };
 

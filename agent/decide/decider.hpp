@@ -1,8 +1,6 @@
 // What the checks of one worker share: the snapshot, the counter store, the limit of checks in flight.
 //
-// A front end answers a check in this order: admit(), authenticate(), read the request, Check::start(). The check ends
-// early if admit() returns a decision or authenticate() a refusal.
-//
+// A front end answers a check in this order: admit(), authenticate(), read the request, Check::start().
 // Thread: one worker's.
 #pragma once
 
@@ -25,21 +23,19 @@
 
 namespace sluice::agent::decide {
 
-// The tenant that checks are made for, and the snapshot that decides them. A front end that knows the tenant by other
-// means than an API key fills this in itself.
+// A front end that knows the tenant by other means than an API key fills in a Caller itself.
 struct Caller {
   std::shared_ptr<const policy::Snapshot> snapshot;  // owns what `tenant` and `key_id` point to
   const policy::TenantView* tenant = nullptr;
-  std::string_view key_id;  // "": no API key
+  std::string_view key_id;  // "" without an API key
 
-  // Names the tenant and the API key in calls to the counter store.
   limiter::Origin origin() const { return {tenant->name->hash, std::hash<std::string_view>()(key_id), false}; }
 };
 
 class Decider {
  public:
-  // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: whether checks are allowed while there
-  // is no snapshot. All references outlive the decider.
+  // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: allow checks without a snapshot. All
+  // references outlive the decider.
   Decider(limiter::CounterStore& store, LocalLimits* local_limits, const Clock& clock, InFlight& in_flight,
           DecisionObserver& observer, bool allow_without_policies)
       : store_(store),
@@ -49,24 +45,22 @@ class Decider {
         observer_(observer),
         allow_without_policies_(allow_without_policies) {}
 
-  // This snapshot decides the checks that start from now on. Checks in flight keep their snapshot.
+  // Checks in flight keep their snapshot.
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
   const policy::Snapshot* snapshot() const { return snapshot_.get(); }
 
-  // Returns a place in flight for one check, or a decision: no_snapshot or overload. The observer has received that
-  // decision already.
+  // The decision is no_snapshot or overload. The observer has received it already.
   std::expected<InFlight::Place, Decision> admit();
-  // Returns the no_snapshot decision that denies a whole batch, if there is no snapshot and checks are not allowed
-  // without one. Otherwise returns nullopt: each check of the batch gets its own decision.
+  // Returns the no_snapshot decision that denies a whole batch, or nullopt if each check gets a decision of its own.
   std::optional<Decision> refuse_all();
 
-  // Returns the caller that the API key belongs to. Refusals: no_policies, unauthenticated.
+  // Refusals: no_policies, unauthenticated.
   std::expected<Caller, Refusal> authenticate(std::string_view api_key) const;
 
-  // Returns the leases that a lease id names. Refusals: malformed_lease, unknown_lease.
+  // Refusals: malformed_lease, unknown_lease.
   std::expected<std::vector<limiter::LeaseRef>, Refusal> find_leases(const Caller& caller, std::string_view id) const;
 
-  // Release or renew leases where they were taken: in the local limits or in the counter store. The listener may be
+  // Release or renew leases in the local limits or in the counter store, wherever they were taken. The listener may be
   // called before the function returns.
   void release(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
                limiter::LeaseListener& listener);

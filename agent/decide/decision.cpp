@@ -20,8 +20,7 @@ using policy::Role;
 using policy::Rulebook;
 using policy::Selection;
 
-// Returns a number in [0, 1). It is derived from the request id, so that a retried request is sampled the same way.
-// Without a request id it is random.
+// Returns a number in [0, 1). A request id always gets the same number, so that a retry is sampled alike.
 double sample_point(std::string_view request_id) {
   std::uint64_t number = 0;
   if (request_id.empty()) {
@@ -33,7 +32,7 @@ double sample_point(std::string_view request_id) {
   return static_cast<double>(number >> 11) * 0x1.0p-53;
 }
 
-// Applies the policy's action to a request that is over a limit.
+// REQUIRES: the request is over a limit.
 void apply_action(const Enforcement& enforcement, const CheckRequest& request, Decision& decision) {
   decision.action = enforcement.action;
   decision.reason = Reason::limit_exceeded;
@@ -42,7 +41,7 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
     case Action::drop:
       decision.allowed = false;
       break;
-    case Action::delay:  // denied, because the wait would be longer than max_delay
+    case Action::delay:  // the wait would be longer than max_delay
       decision.allowed = false;
       decision.action = Action::deny;
       break;
@@ -67,8 +66,8 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
   }
 }
 
-// The failure mode that the policy has for this error of the counter store. A tenant that asks for more than its share
-// of the calls to Redis is denied in every mode: a flood of calls must not get past a limit.
+// A tenant that asks for more than its share of the calls to Redis is always denied. Otherwise a flood of calls would
+// get past its limits.
 FailureMode failure_mode_for(const Enforcement& enforcement, const limiter::StoreError& error) {
   if (error.fault == limiter::StoreFault::overload) return FailureMode::fail_closed;
   if (error.fault != limiter::StoreFault::breaker_open) return enforcement.failure_mode;
@@ -80,7 +79,6 @@ bool is_downgraded(const Enforcement& enforcement, const limiter::StoreError& er
          enforcement.degrade_action == DegradeAction::downgrade;
 }
 
-// Applies the failure mode when the counter store does not answer.
 void apply_failure(const Enforcement& enforcement, const limiter::StoreError& error, Decision& decision) {
   if (is_downgraded(enforcement, error)) {
     decision.allowed = true;
@@ -138,10 +136,8 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
   if (!rulebook.metadata.empty()) decision.metadata = &rulebook.metadata;
 }
 
-// How strict a judgement is about the request. 0: it admits; 1: it is over a limit, but its action lets the request
-// pass; 2: it fails open, or is downgraded because the store failed; 3: it denies some requests; 4: it denies. The
-// strictest judgement must decide: if one rulebook denies, the store charges none of the rulebooks that are enforced
-// with it.
+// Returns 0 if the request is within the limits, 1 if it is over a limit but passes, 2 if the store failed but the
+// request passes, 3 if the action denies some requests, 4 if the request is denied.
 int strictness(const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
   if (!judgement.outcome) {
@@ -156,7 +152,7 @@ int strictness(const Judgement& judgement) {
       return 1;
     case Action::sample:
     case Action::drop_low_priority:
-      return 3;  // denies some requests
+      return 3;
     case Action::deny:
     case Action::drop:
     case Action::delay:
@@ -165,9 +161,7 @@ int strictness(const Judgement& judgement) {
   return 4;
 }
 
-// Whether `a` comes before `b`. The stricter judgement comes first. Of equally strict ones, a judgement without an
-// answer of the store comes first, then the one with the longer wait, then the one with the smaller share of its limit
-// left.
+// The order of put_binding_first().
 bool binds_more(const Judgement& a, const Judgement& b) {
   const int by_strictness = strictness(a) - strictness(b);
   if (by_strictness != 0) return by_strictness > 0;
@@ -196,7 +190,6 @@ void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& o
 
 }  // namespace
 
-// Step 1 (decision.hpp): API key
 const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us) {
   auto key = split_key(presented);
   const policy::KeyView* known = key ? snapshot.find_key(key->id) : nullptr;
@@ -204,7 +197,6 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
   return known && matches && now_us < known->expires_at_us ? known : nullptr;
 }
 
-// Step 3: counter keys
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement) {
   const limiter::Program& program = *judgement.rulebook->program;
   limiter::Call& call = judgement.call;
@@ -216,7 +208,6 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
   if (program.leases > 0) random_bytes(call.draw);
 }
 
-// Step 4: decision
 bool wants_local_limit(const Judgement& judgement) {
   if (judgement.outcome) return false;
   const Enforcement& enforcement = judgement.rulebook->enforcement;

@@ -12,7 +12,7 @@ namespace sluice::agent::decide {
 
 class InFlight {
  public:
-  // One check's place among those in flight. leave() or the destructor frees it. InFlight outlives all its places.
+  // One check's place among those in flight. InFlight outlives all its places.
   class Place {
    public:
     Place() = default;
@@ -36,8 +36,8 @@ class InFlight {
 
   explicit InFlight(std::size_t limit) : limit_(limit) {}
 
-  // Takes a place. Returns nullopt if all places are taken. enter() counts the place first and compares with the limit
-  // afterwards, so that two workers cannot both take the last free place.
+  // Returns nullopt if all places are taken. Counts before it compares, so that two workers cannot both take the last
+  // free place.
   std::optional<Place> enter() {
     const std::size_t before = count_.fetch_add(1, std::memory_order_relaxed);
     Place place(*this);

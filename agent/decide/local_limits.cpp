@@ -8,7 +8,7 @@
 namespace sluice::agent::decide {
 namespace {
 
-constexpr std::size_t kMaxPrograms = 10'000;  // when there are so many, all are dropped and compiled again on demand
+constexpr std::size_t kMaxPrograms = 10'000;
 
 }  // namespace
 

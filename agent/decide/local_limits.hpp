@@ -1,8 +1,7 @@
-// Judges by this agent's share of the limits while the counter store does not answer, if the policy has the failure
-// mode fail_degrade with the degrade_action local_limit. Overrides do not apply here.
+// Judges by this agent's share of the limits while the counter store does not answer (failure mode fail_degrade).
+// Overrides do not apply here.
 //
-// Thread: one worker's. All workers count in the same MemoryCounters, which live as long as the process. So charges
-// stay counted from one failure of the store to the next.
+// Thread: one worker's. The MemoryCounters are shared by all workers and keep charges after a failure has ended.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ namespace sluice::agent::decide {
 
 class LocalLimits {
  public:
-  // Returns how many agents decide for a tenant now. 0: unknown, so this agent takes the whole limit as its share.
+  // Returns the number of live agents of a tenant. 0 means unknown: this agent then takes the whole limit.
   using LiveAgents = std::function<std::int64_t(std::string_view tenant)>;
 
   LocalLimits(limiter::MemoryCounters& counters, LiveAgents live_agents)
@@ -33,15 +32,15 @@ class LocalLimits {
   limiter::LeaseOutcome release(std::span<const limiter::LeaseRef> leases) { return counters_.release(leases); }
   limiter::LeaseOutcome renew(std::span<const limiter::LeaseRef> leases) { return counters_.renew(leases); }
 
-  // To be called when another snapshot is in force: frees the programs of the former snapshot.
+  // Call this when another snapshot comes into force.
   void forget_programs() { programs_.clear(); }
 
  private:
   struct Part {
-    std::shared_ptr<const limiter::Program> whole;  // the rulebook's program; keeps the pointer in PartKey valid
-    limiter::Program program;                       // the same limits with this agent's share of their numbers
+    std::shared_ptr<const limiter::Program> whole;  // keeps the pointer in PartKey valid
+    limiter::Program program;                       // the limits of `whole`, reduced to this agent's share
   };
-  using PartKey = std::pair<const limiter::Program*, double>;  // the rulebook's program, and this agent's share
+  using PartKey = std::pair<const limiter::Program*, double>;  // the whole program and this agent's share
 
   double share_of(const Enforcement& enforcement, std::string_view tenant) const;
   const limiter::Program& part_of(const policy::Rulebook& rulebook, double share);

@@ -1,4 +1,4 @@
-// The interface that receives every decision. agent/usage implements it to count, log and report decisions.
+// The interface that receives every decision, so that it is counted, logged and reported.
 //
 // Thread: one worker's.
 #pragma once
@@ -11,12 +11,12 @@
 
 namespace sluice::agent::decide {
 
-// A decision for a tenant. The references are valid only until DecisionObserver::decided() returns.
+// The references are valid only until DecisionObserver::decided() returns.
 struct DecidedCheck {
   const Decision& decision;
   const policy::TenantView& tenant;
   const CheckRequest& request;
-  const policy::Rulebook* rulebook;       // of the policy or plan that the decision names; nullptr if it names none
+  const policy::Rulebook* rulebook;       // nullptr if the decision names no policy or plan
   std::span<const Judgement> judgements;  // empty if the decision needed no counters
   std::string_view traceparent;
   std::chrono::nanoseconds took;
@@ -25,9 +25,9 @@ struct DecidedCheck {
 class DecisionObserver {
  public:
   virtual void decided(const DecidedCheck& check) = 0;
-  // A decision with reason overload or no_snapshot, made before the agent knows the tenant.
+  // The decision's reason is overload or no_snapshot.
   virtual void decided_without_tenant(const Decision& decision) = 0;
-  // Another snapshot comes into force. The observer must forget pointers to tenants and rulebooks of the former one.
+  // The observer must forget its pointers to tenants and rulebooks.
   virtual void snapshot_replaced() = 0;
 
  protected:

@@ -1,5 +1,4 @@
-// Why a check or a lease request is refused. Each front end has one table that maps each kind of refusal to an answer
-// of its protocol.
+// Why a check or a lease request is refused.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +9,15 @@ namespace sluice::agent::decide {
 struct Refusal {
   enum class Kind : std::uint8_t {
     unauthenticated,    // the API key is missing, malformed, unknown, wrong, revoked or expired
-    no_policies,        // for lease requests only; a check gets a decision (no_snapshot) instead
+    no_policies,        // for lease requests only: a check gets the decision no_snapshot
     unknown_plan,       // the tenant has no such plan, or its callers may not choose one
     missing_dimension,  // the request lacks `dimension`, which the counter key needs
-    malformed_lease,    // the lease id cannot be decoded
-    unknown_lease,      // the lease belongs to another tenant
+    malformed_lease,
+    unknown_lease,  // the lease belongs to another tenant
   };
   Kind kind = Kind::unauthenticated;
   std::string_view dimension = {};
-  std::string_view request_id = {};  // of the refused check
+  std::string_view request_id = {};
 };
 
 }  // namespace sluice::agent::decide

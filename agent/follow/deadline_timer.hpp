@@ -1,5 +1,5 @@
-// A timer with at most one pending callback: setting it again replaces the former callback. After clear() and after the
-// destructor the callback is never called, even if its time has come already.
+// A timer with at most one pending callback. After set(), clear() or the destructor, the former callback is never
+// called, even if its time has come.
 //
 // Thread: its io_context's.
 #pragma once
@@ -20,8 +20,7 @@ class DeadlineTimer {
 
   explicit DeadlineTimer(boost::asio::io_context& context) : timer_(context) {}
 
-  // Calls callback() at `when`, unless set() or clear() comes first. The callback may call both, and may destroy the
-  // timer.
+  // The callback may call set() and clear(), and may destroy the timer.
   template <class Callback>
   void set(Time when, Callback callback) {
     const std::uint64_t mine = ++*generation_;

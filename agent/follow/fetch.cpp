@@ -21,7 +21,6 @@ std::string text_of(const Faults& faults) {
   return text;
 }
 
-// A delta that cannot be used leads to a full snapshot; a full snapshot that cannot be used is refused.
 FetchReply refuse_or_resync(bool since_given, std::optional<sync::Position> head, Error why) {
   if (since_given) return NeedFullSnapshot{std::move(why.text)};
   return RefusedState{std::move(head), std::move(why)};
@@ -32,7 +31,7 @@ FetchReply read_document(const sync::ScopeState& before, bool since_given, const
   if (!document) return refuse_or_resync(since_given, std::nullopt, {"unreadable_snapshot", text_of(document.error())});
   const bool full = !document->since;
   auto applied = full ? sync::replace(before, *document) : sync::apply(before, *document);
-  // If the server sent a full snapshot instead of a delta, fetching again would bring the same one.
+  // After a full snapshot, fetching again would bring the same one.
   if (!applied) return refuse_or_resync(since_given && !full, document->head, std::move(applied.error()));
   return NewState{*std::move(applied), full};
 }

@@ -1,6 +1,4 @@
 // Reads the server's answer to a fetch and applies it to the state in force.
-//
-// Thread safety: a pure function.
 #pragma once
 
 #include <optional>
@@ -14,29 +12,27 @@
 
 namespace sluice::agent::follow {
 
-// A new state. `full`: it comes from a full snapshot, not from a delta.
 struct NewState {
   sync::Applied applied;
-  bool full = false;
+  bool full = false;  // true if it comes from a full snapshot
 };
-struct NotModified {};  // 304: the server has nothing newer
-// The client must fetch a full snapshot: the server does not know the client's position (410), or the answer cannot be
-// used as a delta.
+struct NotModified {};
+// The server does not know the client's position, or the delta cannot be used.
 struct NeedFullSnapshot {
   std::string why;
 };
-struct FailedFetch {  // the fetch failed and is retried
+struct FailedFetch {
   Error why;
 };
-// A full snapshot that cannot be used. `head`: its position; nullopt if that cannot be read.
+// A full snapshot that cannot be used.
 struct RefusedState {
-  std::optional<sync::Position> head;
+  std::optional<sync::Position> head;  // nullopt if the snapshot's position cannot be read
   Error why;
 };
 using FetchReply = std::variant<NewState, NotModified, NeedFullSnapshot, FailedFetch, RefusedState>;
 
-// `before`: the state in force; empty if there is none. `since_given`: true if the request asked for a delta from
-// before.head, false if it asked for a full snapshot.
+// `before`: the state in force, or an empty state. `since_given`: whether the request asked for a delta from
+// before.head. A pure function.
 FetchReply read_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer);
 
 }  // namespace sluice::agent::follow

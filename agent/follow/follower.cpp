@@ -15,8 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kMaxRefusalRetry{1};
-// Heartbeats bring a new position to all agents within one heartbeat interval. Each agent then waits a random part of
-// kAdoptedSpread before it reports, so that they do not all report at once.
+// Each agent waits a random part of this time before it reports a position from a heartbeat. Otherwise all agents would
+// report at once.
 constexpr milliseconds kAdoptedSpread{1'000};
 
 http_client::Options client_options(const SyncOptions& options) {
@@ -133,8 +133,6 @@ std::vector<std::string> SyncClient::Impl::degraded() const {
   return found;
 }
 
-// ---- the stream
-
 void SyncClient::Impl::open_stream() {
   if (!stream_.begun()) stream_.open();
 }
@@ -144,7 +142,7 @@ void SyncClient::Impl::on_opened() {
   stream_error_.reset();
   announced_.reset();
   if (observer_.stream_opened) observer_.stream_opened();
-  // After a change of token the state may be of another scope. The stream does not announce that, so fetch.
+  // With another token the scope may differ, and the stream does not announce that.
   if (!state_ || is_of_this_token()) return;
   coalescer_.requested(Clock::now());
   schedule_fetch();
@@ -153,7 +151,7 @@ void SyncClient::Impl::on_opened() {
 void SyncClient::Impl::on_lost(const Error& why) {
   ++counters_.streams_lost;
   announced_.reset();
-  // The server may end a stream at any time. Only a stream that breaks or cannot be opened is an error.
+  // The server may end a stream at any time, which is no error.
   if (why.code != "ended") {
     if (!stream_error_) {
       stream_error_since_ = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -168,7 +166,7 @@ void SyncClient::Impl::on_line(const sync::WatchLine& line) {
   on_heartbeat(std::get<sync::Heartbeat>(line));
 }
 
-// A position that is in force needs no fetch, and neither does a refused one: it has a retry timer of its own.
+// A refused position needs no fetch here: refusal_timer_ fetches it again.
 void SyncClient::Impl::on_announcement(const sync::Announcement& line) {
   ++counters_.announcements;
   if (observer_.announced) observer_.announced(line.head);
@@ -190,14 +188,14 @@ void SyncClient::Impl::on_heartbeat(const sync::Heartbeat& line) {
   }
   if (line.live_agents) host_.on_live_agents(*line.live_agents);
   if (observer_.heartbeat) observer_.heartbeat(line.head);
-  // While a fetch is pending or a state was refused, a heartbeat does not show that the state in force is the newest.
+  // After a refusal or during a fetch, a heartbeat does not show that the state in force is the newest.
   if (!state_ || refusal_ || !coalescer_.idle()) return;
   const sync::Position& here = state_->head;
   if (is_of_this_token()) {
     if (line.head == here) return host_.on_confirmed(here);
     if (line.head.revision > here.revision) return adopt(line.head);
   }
-  // The server has another history, it is behind, or the token has changed. The answer to a fetch shows which.
+  // The server has another history, it is behind, or the token has changed. A fetch shows which.
   announced_ = line.head;
   coalescer_.requested(Clock::now());
   schedule_fetch();

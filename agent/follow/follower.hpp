@@ -1,6 +1,4 @@
-// The implementation of SyncClient: handles the lines of the stream, the answers to fetches and the host's replies.
-//
-// Thread: one loop; see sync_client.hpp.
+// The implementation of SyncClient (sync_client.hpp).
 #pragma once
 
 #include <memory>
@@ -43,7 +41,6 @@ class SyncClient::Impl {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Events of the watch stream.
   void on_opened();
   void on_lost(const Error& why);
   void on_line(const sync::WatchLine& line);
@@ -51,7 +48,6 @@ class SyncClient::Impl {
   void on_heartbeat(const sync::Heartbeat& line);
   void adopt(const sync::Position& head);  // takes a later position without a fetch: nothing in the scope changed
 
-  // Fetching.
   void schedule_fetch();
   void schedule_refresh();
   void begin_fetch();
@@ -63,7 +59,7 @@ class SyncClient::Impl {
   void refuse(const std::optional<sync::Position>& head, const Error& why);
   void count_result(FetchResult result, std::string_view text = {});
   void open_stream();
-  // Whether state_ was fetched with the token that the last request carried. If not, the scope may have changed.
+  // False if state_ was fetched with another token than that of the last request. The scope may then have changed.
   bool is_of_this_token() const { return state_->token_id == link_.token_id(); }
 
   sync::AgentState agent_state() const;
@@ -82,24 +78,22 @@ class SyncClient::Impl {
   DeadlineTimer refresh_timer_;
   DeadlineTimer refusal_timer_;
 
-  std::optional<sync::ScopeState> state_;      // in force; a heartbeat may advance its position, see adopt()
-  std::shared_ptr<NewState> offered_;          // given to the host, which has not answered yet
+  std::optional<sync::ScopeState> state_;      // the state in force
+  std::shared_ptr<NewState> offered_;          // the host has not answered yet
   bool need_full_ = false;                     // the next fetch asks for a full snapshot
   std::optional<sync::Position> fetch_since_;  // where the delta of the running fetch starts; nullopt: a full snapshot
   std::string fetch_token_id_;                 // id of the token that the running fetch carries
-  // The last position on the open stream that needs a fetch, from an announcement or a heartbeat; nullopt once a fetch
-  // has covered that position. While announced_ is set, a fetch is pending or a refused state waits for its retry.
+  // The last position from the stream that needs a fetch. nullopt once a fetch has covered the position.
   std::optional<sync::Position> announced_;
-  // The value that announced_ had when the running fetch began. The answer to that fetch covers this position.
-  std::optional<sync::Position> announced_at_begin_;
-  bool announced_is_foreign_ = false;  // the server says that announced_at_begin_ is of another history
+  std::optional<sync::Position> announced_at_begin_;  // announced_ when the running fetch began
+  bool announced_is_foreign_ = false;                 // announced_at_begin_ is a foreign position
   std::optional<sync::SnapshotRefusal> refusal_;
   std::optional<Error> stream_error_;
   std::chrono::sys_seconds stream_error_since_;
   std::optional<Error> fetch_error_;
   bool stopping_ = false;
   SyncCounters counters_;
-  std::uint64_t merged_announcements_ = 0;  // announcements of a position that is in force or refused
+  std::uint64_t merged_announcements_ = 0;
 };
 
 }  // namespace sluice::agent::follow

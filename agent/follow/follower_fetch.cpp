@@ -1,4 +1,4 @@
-// The fetches of SyncClient::Impl: when it fetches, what it asks for, and how it handles the answer.
+// The fetches of SyncClient::Impl. follower.cpp has the rest of the class.
 #include <utility>
 #include <variant>
 
@@ -28,7 +28,6 @@ void SyncClient::Impl::schedule_refresh() {
   const auto wait = std::chrono::duration_cast<Clock::duration>(options_.refresh * (0.75 + 0.5 * link_.random()));
   refresh_timer_.set(Clock::now() + wait, [this] {
     schedule_refresh();
-    // A refused state has a retry timer of its own.
     if (refusal_ || !coalescer_.idle()) return;
     coalescer_.requested(Clock::now());
     schedule_fetch();
@@ -79,7 +78,6 @@ void SyncClient::Impl::on_reply(FetchReply reply) {
              reply);
 }
 
-// Offers a state to the host. If only the position has moved, there is nothing to put in force.
 void SyncClient::Impl::offer(NewState taken) {
   taken.applied.state.token_id = fetch_token_id_;
   if (state_ && taken.applied.changes.empty()) {
@@ -90,7 +88,7 @@ void SyncClient::Impl::offer(NewState taken) {
     return;
   }
   offered_ = std::make_shared<NewState>(std::move(taken));
-  const auto kept = offered_;  // the host may answer within the call, which resets offered_
+  const auto kept = offered_;  // the host may answer, and so reset offered_, within the call
   host_.on_state(kept->applied, kept->full);
 }
 
@@ -101,7 +99,7 @@ void SyncClient::Impl::accepted() {
   state_ = offered_->applied.state;
   offered_.reset();
   on_accepted(full ? FetchResult::full : FetchResult::delta);
-  // The open stream continues from the former position, so it does not fit the new state.
+  // The open stream continues from the former position.
   if (replaces) stream_.reopen();
 }
 
@@ -112,9 +110,8 @@ void SyncClient::Impl::refused(const Error& why) {
   refuse(head, why);
 }
 
-// As far as this fetch can say, the state in force is now the server's newest. The fetch named the position that was
-// announced before it began, so the answer covers that position. If that position belongs to another history, so does
-// the whole stream: the client drops it and opens another one.
+// The fetch named announced_at_begin_, so its answer covers that position. If the position is foreign, so is the whole
+// stream, and the client opens another stream.
 void SyncClient::Impl::on_accepted(FetchResult result) {
   const bool changed = result != FetchResult::unchanged;
   need_full_ = false;
@@ -125,7 +122,6 @@ void SyncClient::Impl::on_accepted(FetchResult result) {
   count_result(result);
   const bool foreign = announced_ && announced_ == announced_at_begin_ && announced_is_foreign_;
   if (announced_ == announced_at_begin_ || announced_ == state_->head) announced_.reset();
-  // If another position was announced meanwhile, or the token has changed, another fetch follows.
   const bool newest = !announced_ && is_of_this_token();
   coalescer_.succeeded(newest);
   if (!newest && coalescer_.idle()) coalescer_.requested(Clock::now());
@@ -145,11 +141,11 @@ void SyncClient::Impl::retry(FetchResult result, const Error& why) {
   schedule_fetch();
 }
 
-// The former state stays in force. The refused state is fetched again after a back-off, a newer one at once.
+// The refused state is fetched again after a back-off, a newer state at once.
 void SyncClient::Impl::refuse(const std::optional<sync::Position>& head, const Error& why) {
   const auto& newest = announced_ ? announced_ : announced_at_begin_;
   sync::Position refused = head ? *head : newest.value_or(sync::Position{.revision = 0, .chain = kNoChain});
-  // An unreadable document or a wrong checksum may come from a wrong starting state, so the next fetch is full.
+  // An unreadable document or a wrong checksum may come from a wrong starting state.
   need_full_ = why.code != "invalid_snapshot";
   refusal_ = {.refused = std::move(refused), .code = why.code, .text = why.text.substr(0, sync::kMaxReportText)};
   fetch_error_.reset();

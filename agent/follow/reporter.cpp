@@ -25,7 +25,7 @@ Reporter::Reporter(boost::asio::io_context& context, ServerLink& link, Duration 
 
 void Reporter::start() { schedule_interval(); }
 
-// The interval varies by 10 %, so that agents that started together do not keep reporting together.
+// The interval varies, so that agents that started together do not keep reporting together.
 void Reporter::schedule_interval() {
   const auto wait = std::chrono::duration_cast<Clock::duration>(interval_ * (0.9 + 0.2 * link_.random()));
   interval_timer_.set(Clock::now() + wait, [this] {
@@ -79,7 +79,7 @@ void Reporter::on_reply(const Result<http_client::Response>& result) {
   error_.reset();
   backoff_.reset();
   coalescer_.succeeded();
-  // If this answer confirmed new reports and the queue holds more, the next report does not wait for the interval.
+  // As long as the server stores reports, the next one does not wait for the interval.
   if (!queue_.empty() && queue_.last_stored() > before) coalescer_.requested(Clock::now());
   source_.reported(*last_stored);
   schedule_send();

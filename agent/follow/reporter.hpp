@@ -1,5 +1,5 @@
-// Sends the agent's reports: every interval, soon after a change, and a last one when the agent stops. There is at most
-// one request at a time. Usage is sent again until the server has stored it (sync::ReportQueue).
+// Sends the agent's reports, one at a time: every interval, soon after a change, and a last one when the agent stops.
+// Usage is sent again until the server has stored it.
 //
 // Thread: one loop. The callbacks of Source must not destroy the reporter.
 #pragma once
@@ -31,17 +31,16 @@ class Reporter {
     std::function<void(const Error& why)> failed;
   };
 
-  // `interval`: the time between two regular reports, ± 10 %. `gap`: the least time between the starts of two reports.
+  // `interval` varies by ± 10 %. `gap`: the least time between the starts of two reports.
   Reporter(boost::asio::io_context& context, ServerLink& link, Duration interval, Duration gap, Source source);
 
   void start();
   void send_soon(Duration spread = {});  // waits a random part of `spread` first
-  // Sends the last report. Calls `done` when the server has answered it, or after `within`.
+  // Calls `done` when the server has answered, or after `within`.
   void send_last(Duration within, std::function<void()> done);
 
-  const std::optional<Error>& error() const {
-    return error_;
-  }  // why the most recent report failed; nullopt: it succeeded
+  // nullopt if the most recent report succeeded.
+  const std::optional<Error>& error() const { return error_; }
   std::uint64_t connects() const { return client_.connects(); }
 
  private:

@@ -10,7 +10,7 @@
 namespace sluice::agent::follow {
 namespace {
 
-constexpr std::size_t kMaxDetailBytes = 300;  // of the server's text in an error
+constexpr std::size_t kMaxDetailBytes = 300;
 
 // Returns the `detail` of a problem document, or "".
 std::string detail_of(const http_client::Response& response) {

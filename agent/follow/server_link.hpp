@@ -1,6 +1,6 @@
 // What all requests to the server have in common: its address, the agent's name and token, and the texts of errors.
 //
-// Thread: one loop, that of its owner.
+// Thread: its owner's.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ class ServerLink {
   // Uniform in [0, 1).
   double random() { return std::uniform_real_distribution<double>(0, 1)(engine_); }
 
-  // Returns a request with the bearer token and the agent's name. Error: the token cannot be read.
+  // Error: the token cannot be read.
   Result<http_client::Request> request(std::string target);
 
-  // Id of the agent token in the last request; "" if that request carried the token of a Kubernetes service account.
+  // Id of the agent token in the last request, or "" after the token of a Kubernetes service account.
   const std::string& token_id() const { return token_id_; }
 
  private:
@@ -39,8 +39,7 @@ class ServerLink {
   std::mt19937_64 engine_;
 };
 
-// Describes an answer with an unexpected status. `what`: what the agent asked for or sent. Codes: `unauthorized` for
-// 401 and 403, else `status`.
+// `what`: what the agent asked for or sent. Codes: `unauthorized` for 401 and 403, else `status`.
 Error refused_by_server(std::string_view what, const http_client::Response& response);
 
 }  // namespace sluice::agent::follow

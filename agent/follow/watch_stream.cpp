@@ -9,9 +9,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kOpenTimeout{15'000};  // for connecting, the head of the answer and the first line
-constexpr milliseconds kLate{250};            // a timer that is late by more than this was delayed by a busy loop
-constexpr milliseconds kAfterLate{1'000};     // after such a delay the loop gets this long to read lines that arrived
+constexpr milliseconds kOpenTimeout{15'000};  // until the first line
+constexpr milliseconds kLate{250};            // a timer that is later than this was delayed by a busy loop
+constexpr milliseconds kAfterLate{1'000};     // time for the loop to read lines that arrived while it was busy
 
 }  // namespace
 
@@ -70,8 +70,6 @@ void WatchStream::on_line(std::string_view text) {
   listener_.line(*line);
 }
 
-// Drops the stream if no line comes `within` this time. If the loop was busy, lines may have arrived that it has not
-// read yet, so the timer waits for kAfterLate more.
 void WatchStream::expect_line(milliseconds within) {
   const auto when = Clock::now() + within;
   silence_timer_.set(when, [this, when, within] {

@@ -1,5 +1,5 @@
-// Keeps a watch stream open. When the stream ends, breaks or is silent for too long, the class reconnects after a wait
-// that grows with full jitter (sync::Reconnect).
+// Keeps a watch stream open. When the stream ends, breaks or is silent for too long, WatchStream reconnects after a
+// back-off.
 //
 // Thread: one loop. The listener may call any function of the stream, but must not destroy it.
 #pragma once
@@ -23,23 +23,22 @@ class WatchStream {
  public:
   struct Listener {
     std::function<std::string()> target;  // path of the next request, with the agent's position
-    std::function<void()> opened;         // called when the first line has arrived, before line()
+    std::function<void()> opened;         // called before line() for the first line
     std::function<void(const sync::WatchLine& line)> line;
-    // The stream broke, ended or could not be opened. WatchStream reconnects after a wait.
-    std::function<void(const Error& why)> lost;
+    std::function<void(const Error& why)> lost;  // the stream broke, ended or could not be opened
   };
 
   // `silence`: an open stream that sends nothing for this time is dead.
   WatchStream(boost::asio::io_context& context, ServerLink& link, std::chrono::milliseconds silence, Listener listener);
 
   void open();                  // does nothing if the stream is open or being opened
-  void reopen();                // at once, from the agent's current position
-  void drop(const Error& why);  // closes the stream as lost, and reconnects after a wait
-  void close();                 // for good; the listener is not called
+  void reopen();                // reconnects at once
+  void drop(const Error& why);  // reconnects after a back-off
+  void close();                 // the listener is not called
 
   bool connected() const { return connected_; }
-  bool begun() const { return begun_; }  // open() was called
-  // Sets the longest wait before a reconnect.
+  bool begun() const { return begun_; }  // true once open() was called
+  // Sets the longest back-off.
   void set_cap(std::chrono::milliseconds cap) { reconnect_.set_cap(cap); }
   std::uint64_t connects() const { return client_.connects(); }
 

@@ -37,7 +37,7 @@ std::unexpected<Fault> unreadable(const std::string& path, int error) {
   return std::unexpected(Fault{"", fmt::format("{} cannot be read: {}", path, std::strerror(error))});
 }
 
-// Appends everything up to the end of the file. Returns false on an error (errno).
+// Returns false on an error (errno).
 bool read_all(int fd, std::string& text) {
   constexpr std::size_t kChunk = 64 * 1024;
   for (;;) {
@@ -68,7 +68,7 @@ void log_each(telemetry::Log& log, telemetry::LogLevel level, std::string_view e
 std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path, bool only_regular) {
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // O_NONBLOCK, because opening a pipe without a writer would wait.
+    // Without O_NONBLOCK, opening a pipe that has no writer would wait.
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (only_regular ? O_NONBLOCK : 0)));
     struct stat before{};
     struct stat after{};

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kFaultsLogged = 20;  // per reload; the start logs all faults
+constexpr std::size_t kFaultsLogged = 20;  // per reload
 constexpr int kReloadNiceness = 10;        // decisions go first when CPUs are short
 
 }  // namespace
@@ -46,7 +46,7 @@ BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metr
 
 bool BundleSource::load_first() {
   auto began = steady_clock::now();
-  auto watching = watch_.start();  // before the first read, so that no change after that read is missed
+  auto watching = watch_.start();  // before the first read, so that no later change is missed
   FileIdentity identity;
   auto loaded = load_bundle_file(path_, clock_.now_us(), &identity);
   if (!loaded) {
@@ -101,7 +101,7 @@ void BundleSource::on_event(FileWatch::Event event) {
   schedule_poll();
 }
 
-// On each SIGHUP the file is read again at once, even if it seems unchanged. Only a regular file is read again.
+// SIGHUP reads a regular file again, even if it seems unchanged.
 void BundleSource::wait_for_hangup() {
   hangups_.async_wait([this](const boost::system::error_code& stopped, int) {
     if (stopped) return;
@@ -137,7 +137,7 @@ void BundleSource::load() {
     schedule_->read(current_identity(path_));
     return refuse({file.error()});
   }
-  if (!*file) return;  // another process is writing the file; a later poll tries again
+  if (!*file) return;  // another process is writing the file
   schedule_->read((*file)->identity);
   apply(**file);
   file = std::nullopt;

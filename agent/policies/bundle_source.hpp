@@ -1,9 +1,8 @@
-// Follows a bundle file: reads it at the start, when it changes, and on SIGHUP. A thread of its own reads, validates
-// and compiles the file and frees former snapshots, because decisions must not wait for that.
+// Follows a bundle file: reads it at the start, when it changes, and on SIGHUP. If a file is refused, the former
+// policies stay in force.
 //
-// A refused file changes nothing: the former policies stay in force, and the log, the metrics and refusal() say so.
-// Thread: the constructor, load_first(), start() and stop() run on the owner's thread, refusal() on any thread, and
-// everything else on the source's own thread.
+// Thread: the constructor, load_first(), start() and stop() run on the owner's thread. refusal() may be called on any
+// thread. Everything else runs on a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -35,14 +34,14 @@ class BundleSource {
                std::size_t workers);
   ~BundleSource() { stop(); }
 
-  // Reads and publishes the file, on the caller's thread. If the file is refused, logs all faults and returns false.
+  // Reads and publishes the file. If the file is refused, logs all faults and returns false.
   bool load_first();
 
-  // Starts the thread that follows the file. The thread also notices changes made between load_first() and start().
+  // Changes between load_first() and start() are noticed too.
   void start();
   void stop();  // joins the thread
 
-  // Returns a sentence for /readyz while the file is refused, and nullopt while it is in force.
+  // A sentence for /readyz if the file is refused, else nullopt.
   std::optional<std::string> refusal() const;
 
  private:
@@ -68,17 +67,16 @@ class BundleSource {
   boost::asio::signal_set hangups_;
   boost::asio::steady_timer poll_timer_;
   SnapshotSwap swap_;
-  std::optional<ReloadSchedule> schedule_;  // nullopt: not a regular file, so it is read only once
+  std::optional<ReloadSchedule> schedule_;  // nullopt for a file that is not regular, which is read only once
 
   RemovedOverrides removed_;
-  std::optional<std::int64_t> refused_since_us_;  // nullopt: the file is in force
+  std::optional<std::int64_t> refused_since_us_;
 
   mutable std::mutex mutex_;  // guards refusal_
   std::optional<std::string> refusal_;
   std::jthread thread_;
 };
 
-// "the bundle FILE is refused since … (2 faults; the first: …): the policies of revision 3 stay in force"
 std::string describe_refusal(const std::string& path, const Faults& faults, std::int64_t since_us,
                              std::uint64_t revision);
 

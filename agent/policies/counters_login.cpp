@@ -20,11 +20,9 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxAnswer = 16'384;  // bytes
-// The random part of the time between two fetches, as a share of kEvery. It keeps agents that started together from
-// fetching together.
-constexpr double kJitter = 0.2;
+constexpr double kJitter = 0.2;             // random part of the time between two fetches
 
-// Replaces the file atomically: a reader finds the old content or the new one.
+// A reader finds the old content or the new one.
 Result<> replace_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   ::unlink(fresh.c_str());  // an agent that was killed may have left it
@@ -66,7 +64,7 @@ void CountersLogin::start() { fetch(); }
 void CountersLogin::login_rejected() {
   if (client_.busy()) return;
   const Time at = fetched_at_ + kMinInterval;
-  if (at >= due_) return;  // the next fetch comes early enough
+  if (at >= due_) return;
   due_ = at;
   timer_.set(at, [this] { fetch(); });
 }

@@ -1,8 +1,7 @@
 // Fetches the login to Redis, a user and a password, from the server: at the start, every 5 min, and when Redis rejects
-// the login. The login is stored in a file (mode 0600, replaced atomically) that the Redis client reads at each
-// connect. An agent that starts without its server finds the last login there.
+// the login. The Redis client reads the login from a file of mode 0600. The login is never logged.
 //
-// The login is never logged. Thread: the io_context's, which may wait for the disk.
+// Thread: the io_context's, which may wait for the disk.
 #pragma once
 
 #include <chrono>
@@ -25,15 +24,14 @@ class CountersLogin {
   using Time = std::chrono::steady_clock::time_point;
 
   static constexpr std::chrono::minutes kEvery{5};
-  // The least time between the starts of two fetches, if Redis rejects the login.
+  // Between the starts of two fetches, if Redis rejects the login.
   static constexpr std::chrono::seconds kMinInterval{10};
 
   CountersLogin(boost::asio::io_context& context, http_client::Options server, std::string agent_id,
                 follow::ServerLink::Token token, std::string file, telemetry::Log& log);
 
   void start();
-  // To be called when Redis has rejected the login, or when the login file could not be read. Fetches the login now, or
-  // kMinInterval after the last fetch began if that is later. Does nothing while a fetch runs.
+  // Call this when Redis has rejected the login, or the login file could not be read. Fetches the login again.
   void login_rejected();
   void stop();
 
@@ -52,9 +50,9 @@ class CountersLogin {
   telemetry::Log& log_;
   Backoff backoff_;
   follow::DeadlineTimer timer_;
-  Time due_ = Time::max();         // when the next fetch begins; max() while a fetch is under way
-  Time fetched_at_ = Time::min();  // when the last fetch began
-  std::string stored_;             // content of the file; "": unknown
+  Time due_ = Time::max();         // start of the next fetch; max() while a fetch runs
+  Time fetched_at_ = Time::min();  // start of the last fetch
+  std::string stored_;             // content of the file, or "" if it is unknown
   std::optional<Error> error_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kEvents =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF;
 
-// Whether a new file will still be written and closed. A hard or symbolic link already has its content.
+// A new file will still be written and closed. A hard or symbolic link already has its content.
 bool will_be_written(const std::string& path) {
   struct stat found{};
   return ::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1;
@@ -37,7 +37,6 @@ Result<> FileWatch::start() {
   return {};
 }
 
-// The directory of the path, and the directory of the file that the path leads to.
 std::vector<FileWatch::WatchedDirectory> FileWatch::directories() const {
   auto directory_of = [](const std::filesystem::path& file) {
     std::string directory = file.parent_path().string();
@@ -58,8 +57,7 @@ void FileWatch::refresh() {
   }
   std::erase_if(now, [](const WatchedDirectory& each) { return each.id < 0; });
   for (const WatchedDirectory& old : watched_) {
-    // The path no longer goes through this directory. If the directory is gone, removing its watch fails, which does no
-    // harm.
+    // The path no longer goes through this directory. If the directory is gone, inotify_rm_watch() fails harmlessly.
     if (std::ranges::find(now, old.id, &WatchedDirectory::id) == now.end()) {
       ::inotify_rm_watch(descriptor_.native_handle(), old.id);
     }
@@ -88,7 +86,7 @@ void FileWatch::read_events(std::string_view events) {
 }
 
 void FileWatch::dispatch(const inotify_event& event, std::string_view name) {
-  // IN_IGNORED: refresh() removed this watch, or the directory is gone, which another event has reported.
+  // IN_IGNORED means that refresh() removed this watch, or that the directory is gone, which another event reports.
   if ((event.mask & IN_IGNORED) != 0) return;
   bool concerns_file = false;
   for (const WatchedDirectory& each : watched_) {

@@ -1,8 +1,8 @@
-// Reports changes of one file. Files are replaced by renaming, so FileWatch watches directories, with Linux' inotify:
-// the directory of the path and, if the path is a link, the directory of the file that the link leads to.
+// Reports changes of one file. With Linux' inotify, it watches the directory of the path and the directory of the file
+// that the path leads to, because files are replaced by renaming.
 //
-// Events are only hints: network file systems send none. The owner must also poll the file, and call refresh() each
-// time, because directories are replaced too. Thread: the context's.
+// Events are only hints: network file systems send none. So the owner must also poll the file, and call refresh() each
+// time. Thread: the context's.
 #pragma once
 
 #include <array>
@@ -26,23 +26,22 @@ class FileWatch {
   enum class Event : std::uint8_t {
     replaced,  // renamed into place, closed after writing, removed
     modified,  // written to, and not closed yet
-    // A file of another name was renamed into a watched directory: perhaps a link on the path, such as a ConfigMap's
-    // `..data`. Also: a watched directory was moved or removed, or inotify lost events.
+    // Another file was renamed into a watched directory: perhaps a link on the path, such as a ConfigMap's `..data`. Or
+    // a watched directory was moved or removed, or inotify lost events.
     moved_nearby,
   };
 
   FileWatch(boost::asio::io_context& context, std::string path, std::function<void(Event)> on_event);
 
-  // Starts reporting. After an error no events come. If inotify is not available, that is final. If the directories
-  // cannot be watched, for example because no inotify watches are left, each refresh() tries again.
+  // After an error no events come. If inotify works but the directories cannot be watched, each refresh() tries again.
   Result<> start();
 
-  // Resolves the path again: links and directories may have been replaced.
+  // Resolves the path again, because links and directories may have been replaced.
   void refresh();
 
  private:
   struct WatchedDirectory {
-    int id;  // inotify's watch descriptor; -1: not watched
+    int id;  // inotify's watch descriptor, or -1
     std::string directory;
     std::string name;  // the file's name in the directory
   };

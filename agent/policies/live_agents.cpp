@@ -7,7 +7,7 @@ namespace sluice::agent::policies {
 namespace {
 
 constexpr std::size_t kFirstSlots = 16;
-// The heartbeat has no number for this tenant: the number for all other tenants (others_) applies.
+// Marks a tenant that the heartbeat does not name: others_ applies.
 constexpr std::int64_t kUnnamed = -1;
 
 std::size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
@@ -19,16 +19,15 @@ struct LiveAgents::Tenant {
   std::atomic<std::int64_t> agents{kUnnamed};
 };
 
-// A hash table with open addressing. One thread fills free slots while others read; a slot never changes once it is
-// set. At least a quarter of the slots stays free, so that every search ends.
+// A hash table with open addressing. One thread fills free slots while others read. A filled slot never changes. At
+// least a quarter of the slots stays free, so that every search ends.
 struct LiveAgents::Table {
   explicit Table(std::size_t size) : slots(size) {}
 
-  // The slot of a name, or the free slot where it belongs. `tenant` is the slot's content, read once: another thread
-  // may fill a free slot right after.
+  // The slot of a name, or the free slot where it belongs. Another thread may fill a free slot at any time.
   struct Place {
     std::atomic<Tenant*>& slot;
-    Tenant* tenant;  // nullptr: the name is not in the table
+    Tenant* tenant;  // what find() read from the slot; nullptr if the slot was free
   };
 
   Place find(std::string_view name) {

@@ -1,9 +1,8 @@
-// The number of live agents per tenant, from the server's heartbeats. In failure mode fail_degrade, an agent's share of
-// a limit is one divided by this number, unless the policy sets degrade_share.
+// The number of live agents per tenant, from the server's heartbeats. It gives an agent's share of a limit in failure
+// mode fail_degrade.
 //
-// Thread safety: any thread. Readers never take a lock, not even during set(). A table that is too small is replaced
-// but not freed, because readers may still use it; all former tables together are at most as large as the last one. A
-// tenant is never removed.
+// Thread safety: any thread. Readers never take a lock. Former tables are not freed, because readers may still use
+// them. All former tables together are at most as large as the last one.
 #pragma once
 
 #include <atomic>
@@ -27,7 +26,7 @@ class LiveAgents {
   // Replaces the numbers of all tenants.
   void set(const sync::LiveAgents& by_tenant);
 
-  // Returns the number of live agents of a tenant. 0: unknown, because the server has named no number for it.
+  // Returns 0 if the server has named no number.
   std::int64_t of(std::string_view tenant) const;
 
  private:
@@ -38,9 +37,9 @@ class LiveAgents {
 
   std::mutex mutex_;  // guards tenants_ and tables_, which only set() uses
   std::vector<std::unique_ptr<Tenant>> tenants_;
-  std::vector<std::unique_ptr<Table>> tables_;  // the last one is in force
+  std::vector<std::unique_ptr<Table>> tables_;  // the last one is in use
   std::atomic<Table*> table_{nullptr};
-  std::atomic<std::int64_t> others_{0};  // the number for every tenant that the heartbeat does not name
+  std::atomic<std::int64_t> others_{0};  // for tenants that the heartbeat does not name
 };
 
 }  // namespace sluice::agent::policies

@@ -20,8 +20,7 @@ void RemovedOverrides::change(const policy::Snapshot& before, const policy::Snap
   }
 }
 
-// One pass over all removals and overrides. At most kAtOnce writes are in flight: when the store answers one, the next
-// is sent. The object lives until the store has answered all writes.
+// One pass over all removals and overrides. It lives until the store has answered all writes.
 class OverridePublisher::Run final : public limiter::OverrideListener, public std::enable_shared_from_this<Run> {
  public:
   Run(OverridePublisher& publisher, Publication publication)
@@ -31,7 +30,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     self_ = shared_from_this();
     send_some();
   }
-  void stop_sending() { end_ = next_; }  // sends no further writes
+  void stop_sending() { end_ = next_; }
   void free_if_idle() {
     if (unanswered_ == 0) self_.reset();
   }
@@ -40,7 +39,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     --unanswered_;
     publisher_.metrics_.count_override_publication(result.has_value());
     if (!result) ++failed_;
-    if (!sending_) send_some();  // while sending_, the store answers within send(), and send_some() goes on
+    if (!sending_) send_some();
   }
 
  private:
@@ -82,12 +81,12 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   OverridePublisher& publisher_;
   Publication publication_;
   std::shared_ptr<Run> self_;  // set until the run has ended
-  std::size_t end_;            // index after the last write: removals first, then overrides
+  std::size_t end_;            // after the last write; removals come first, then overrides
   std::size_t next_ = 0;
-  std::size_t unanswered_ = 0;  // writes that the store has not answered
+  std::size_t unanswered_ = 0;
   std::size_t failed_ = 0;
-  bool sending_ = false;   // send_some() is running
-  bool yielding_ = false;  // a call of send_some() is posted to the loop; it sends the rest
+  bool sending_ = false;   // send_some() is running; the store may answer within send()
+  bool yielding_ = false;  // a call of send_some() is posted to the loop
 };
 
 OverridePublisher::~OverridePublisher() {

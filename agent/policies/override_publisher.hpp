@@ -1,5 +1,5 @@
-// Writes the overrides of a bundle file into the counter keys, where decisions read them, and removes overrides that
-// the bundle no longer has. With --server, the server writes overrides instead.
+// Writes the overrides of a bundle file into the counter keys, and removes overrides that the bundle no longer has.
+// With --server, the server writes overrides.
 //
 // Thread: one worker's.
 #pragma once
@@ -21,22 +21,20 @@
 
 namespace sluice::agent::policies {
 
-// A snapshot to put in force, and the counter keys that had overrides in former snapshots but have none in this one.
 struct Publication {
   std::shared_ptr<const policy::Snapshot> snapshot;
-  std::shared_ptr<const std::vector<std::string>> removed;  // nullptr: no keys
+  // Counter keys that had overrides in former snapshots only. nullptr if there are none.
+  std::shared_ptr<const std::vector<std::string>> removed;
 };
 
-// Collects the counter keys whose overrides were removed, over all snapshots since the start. Each publication removes
-// their overrides again, because Redis may have restored an older state. Thread: one at a time, and never a worker's,
-// because these functions take long if there are many keys.
+// Collects the counter keys whose overrides were removed since the start. Each publication removes these overrides
+// again, because Redis may have restored an older state. Thread: one at a time, and never a worker's, because the
+// functions may take long.
 class RemovedOverrides {
  public:
-  // All keys of the last change are kept, and up to this many keys of earlier changes. Beyond that, the oldest keys are
-  // dropped.
+  // Keeps all keys of the last change, and up to this many keys of earlier changes.
   static constexpr std::size_t kMaxKeys = 100'000;
 
-  // To be called when `now` replaces `before`.
   void change(const policy::Snapshot& before, const policy::Snapshot& now);
   std::shared_ptr<const std::vector<std::string>> keys() const {
     return std::make_shared<const std::vector<std::string>>(keys_);
@@ -48,13 +46,12 @@ class RemovedOverrides {
 
 class OverridePublisher {
  public:
-  // The most writes in flight. They are so few that decisions hardly wait for them.
+  // The most writes in flight: so few that decisions hardly wait for them.
   static constexpr std::size_t kAtOnce = 16;
   // The most writes in one iteration of the event loop. Reached only if the store answers at once.
   static constexpr std::size_t kPerTurn = 64;
 
-  // `retry` is called after writes have failed: 1 s later, and twice as long after each further failure, up to 30 s. It
-  // may call publish().
+  // `retry` is called after writes have failed, with a back-off of 1 s to 30 s. It may call publish().
   OverridePublisher(boost::asio::io_context& context, limiter::CounterStore& store, telemetry::Metrics& metrics,
                     telemetry::Log& log, std::function<void()> retry)
       : context_(context),
@@ -63,11 +60,9 @@ class OverridePublisher {
         log_(log),
         retry_(std::move(retry)),
         retry_timer_(context) {}
-  ~OverridePublisher();  // REQUIRES: the store has answered all writes, because the answers use the publisher
+  ~OverridePublisher();  // REQUIRES: the store has answered all writes
 
-  // Removes the overrides of the keys in publication.removed and writes all overrides of the snapshot, a few at a time.
-  // A new call (after a reconnect or for a new snapshot) starts over once the writes in flight are answered, so that an
-  // old write never follows a new one.
+  // A new call starts over once the writes in flight are answered, so that an old write never follows a new one.
   void publish(Publication publication);
 
  private:
@@ -83,8 +78,8 @@ class OverridePublisher {
   std::function<void()> retry_;
   boost::asio::steady_timer retry_timer_;
   Backoff retry_delay_{std::chrono::seconds(1), std::chrono::seconds(30)};
-  Publication next_publication_;  // what the next run will write
-  bool restart_ = false;          // true: begin again once the current run has ended
+  Publication next_publication_;
+  bool restart_ = false;  // begin again once the current run has ended
   std::weak_ptr<Run> current_;
 };
 

@@ -10,7 +10,6 @@
 namespace sluice::agent::policies {
 namespace {
 
-// Compiling only the changes is worthwhile if at most a quarter of the objects changed.
 bool is_small_change(const sync::Applied& applied) {
   return applied.changes.size() * 4 <= applied.state.objects.size();
 }

@@ -21,8 +21,8 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kStateFaultsLogged = 20;
 constexpr std::size_t kFaultsReported = 5;
-constexpr int kFollowerNiceness = 10;                    // decisions go first when CPUs are short
-constexpr std::chrono::milliseconds kRefreshEvery{500};  // how often degraded() and the metrics are updated
+constexpr int kFollowerNiceness = 10;  // decisions go first when CPUs are short
+constexpr std::chrono::milliseconds kRefreshEvery{500};
 
 std::string text_of(const Faults& faults) {
   std::string text;
@@ -59,7 +59,7 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
   metrics_.add(ServerSource::metric_table(), *this);
 }
 
-// The workers do not run yet. They start with the snapshot that is published here.
+// The workers do not run yet: they start with the snapshot that is published here.
 void ServerSource::load_first() {
   const auto began = steady_clock::now();
   refresh();
@@ -103,9 +103,8 @@ void ServerSource::start() {
   });
 }
 
-// Starts the client. After a start from the disk, this function is called only when all workers use the saved snapshot,
-// so that reports name that snapshot as enforced. The client needs the objects of the saved state to apply deltas. They
-// are parsed here, while the workers already decide.
+// Called when all workers use the saved snapshot, if there is one. The client needs the saved objects to apply deltas.
+// The objects are parsed here, while the workers already decide.
 void ServerSource::follow() {
   std::optional<sync::ScopeState> state;
   if (const auto saved = std::exchange(saved_, std::nullopt)) {
@@ -150,8 +149,6 @@ void ServerSource::refuse(const Faults& faults, std::int64_t revision) {
   }
   client_.refused({"invalid_snapshot", text_of(faults)});
 }
-
-// ---- callbacks of the client
 
 follow::SyncObserver ServerSource::observe() {
   return {.stream_opened =
@@ -209,7 +206,6 @@ void ServerSource::collect(sync::ReportQueue& queue) {
   if (hooks_.collect) hooks_.collect(queue);
 }
 
-// Withdraws policies that the server has not confirmed for --max-snapshot-age: checks then get no_snapshot.
 void ServerSource::watch_age() {
   if (options_.max_age.count() == 0) return;
   const Time ends = confirmed_at_ + options_.max_age;
@@ -221,8 +217,6 @@ void ServerSource::watch_age() {
              {{"max_age_ms", options_.max_age.count()}});
   refresh();
 }
-
-// ---- state for /readyz and metrics
 
 std::vector<std::string> ServerSource::own_degraded() const {
   std::vector<std::string> found;
@@ -250,7 +244,7 @@ std::vector<std::string> ServerSource::degraded() const {
   return degraded_;
 }
 
-// Copies the client's state for degraded() and the metrics, which other threads read.
+// Copies the client's state for other threads.
 void ServerSource::refresh() {
   std::vector<std::string> found = client_.degraded();
   if (!swap_.in_force()) {

@@ -1,12 +1,8 @@
 // Follows the policies of a server with a SyncClient: compiles each new state, puts it in force and saves it on the
-// disk. The client also sends the agent's reports. All this runs on a thread of the source's own, so decisions never
-// wait for it.
+// disk. If a state is refused, the former policies stay in force.
 //
-// A refused state changes nothing: the former policies stay in force, and the log, the metrics, degraded() and the
-// reports say so. Unlike with BundleSource, the agent does not write overrides into Redis: the server does.
-//
-// Thread: the constructor, load_first(), start() and stop() run on the owner's thread; degraded() and
-// redis_login_rejected() on any thread; everything else on the source's own.
+// Thread: the constructor, load_first(), start() and stop() run on the owner's thread. degraded() and
+// redis_login_rejected() may be called on any thread. Everything else runs on a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -35,18 +31,18 @@ namespace sluice::agent::policies {
 struct ServerOptions {
   follow::SyncOptions sync;
   std::string token_file;
-  std::string cache;                     // path for the last good state; "": not saved
+  std::string cache;                     // path for the last good state, or "" to save nothing
   std::chrono::milliseconds max_age{0};  // how long policies stay in force after the last confirmation; 0: unlimited
-  std::string login_file = {};           // path for the login to Redis that the server hands out; "": not fetched
+  std::string login_file = {};           // path for the login to Redis that the server hands out, or ""
 };
 
-// Callbacks to other parts of the agent. Each may be empty. Called on the source's thread.
+// Each may be empty. Called on the source's thread.
 struct ServerHooks {
-  // The server has confirmed that the policies in force are its newest. /v1/snapshot shows the position and the time.
+  // The server has confirmed that the policies in force are its newest.
   std::function<void(const sync::Position& head, std::int64_t confirmed_us)> head = {};
   std::function<void(sync::ReportQueue& queue)> collect = {};  // adds the usage since the last call
   std::function<void(const sync::LiveAgents& live)> live_agents = {};
-  // For reports: why other parts of the agent are degraded, one sentence for each problem.
+  // One sentence for each problem of other parts of the agent.
   std::function<std::vector<std::string>()> degraded = {};
 };
 
@@ -56,7 +52,7 @@ class ServerSource final : private follow::SyncHost {
                telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t workers);
   ~ServerSource() { stop(); }
 
-  // Publishes the last good state, if there is one, on the caller's thread.
+  // Publishes the last good state, if there is one.
   void load_first();
 
   void start();
@@ -64,10 +60,10 @@ class ServerSource final : private follow::SyncHost {
 
   std::vector<std::string> degraded() const;
 
-  // To be called when Redis has rejected the login: fetches the login again. Any thread.
+  // Fetches the login again.
   void redis_login_rejected();
 
-  static const telemetry::MetricTable<ServerSource>& metric_table();  // the constructor registers these metrics
+  static const telemetry::MetricTable<ServerSource>& metric_table();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -101,17 +97,16 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
   std::optional<StateSaver::LoadedState> saved_;  // the last good state, from load_first() to follow()
-  // When the server confirmed the last good state that load_first() loaded. "": it loaded none, or the server has
-  // confirmed a state since.
+  // When the server confirmed the last good state. "" once the server has confirmed a state in this run.
   std::string saved_confirmed_;
-  Time confirmed_at_;  // valid while a snapshot is in force
+  Time confirmed_at_;      // valid while a snapshot is in force
   std::string lost_code_;  // why the watch was lost, as last logged; "": it is open
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;
   follow::SyncCounters counters_;
   bool connected_ = false;
-  std::optional<Time> shown_confirmed_at_;  // copy of confirmed_at_; nullopt: no snapshot was in force yet
+  std::optional<Time> shown_confirmed_at_;  // copy of confirmed_at_; nullopt before the first snapshot
   std::jthread thread_;
 };
 

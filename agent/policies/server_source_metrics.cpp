@@ -1,4 +1,3 @@
-// The metrics of an agent that follows a server.
 #include <chrono>
 #include <mutex>
 #include <optional>

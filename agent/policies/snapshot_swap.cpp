@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kLongLoad{20};       // after a load this long, freed memory is returned to the system
-constexpr milliseconds kRetiredEvery{100};  // how often to check whether former snapshots are still used
+constexpr milliseconds kRetiredEvery{100};  // between two checks whether former snapshots are still used
 
 milliseconds since(steady_clock::time_point began) {
   return std::chrono::duration_cast<milliseconds>(steady_clock::now() - began);
@@ -41,16 +41,16 @@ Counts counts_of(const policy::Snapshot& snapshot) {
 }  // namespace
 
 struct SnapshotSwap::Swap {
-  bool log = true;  // false for swaps by withdraw() and restore(): the callers of those write a log line of their own
+  bool log = true;
   std::uint64_t revision = 0;
   std::string chain;
   Counts before;
   Counts now;
   std::size_t warnings = 0;
-  milliseconds load_time{0};  // from `began`, the parameter of publish(), until the call of publish()
+  milliseconds load_time{0};
   Time published;
-  Time last_used;                // when the last worker took the publication
-  std::size_t workers_left = 0;  // workers that have not taken the publication yet
+  Time last_used;                // when the last worker took the snapshot
+  std::size_t workers_left = 0;  // workers that have not taken the snapshot yet
   std::function<void()> done;
 };
 
@@ -141,8 +141,7 @@ void SnapshotSwap::log_in_force(const Swap& swap) const {
              {"swap_ms", std::chrono::duration<double, std::milli>(swap.last_used - swap.published).count()}});
 }
 
-// Requests in flight still use former snapshots, and so does OverridePublisher while it writes overrides. Both end
-// within seconds.
+// Requests in flight and OverridePublisher may use a former snapshot for some seconds.
 void SnapshotSwap::free_retired() {
   if (std::erase_if(retired_, unused) > 0 && load_was_long_) give_memory_back();
   if (retired_.empty()) {

@@ -1,7 +1,7 @@
 // Puts snapshots in force: hands each one to all workers, notices when all of them use it, and frees former snapshots.
-// It frees them on the io_context's thread, because freeing on a worker's thread would delay decisions.
 //
-// Thread: the owner's before the io_context runs, then the io_context's. That thread may be busy for long.
+// Thread: the owner's before the io_context runs, then the io_context's. It must not be a worker's io_context, because
+// freeing a snapshot takes long.
 #pragma once
 
 #include <chrono>
@@ -23,11 +23,11 @@ namespace sluice::agent::policies {
 class SnapshotSwap {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // Hands a publication to all workers. Each worker calls `on_used` once, usually on its own thread. A publication
-  // without a snapshot takes away the snapshot in force, so that the worker has none.
+  // Hands a publication to all workers. Each worker calls `on_used` once, on any thread. A publication without a
+  // snapshot takes the workers' snapshot away.
   using Publish = std::function<void(const Publication& publication, std::function<void()> on_used)>;
 
-  // Where the policies come from, as log fields: {"file", path} or {"server", url}.
+  // A log field: {"file", path} or {"server", url}.
   struct Source {
     std::string kind;
     std::string name;
@@ -38,17 +38,15 @@ class SnapshotSwap {
   // `began`: when loading the snapshot began. Calls `done` when all workers use the snapshot.
   void publish(Publication publication, std::size_t warnings, Time began, std::function<void()> done = {});
 
-  // withdraw() takes the snapshot away from the workers, because it is too old; restore() gives it back. in_force()
-  // does not change.
+  // withdraw() takes a snapshot that is too old away from the workers. restore() gives it back. in_force() stays.
   void withdraw();
   void restore();
   bool withdrawn() const { return withdrawn_; }
 
   const std::shared_ptr<const policy::Snapshot>& in_force() const { return in_force_.snapshot; }
 
-  // Returns freed memory to the system (malloc_trim): parsing uses more memory than the snapshot itself. Does nothing
-  // while a swap is running: malloc_trim locks this thread's heap, and a worker that takes a snapshot frees memory of
-  // that heap, so the worker would wait.
+  // Returns freed memory to the system (malloc_trim), because parsing uses more memory than the snapshot itself. Does
+  // nothing during a swap: malloc_trim locks this thread's heap, and workers that free memory of the heap would wait.
   void give_memory_back();
 
  private:
@@ -68,11 +66,10 @@ class SnapshotSwap {
   boost::asio::steady_timer retired_timer_;
 
   Publication in_force_;
-  std::vector<Publication> retired_;  // former publications; free_retired() frees them when nothing uses them any more
+  std::vector<Publication> retired_;  // former publications that are not freed yet
   std::size_t unfinished_ = 0;        // swaps that at least one worker has not taken yet
   bool withdrawn_ = false;
-  // True from a load that took kLongLoad (snapshot_swap.cpp) or longer until all retired snapshots are freed.
-  bool load_was_long_ = false;
+  bool load_was_long_ = false;  // true until all retired snapshots are freed
 };
 
 }  // namespace sluice::agent::policies

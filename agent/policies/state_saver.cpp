@@ -14,8 +14,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kSaverNiceness = 15;  // a lower priority than decisions, and than the thread that follows the server
-constexpr int kPauseFactor = 10;    // the pause after a save is at least so many times as long as the save
+constexpr int kSaverNiceness = 15;  // decisions and following the server go first
+constexpr int kPauseFactor = 10;    // the pause after a save is at least this many times as long as the save
 
 }  // namespace
 
@@ -83,8 +83,7 @@ void StateSaver::run() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || to_save_ || to_confirm_; });
-    // Waits until the next write is due, unless the thread stops. While only a confirmation waits to be written, a new
-    // state ends the wait.
+    // While only a confirmation waits to be written, a new state ends the wait.
     const auto at = to_save_ ? save_at : confirm_at;
     if (!stopping_ && at > steady_clock::now()) {
       changed_.wait_until(lock, at,

@@ -1,10 +1,7 @@
-// Saves the state in force on the disk (sync::StateFiles), on a thread of its own, which may wait for the disk. The
-// thread writes at most once per kEvery, always the newest state. stop() writes a state that still waits. The file's
-// modification time is when the server last confirmed the state. So an agent that starts without its server knows how
-// old the state is.
+// Saves the newest state on the disk (sync::StateFiles), on a thread of its own. The file's modification time is the
+// time when the server last confirmed the state.
 //
-// Each failure is counted; of several in a row, only the first is logged. After a failed save, the thread
-// tries again with the next state.
+// After a failed save, the thread tries again with the next state.
 // Thread safety: load() before start(); save(), confirmed(), errors() and problem() from any thread.
 #pragma once
 
@@ -40,13 +37,13 @@ class StateSaver {
     sync::Position head;
     std::chrono::sys_seconds confirmed;
   };
-  // Loads the newest file that is undamaged and that `check` accepts; `check` returns an error text or nullopt. Damaged
-  // files are logged. Errors: those of StateFiles::load().
+  // Loads the newest file that is undamaged and that `check` accepts. `check` returns an error text or nullopt. Errors:
+  // those of StateFiles::load().
   Result<LoadedState> load(const std::function<std::optional<std::string>(const sync::SavedState&)>& check);
 
   void start();
   void save(sync::ScopeState state);
-  void confirmed();  // to be called when the server has confirmed that the state saved last is the server's newest
+  void confirmed();  // the server has confirmed the state saved last
   void stop();       // writes a state that still waits, then joins the thread
 
   std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
@@ -58,7 +55,7 @@ class StateSaver {
 
   const std::string path_;
   telemetry::Log& log_;
-  // After start(), only the thread uses these two.
+  // After start(), only the thread uses files_ and on_disk_.
   sync::StateFiles files_;
   bool on_disk_ = false;  // the newest file holds the state saved last
 

@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::int64_t kLongest = 6144;  // bytes; keeps a request's header within the limit of the server
 
-// Whether the text has the form of a service account's token: header.claims.signature, each in base64url (RFC 7515).
-// The server verifies the signature and the claims.
+// True for header.claims.signature, each in base64url (RFC 7515). The server verifies the signature.
 bool is_signed_token(std::string_view text) {
   int parts = 1;
   std::size_t length = 0;

@@ -1,5 +1,5 @@
-// The agent's token, in a file that may be replaced while the agent runs. The token is an agent token (slg_…), or that
-// of a Kubernetes service account. The kubelet replaces the latter before it expires.
+// The agent's token, in a file that may be replaced while the agent runs. The file holds an agent token (slg_…), or the
+// token of a Kubernetes service account.
 //
 // Thread: one at a time.
 #pragma once
@@ -16,13 +16,13 @@ class TokenFile {
  public:
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
-  // Returns the token. If the file has changed, reads it again (up to 6 KiB); this blocks until the disk answers. Error
-  // `token_file`: the file is unreadable or holds no token. The error's text contains nothing of the file's content.
+  // Reads the file again if it has changed, which blocks. Error: `token_file`. The error's text contains nothing of the
+  // file's content.
   Result<std::string> read();
 
  private:
   const std::string path_;
-  std::optional<FileIdentity> read_identity_;  // identity of the file when token_ was read
+  std::optional<FileIdentity> read_identity_;  // of the file that token_ comes from
   std::string token_;
 };
 

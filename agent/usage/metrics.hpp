@@ -1,4 +1,4 @@
-// The metrics of Usage: decisions that no report contains. App (app.cpp) registers them.
+// The metrics of Usage.
 #pragma once
 
 #include "agent/usage/usage.hpp"

@@ -14,7 +14,7 @@ namespace sluice::agent::usage {
 
 class Recorder final : public decide::DecisionObserver {
  public:
-  // `policy_label`: add a policy label to decision metrics. `usage`: the worker's usage; nullptr without --server.
+  // `policy_label`: add a policy label to decision metrics. `usage`: nullptr without --server.
   Recorder(telemetry::Metrics& metrics, telemetry::DecisionLog& log, bool policy_label, WorkerUsage* usage)
       : metrics_(metrics), log_(log), policy_label_(policy_label), usage_(usage) {}
 
@@ -23,10 +23,10 @@ class Recorder final : public decide::DecisionObserver {
   void snapshot_replaced() override;
 
  private:
-  // The counters for the decisions of one policy, or for a tenant's decisions that are not counted by policy.
+  // Counters of one policy, or of a tenant's decisions that are not counted by policy.
   struct Counts {
     telemetry::DecisionCounters* metrics = nullptr;
-    UsageCounters* usage = nullptr;  // nullptr without --server
+    UsageCounters* usage = nullptr;
   };
 
   Counts counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook);

@@ -8,7 +8,7 @@ namespace sluice::agent::usage {
 namespace {
 
 std::uint64_t hash_of(const SubjectName& name) {
-  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio: spreads the bits
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
   const std::hash<std::string_view> hash;
   std::uint64_t out = hash(name.subject);
   out = (out ^ hash(name.policy)) * kOdd;
@@ -44,8 +44,7 @@ void TopSubjects::add(const SubjectName& name) {
     heap_.push_back(index);
     return sift_up(heap_.size() - 1);
   }
-  // The subject with the smallest count makes room. The new subject takes over that count, because the new subject may
-  // have been added up to that many times before.
+  // The subject with the smallest count makes room. The new subject takes over that count, as Space-Saving demands.
   const Index index = heap_.front();
   unlink(index);
   name_entry(index, name, hash);

@@ -1,13 +1,10 @@
-// Finds the subjects that were throttled most often, among any number of them, in bounded memory. The algorithm is the
-// Space-Saving sketch (Metwally, Agrawal, El Abbadi: "Efficient Computation of Frequent and Top-k Elements in Data
-// Streams", ICDT 2005).
+// Finds the subjects that were throttled most often, in bounded memory. The algorithm is the Space-Saving sketch
+// (Metwally, Agrawal, El Abbadi: "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
 //
 // With room for m subjects and n calls of add(), every subject added more than n / m times is kept. Its reported count
-// is at most the true count, and at least the true count - n / m. (The reported count is the paper's estimate minus the
-// paper's error.)
+// is at most the true count, and at least the true count - n / m.
 //
-// Thread safety: none; one thread at a time. When the sketch is full, add() allocates only for a text that is longer
-// than all former texts of its entry.
+// Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +17,11 @@
 
 namespace sluice::agent::usage {
 
-// The key that denials are counted under. add() copies the texts of its string_views.
 struct SubjectName {
   std::string_view tenant;
   std::string_view policy;  // "" if the check named a plan_id
   std::string_view subject;
-  bool show_subject = false;  // the report shows the subject itself; false: its hash
+  bool show_subject = false;  // the report shows the subject itself, not its hash
 
   bool operator==(const SubjectName&) const = default;
 };
@@ -35,12 +31,12 @@ class TopSubjects {
   // `capacity`: 1 to 30,000.
   explicit TopSubjects(std::size_t capacity);
 
-  void add(const SubjectName& name);
+  void add(const SubjectName& name);  // copies the texts
   void clear();
 
   std::size_t size() const { return used_; }
 
-  // Calls visit(name, count) for each kept subject. `count` is at least 1, and at most the number of its add() calls.
+  // Calls visit(name, count) for each kept subject. `count` is at least 1.
   template <class Visit>
   void each(Visit visit) const {
     for (std::size_t i = 0; i < used_; ++i) visit(entries_[i].name(), entries_[i].count - entries_[i].error);
@@ -56,8 +52,8 @@ class TopSubjects {
     std::uint64_t hash = 0;
     std::uint64_t count = 0;
     std::uint64_t error = 0;  // up to this much of `count` belongs to replaced subjects
-    Index next = kNone;       // the next entry of its hash chain
-    Index heap_at = 0;        // its position in heap_
+    Index next = kNone;       // in the hash chain
+    Index heap_at = 0;
 
     SubjectName name() const { return {tenant, policy, subject, show_subject}; }
   };
@@ -72,7 +68,7 @@ class TopSubjects {
 
   const std::size_t capacity_;
   std::size_t used_ = 0;
-  std::vector<Entry> entries_;  // the first used_ are in use; the others keep their memory
+  std::vector<Entry> entries_;  // the first used_ are in use
   std::vector<Index> heads_;    // hash chains; the size is a power of two
   std::vector<Index> heap_;     // min-heap by count
 };

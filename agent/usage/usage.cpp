@@ -16,7 +16,7 @@ std::string hashed(std::string_view tenant, std::string_view subject) {
   return "sha256:" + telemetry::subject_hash(tenant, subject);
 }
 
-// Counts summed over all workers. Key: tenant, policy, and the subject as the report shows it.
+// Key: tenant, policy, and the subject as the report shows it.
 using SubjectSums = std::map<std::tuple<std::string, std::string, std::string>, std::int64_t>;
 
 void add_subjects(const TopSubjects& top, SubjectSums& sums) {
@@ -26,8 +26,8 @@ void add_subjects(const TopSubjects& top, SubjectSums& sums) {
   });
 }
 
-// Returns up to `limit` subjects: first the most throttled one of each policy, then the second of each, and so on. So
-// one policy under attack does not hide the others.
+// First the most throttled subject of each policy, then the second of each, and so on. So one policy under attack does
+// not hide the others.
 std::vector<sync::ThrottledSubject> top_of_each_policy(const SubjectSums& sums, std::size_t limit) {
   std::vector<sync::ThrottledSubject> all;
   for (const auto& [name, count] : sums)
@@ -69,8 +69,8 @@ UsageCounters& WorkerUsage::row(std::string_view tenant, std::string_view policy
 WorkerUsage::Row* WorkerUsage::find_or_make(std::string_view tenant, std::string_view policy) {
   std::string name = fmt::format("{}/{}", tenant, policy);
   if (const auto found = index_.find(name); found != index_.end()) return found->second;
-  const std::size_t limit =
-      policy.empty() ? 2 * bounds_.rows : bounds_.rows;  // half the table is reserved for rows without a policy
+  // Half the table is reserved for rows without a policy.
+  const std::size_t limit = policy.empty() ? 2 * bounds_.rows : bounds_.rows;
   if (free_.empty() && rows_.size() >= limit && swept_ != generation_) sweep();
   if (free_.empty() && rows_.size() >= limit) return nullptr;
   if (free_.empty()) free_.push_back(&rows_.emplace_back());
@@ -83,8 +83,7 @@ WorkerUsage::Row* WorkerUsage::find_or_make(std::string_view tenant, std::string
   return row;
 }
 
-// Frees the rows that row() has not returned since the last forget_rows(), so that rows of deleted policies do not fill
-// the table. Their uncollected counts move to uncollected_.
+// Frees the rows that row() has not returned since the last forget_rows(): rows of deleted policies.
 void WorkerUsage::sweep() {
   swept_ = generation_;
   for (Row& row : rows_) {
@@ -129,15 +128,13 @@ void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
     if (from + kChunk < rows_.size()) continue;
-    // uncollected_ is taken under the lock of the last chunk, so no count of a row that was freed during this loop is
-    // missed: it was collected above, or sweep() moved it to uncollected_.
+    // Under the lock of the last chunk, uncollected_ also has the counts of rows that were freed during this loop.
     std::ranges::move(uncollected_, std::back_inserter(out));
     uncollected_.clear();
     return;
   }
 }
 
-// The result stays valid until the next call.
 const TopSubjects& WorkerUsage::take_subjects() {
   collected_subjects_->clear();
   const std::lock_guard lock(subjects_mutex_);
@@ -161,7 +158,7 @@ TakenUsage Usage::take() {
   return taken;
 }
 
-// An interval never starts before the end of the last one. If the clock was set back, the interval has length 0.
+// If the clock was set back, the interval has length 0.
 void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   const WallTime from = std::exchange(since_, std::max(since_, now));
   TakenUsage taken = take();

@@ -41,7 +41,7 @@ UsageOutcome outcome_of(const Decision& decision) {
     case Reason::no_snapshot:
     case Reason::overload:
       return decision.allowed ? UsageOutcome::failed_open : UsageOutcome::failed_closed;
-    default:  // for a future reason: each reason of this version has a case above
+    default:  // a reason of a later version
       return decision.allowed ? UsageOutcome::allowed : UsageOutcome::denied;
   }
 }

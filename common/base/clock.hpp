@@ -1,6 +1,6 @@
-// The wall clock as an interface: a class that needs the time takes a Clock, and its tests pass one that they control.
+// The wall clock as an interface, so that tests can pass a clock that they control.
 //
-// Thread safety: now_us() may be called from any thread.
+// Thread safety: any thread.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ using WallTime = std::chrono::sys_time<Micros>;
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual std::int64_t now_us() const = 0;  // microseconds since the Unix epoch
+  virtual std::int64_t now_us() const = 0;  // since the Unix epoch
 };
 
 class SystemClock final : public Clock {

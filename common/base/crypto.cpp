@@ -1,8 +1,7 @@
 #include "common/base/crypto.hpp"
 
-// OpenSSL 3 deprecates SHA256_Init() and its siblings in favour of its EVP functions, but those of OpenSSL 3.0 allocate
-// a context for each digest. That would be the only allocation in a decision, and would take half the time of verifying
-// an API key.
+// OpenSSL 3 deprecates SHA256_Init() in favour of its EVP functions. But EVP functions allocate a context for each
+// digest, which would take half the time of verifying an API key.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/crypto.h>
@@ -111,7 +110,7 @@ std::string to_base64url(ByteView bytes) {
   std::string text;
   text.reserve((bytes.size() * 4 + 2) / 3);
   std::uint32_t bits = 0;
-  unsigned count = 0;  // how many low bits of `bits` are not written yet; fewer than 6 after each byte
+  unsigned count = 0;  // low bits of `bits` that are not written yet
   for (const std::uint8_t byte : bytes) {
     bits = (bits << 8 | byte) & 0x3FFF;
     for (count += 8; count >= 6; count -= 6) text.push_back(kBase64Digits[bits >> (count - 6) & 63]);
@@ -137,7 +136,7 @@ std::optional<Bytes> from_base64url(std::string_view text) {
       bytes.push_back(static_cast<std::uint8_t>(bits >> count));
     }
   }
-  if ((bits & ((1U << count) - 1)) != 0) return std::nullopt;  // otherwise two texts would mean the same bytes
+  if ((bits & ((1U << count) - 1)) != 0) return std::nullopt;  // two texts must not mean the same bytes
   return bytes;
 }
 
@@ -158,7 +157,7 @@ std::optional<Bytes> from_base64(std::string_view text) {
 }
 
 std::string to_base62(ByteView bytes, std::size_t width) {
-  // Long division: each pass divides the whole number by 62, and the remainder is the next digit from the right.
+  // Long division by 62: each remainder is the next digit from the right.
   Bytes number(bytes.begin(), bytes.end());
   std::string text(width, kBase62Digits[0]);
   for (std::size_t place = width; place-- > 0;) {

@@ -12,7 +12,7 @@ using Wide = unsigned __int128;
 
 constexpr Wide kMax = static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
 constexpr std::size_t kMaxDigits = 38;  // any number of 38 digits fits into 127 bits
-// From this value on, read_exponent() ignores further digits: a number with such an exponent is zero or does not fit.
+// A number with a larger exponent is zero or does not fit.
 constexpr std::int64_t kMaxExponent = 1'000'000'000;
 
 // ±digits · 10^exponent. `digits` has no leading or trailing zeros; zero has no digits.
@@ -36,7 +36,7 @@ bool take(std::string_view& rest, char wanted) {
   return true;
 }
 
-// Reads the part after "e": an optional sign and digits up to the end. nullopt for any other text.
+// `rest`: the part after "e".
 std::optional<std::int64_t> read_exponent(std::string_view rest) {
   const bool negative = take(rest, '-');
   if (!negative) take(rest, '+');
@@ -73,7 +73,7 @@ std::optional<Scientific> read_scientific(std::string_view rest) {
   return number;
 }
 
-// Returns value · factor^times; nullopt if that does not fit into 63 bits.
+// Returns value · factor^times, or nullopt if that does not fit into 63 bits.
 std::optional<Wide> scaled(Wide value, unsigned factor, std::int64_t times) {
   for (; times > 0; --times) {
     if (value > kMax) return std::nullopt;
@@ -83,8 +83,7 @@ std::optional<Wide> scaled(Wide value, unsigned factor, std::int64_t times) {
   return value;
 }
 
-// Divides `value` by `factor` while there is no remainder, but no more than `times` times. Returns the number of
-// divisions.
+// Divides while there is no remainder, at most `times` times. Returns the number of divisions.
 std::int64_t divide_out(Wide& value, unsigned factor, std::int64_t times) {
   std::int64_t count = 0;
   for (; count < times && value % factor == 0; ++count) value /= factor;
@@ -108,7 +107,7 @@ Result<Fraction> parse_decimal(std::string_view text) {
     if (!product) return not_exact;
     numerator = *product;
   } else {
-    // The denominator is 10^places = 2^places · 5^places. Each factor 2 or 5 of the numerator cancels one of these.
+    // The denominator is 2^places · 5^places. Factors 2 and 5 of the numerator cancel.
     const std::int64_t places = -number->exponent;
     const std::int64_t twos = places - divide_out(numerator, 2, places);
     const std::int64_t fives = places - divide_out(numerator, 5, places);

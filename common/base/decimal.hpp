@@ -1,6 +1,4 @@
-// Reads decimal numbers exactly, as a fraction of two integers. A double cannot hold 0.333333 exactly.
-//
-// Thread safety: pure functions.
+// Reads decimal numbers exactly. A double cannot hold 0.333333 exactly.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +8,7 @@
 
 namespace sluice {
 
-// Invariants: in lowest terms; denominator ≥ 1; the numerator carries the sign; zero is 0/1.
+// In lowest terms, with denominator ≥ 1. Zero is 0/1.
 struct Fraction {
   std::int64_t numerator = 0;
   std::int64_t denominator = 1;
@@ -18,9 +16,8 @@ struct Fraction {
   bool operator==(const Fraction&) const = default;
 };
 
-// Reads a number as JSON writes it ("20", "-0.333333", "1e-3"); leading zeros are accepted too.
-// Error `decimal`: the text is not a number, has more than 38 significant digits, or its numerator or denominator does
-// not fit into 63 bits.
+// Reads a number as JSON writes it ("20", "-0.333333", "1e-3"). Accepts leading zeros. Error `decimal`: the text is not
+// a number, has more than 38 significant digits, or does not fit into a Fraction.
 Result<Fraction> parse_decimal(std::string_view text);
 
 }  // namespace sluice

@@ -13,11 +13,11 @@ struct Unit {
   std::int64_t us;
 };
 
-// Longest first: format_duration() takes the first unit that divides the duration evenly.
+// Longest first, for format_duration().
 constexpr std::array<Unit, 6> kUnits{
     {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}, {"us", 1}}};
 
-// Unicode has two code points for µ, and keyboards produce either: U+00B5 (micro sign) and U+03BC (Greek letter mu).
+// Keyboards produce U+00B5 (micro sign) or U+03BC (Greek letter mu).
 constexpr std::array<Unit, 2> kMicroSigns{{{"\xC2\xB5s", 1}, {"\xCE\xBCs", 1}}};
 
 constexpr std::array<Unit, 14> kWords{{{"day", 86'400'000'000},
@@ -35,7 +35,7 @@ constexpr std::array<Unit, 14> kWords{{{"day", 86'400'000'000},
                                        {"millisecond", 1'000},
                                        {"microsecond", 1}}};
 
-// The length, in microseconds, of the unit with this name; 0: there is no such unit.
+// Returns 0 if there is no such unit.
 std::int64_t find_unit(const auto& units, std::string_view name) {
   for (const Unit& unit : units) {
     if (unit.symbol == name) return unit.us;

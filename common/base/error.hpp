@@ -1,7 +1,4 @@
-// Errors as values: a code for programs and a text for people.
-//
-// Code that decides checks returns Result<T>. Exceptions are for program start and, in the server, for refusals and
-// PostgreSQL errors.
+// Errors as values. Exceptions are for program start and, in the server, for refusals and PostgreSQL errors.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +10,8 @@
 namespace sluice {
 
 struct Error {
-  std::string code;  // snake_case; programs compare it, so it stays the same between releases
-  std::string text;  // one sentence: what failed, why, and what to do about it where that helps
+  std::string code;  // snake_case, for programs; stays the same between releases
+  std::string text;  // one sentence for people: what failed, why, and what to do
 };
 
 template <class T = void>
@@ -24,12 +21,11 @@ inline std::unexpected<Error> failure(std::string code, std::string text) {
   return std::unexpected(Error{std::move(code), std::move(text)});
 }
 
-// One invalid place in a document; users read "validation error". Readers report all faults of a document, not only the
-// first.
+// One invalid place in a document. Parsers report all faults of a document.
 struct Fault {
   std::string pointer;  // JSON pointer (RFC 6901) to the value; "" is the whole document
   std::string text;     // the rule that was broken, and how to fix it
-  // Where the value begins in the text that was read. Lines and columns (in characters) count from 1; 0: not known.
+  // Where the value begins. Lines and columns (in characters) count from 1. 0 means unknown.
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 };

@@ -1,19 +1,14 @@
-// A persistent hash table (in memory, cheap to copy): a copy costs nothing and shares all memory with its original. A
-// later change copies only the nodes between the root and the changed entry, a few kilobytes however large the table
-// is. Nodes that no other copy shares are changed in place, so filling a table costs as much as filling an ordinary
-// hash table.
+// A persistent hash table: a copy costs nothing, because it shares all memory with its original. A later change copies
+// only the shared nodes between the root and the changed entry, a few kilobytes.
 //
 // Structure: a trie over the upper bits of the hash, with 64 branches per node (Bagwell: "Ideal Hash Trees", 2001).
-// Each leaf is a table of up to 128 slots; linear probing starts at the slot that the lower bits name. A look-up
-// follows one pointer for each level (the upper levels stay in the processor's caches) and then usually reads one slot.
-// The low bits of the pointer to a leaf hold the leaf's capacity, so a look-up does not read the leaf's header.
+// Each leaf is a hash table with linear probing, usually of up to 128 slots.
 //
 // Requirements on Entry: copyable; hash() returns 64 bits that are all uniformly distributed; is_free() returns true
-// for a default-constructed entry and for no other.
-// Entries may have the same hash; the predicate `is` of the functions below recognises the right one.
+// for a default-constructed entry and for no other. The predicate `is` tells entries of the same hash apart.
 //
-// Thread safety: as for a standard container. Different threads may also use and change different copies of one table
-// at the same time, although these share memory. A look-up writes nothing, not even a reference count.
+// Thread safety: as for a standard container. Different threads may also change different copies of one table at the
+// same time.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +37,7 @@ class HashTrie {
 
   std::size_t size() const { return size_of(root_); }
   bool empty() const { return root_ == kEmpty; }
-  // Whether both tables share all their memory, because one is an unchanged copy of the other. If false, their entries
-  // may still be equal.
+  // Whether one table is an unchanged copy of the other. If false, their entries may still be equal.
   bool is_same(const HashTrie& other) const { return root_ == other.root_; }
 
   template <class Is>
@@ -51,8 +45,8 @@ class HashTrie {
     return find_in(leaf_for(hash), hash, is);
   }
 
-  // A look-up in two halves, so that a caller can overlap the cache misses of several look-ups: near() finds the leaf
-  // and prefetches the slot, find_near() reads it. The result of near() is valid until the table changes.
+  // find() in two steps, so that the cache misses of several look-ups can overlap: near() prefetches the slot,
+  // find_near() reads it. The result of near() is valid until the table changes.
   using Near = std::uintptr_t;
   Near near(std::uint64_t hash) const {
     const Node leaf = leaf_for(hash);
@@ -69,14 +63,14 @@ class HashTrie {
     visit(root_, use);
   }
 
-  // Puts `entry` in place of the entry for which `is` holds; if there is none, adds it. True: added, not replaced.
+  // Returns true if the entry was added, false if it replaced the entry for which `is` holds.
   template <class Is>
   bool put(Entry entry, Is is) {
     return put_in(root_, kTopShift, entry, is);
   }
 
-  // The entry for which `is` holds, for changes in place; nullptr: no such entry. A change must keep the entry's hash.
-  // Use the pointer only until the table is copied or a function that is not const is called.
+  // Returns the entry for changes in place, or nullptr. A change must keep the entry's hash. The pointer is valid until
+  // the table is copied or changed.
   template <class Is>
   Entry* edit(std::uint64_t hash, Is is) {
     if (!find(hash, is)) return nullptr;
@@ -86,7 +80,7 @@ class HashTrie {
     return const_cast<Entry*>(find_in(*at, hash, is));  // NOLINT(cppcoreguidelines-pro-type-const-cast): unshared now
   }
 
-  // Removes the entry for which `is` holds. False: there was none.
+  // Returns false if there was no such entry.
   template <class Is>
   bool erase(std::uint64_t hash, Is is) {
     if (!find(hash, is)) return false;
@@ -95,7 +89,8 @@ class HashTrie {
   }
 
  private:
-  // A tagged pointer to a branch or a leaf. The lowest 5 bits are 0 for a branch, else 1 + log2(capacity of the leaf).
+  // A tagged pointer to a branch or a leaf. The lowest 5 bits are 0 for a branch, else 1 + log2(capacity of the leaf),
+  // so that a look-up need not read the leaf's Head.
   using Node = std::uintptr_t;
   static constexpr Node kEmpty = 0;
   static constexpr std::size_t kAlignment = 32;
@@ -104,8 +99,7 @@ class HashTrie {
   static constexpr int kBits = 6;
   static constexpr std::size_t kWays = std::size_t{1} << kBits;
   static constexpr int kTopShift = 64 - kBits;
-  // A leaf that would exceed this number becomes a branch. Only leaves below the last level of branches may hold more:
-  // fewer than 6 bits of the hashes are left there, too few for another level.
+  // A leaf that would exceed this number becomes a branch, unless fewer than 6 bits of the hash are left for a level.
   static constexpr std::size_t kMaxLeafEntries = 64;
   static constexpr std::size_t kMergeBelow = 16;  // a branch with at most this many entries becomes a leaf again
 
@@ -129,9 +123,8 @@ class HashTrie {
   static void retain(Node node) {
     if (node != kEmpty) head(node).owners.fetch_add(1, std::memory_order_relaxed);
   }
-  // Whether no other table shares the node. REQUIRES: no other table shares a node above it (all tables that share a
-  // parent count as one owner of its children). memory_order_acquire pairs with the fetch_sub in release(): accesses of
-  // former owners happen before later writes of this table.
+  // REQUIRES: no other table shares a node above this one, because a shared parent counts as one owner of its children.
+  // memory_order_acquire pairs with release(): accesses of former owners happen before later writes of this table.
   static bool is_alone(Node node) { return head(node).owners.load(std::memory_order_acquire) == 1; }
 
   static void release(Node node) {
@@ -182,7 +175,7 @@ class HashTrie {
     }
   }
 
-  // Makes the branch at `at` unshared, copying it if another table shares it.
+  // Copies the branch if another table shares it.
   static Branch& own_branch(Node& at) {
     if (is_alone(at)) return branch(at);
     auto* mine = new Branch;
@@ -194,7 +187,6 @@ class HashTrie {
     return *mine;
   }
 
-  // As own_branch(), but for a leaf.
   static void own_leaf(Node& at) {
     if (is_alone(at)) return;
     const Node mine = new_leaf(capacity(at));
@@ -204,7 +196,7 @@ class HashTrie {
     at = mine;
   }
 
-  // Adds the entry. REQUIRES: the leaf is unshared and has a free slot.
+  // REQUIRES: the leaf is unshared and has a free slot.
   static void place(Node leaf, Entry entry) {
     Entry* all = slots(leaf);
     const std::size_t mask = capacity(leaf) - 1;
@@ -214,8 +206,7 @@ class HashTrie {
     ++head(leaf).size;
   }
 
-  // Moves the entries (or copies them, if another table shares the leaf) into a new leaf for `room` entries. Drops the
-  // entry at `without`.
+  // Replaces the leaf by a new leaf with room for `room` entries. Drops the entry at `without`.
   static void rebuild(Node& at, std::size_t room, const Entry* without = nullptr) {
     const Node mine = new_leaf(std::bit_ceil(2 * room));
     const bool alone = is_alone(at);
@@ -232,7 +223,7 @@ class HashTrie {
     at = mine;
   }
 
-  // Turns a full leaf into a branch, distributing the entries by the next 6 bits of their hashes.
+  // Turns a full leaf into a branch.
   static void split(Node& at, int shift) {
     auto* made = new Branch;
     auto into = [made, shift](const Entry& entry) {

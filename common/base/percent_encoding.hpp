@@ -1,6 +1,4 @@
 // Percent-encoding of parts of URLs (RFC 3986, section 2.1).
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <optional>
@@ -12,7 +10,7 @@ namespace sluice {
 // Encodes every byte except ASCII letters, digits, '-', '.', '_' and '~'.
 std::string percent_encode(std::string_view text);
 
-// nullopt: a '%' is not followed by two hex digits. The result may hold any bytes.
+// Returns nullopt if a '%' lacks its two hex digits. The result may hold any bytes.
 std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace sluice

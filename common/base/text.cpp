@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxQuoted = 64;  // bytes
 
-// The fewest insertions, deletions and replacements that turn `a` into `b` (Levenshtein). REQUIRES: `b` has at most
-// kMaxQuoted bytes.
+// The Levenshtein distance. REQUIRES: `b` has at most kMaxQuoted bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::array<std::size_t, kMaxQuoted + 1> row{};
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -29,8 +28,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// How many typing errors separate `name` from `known`. A missing or additional ending counts as one error, however long
-// it is, if the text before it has at least kStem bytes.
+// A missing or additional ending counts as one error, however long it is.
 std::size_t typing_errors(std::string_view name, std::string_view known) {
   constexpr std::size_t kStem = 4;
   if (name.size() >= kStem && known.starts_with(name)) return 1;

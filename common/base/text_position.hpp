@@ -1,7 +1,6 @@
-// Turns byte offsets of a text into lines and columns, for error messages. Both count from 1; columns count UTF-8
-// characters.
+// Turns byte offsets of a text into lines and columns, for error messages.
 //
-// Thread safety: none; a counter belongs to one caller.
+// Thread safety: none.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +10,8 @@
 
 namespace sluice {
 
-struct TextPosition {  // line 0, column 0: not known
+// Both count from 1, columns in UTF-8 characters. 0 means unknown.
+struct TextPosition {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 };
@@ -22,7 +22,7 @@ class PositionCounter {
   // REQUIRES: the text outlives the counter.
   explicit PositionCounter(std::string_view text) : text_(text) {}
 
-  // The position of the byte `offset`. REQUIRES: `offset` of the previous call ≤ `offset` ≤ size of the text.
+  // REQUIRES: `offset` of the previous call ≤ `offset` ≤ size of the text.
   TextPosition at(std::size_t offset) {
     std::string_view passed = text_.substr(done_, offset - done_);
     done_ = offset;

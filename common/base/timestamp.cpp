@@ -14,13 +14,11 @@ namespace {
 constexpr std::string_view kShape =
     "a time is written as RFC 3339, such as \"2027-03-31T09:30:00Z\" or \"2027-03-31T09:30:00.25+02:00\"";
 
-// Reads a text from its front, piece by piece. After the first piece that does not fit, every further read fails, so
-// the caller checks complete() once at the end.
+// After the first piece that does not fit, every further read fails. The caller checks complete() once at the end.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
 
-  // Reads exactly `digits` decimal digits.
   unsigned number(std::size_t digits) {
     if (rest_.size() < digits) return fail();
     unsigned value = 0;
@@ -42,7 +40,7 @@ class Scanner {
     return true;
   }
 
-  // Reads the 1 to 6 digits after the decimal point of the seconds.
+  // Reads 1 to 6 digits.
   Micros fraction() {
     std::int64_t value = 0;
     std::size_t digits = 0;

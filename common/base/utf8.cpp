@@ -5,7 +5,6 @@ namespace {
 
 unsigned char octet(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
-// Whether the byte at `i` exists and is in [low, high].
 bool continues(std::string_view text, std::size_t i, unsigned char low, unsigned char high) {
   return i < text.size() && octet(text, i) >= low && octet(text, i) <= high;
 }

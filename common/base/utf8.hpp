@@ -1,7 +1,4 @@
-// Checks UTF-8 and finds the ends of characters (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above
-// U+10FFFF).
-//
-// Thread safety: pure functions.
+// UTF-8 as Unicode 15, table 3-7, defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +6,8 @@
 
 namespace sluice {
 
-// Length in bytes of the multi-byte character that starts at `i`: 2 to 4, or 0 where no valid one starts. Also 0 for
-// ASCII. REQUIRES: i < text.size().
+// Length in bytes of the multi-byte character that starts at `i`: 2 to 4; 0 for ASCII and for invalid bytes.
+// REQUIRES: i < text.size().
 std::size_t utf8_sequence(std::string_view text, std::size_t i);
 
 bool is_utf8(std::string_view text);

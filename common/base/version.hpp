@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-std::string_view version();   // "0.1.0", the project's version
+std::string_view version();   // "0.1.0"
 std::string_view compiler();  // "clang 19.1.4"
 
 }  // namespace sluice

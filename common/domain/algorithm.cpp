@@ -10,8 +10,7 @@
 namespace sluice {
 namespace {
 
-// The time in which a bucket refills (or drains) `effective_limit` units, in µs, rounded up. The header
-// RateLimit-Policy states a bucket's sustained rate: its parameter q is `effective_limit`, its w is this time.
+// The time in which a bucket refills (or drains) `effective_limit` units, rounded up.
 std::int64_t bucket_window_us(const Limit& limit, std::int64_t effective_limit, std::int64_t /*now_us*/) {
   return static_cast<std::int64_t>(
       std::ceil(static_cast<double>(effective_limit) * static_cast<double>(limit.rate.per_us) /
@@ -101,8 +100,7 @@ constexpr std::array kRows{
                     .irreplaceable = {"period", "anchor"},
                     .read = &read_quota,
                     .window_us = &period_us},
-    // GCRA, the generic cell rate algorithm of ATM networks, computes a token bucket. Many gateways and Redis modules
-    // use its name.
+    // GCRA, the generic cell rate algorithm of ATM networks, computes a token bucket.
     AlgorithmTraits{.algorithm = Algorithm::token_bucket,
                     .name = "gcra",
                     .shorthand = true,

@@ -1,5 +1,4 @@
-// The contents of a bundle (`sluice/v1`), the file format for tenants, plans, policies, keys and overrides.
-// common/objects reads and writes the documents.
+// The contents of a bundle (`sluice/v1`). common/objects reads and writes the documents.
 #pragma once
 
 #include <optional>
@@ -21,12 +20,11 @@ struct Tenant {
   std::string name;
   std::string organization_id;
   Mode mode = Mode::enforce;
-  bool default_deny = false;   // "default":"deny": a check that no policy matches is denied
-  bool allows_plan_id = true;  // false: a check that names a plan_id is answered 404
+  bool default_deny = false;   // a check that no policy matches is denied
+  bool allows_plan_id = true;  // otherwise a check that names a plan_id is answered 404
   bool operator==(const Tenant&) const = default;
 };
 
-// An API key with the hash of its secret. The secret itself is never stored.
 struct ApiKey {
   std::string tenant_id;
   std::string id;
@@ -37,7 +35,7 @@ struct ApiKey {
 };
 
 struct Bundle {
-  Mode mode = Mode::enforce;  // of all tenants together
+  Mode mode = Mode::enforce;  // of all tenants
   std::vector<Organization> organizations;
   std::vector<Tenant> tenants;
   std::vector<Plan> plans;

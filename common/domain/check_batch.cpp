@@ -1,6 +1,5 @@
-// split_checks() reads the outer object and its list by hand, and skips each check with a RapidJSON reader that stores
-// nothing. If this reader rejects a check that may still be JSON (nested too deep, for example), splitting goes on with
-// the next check, and parse_check() finds the fault later.
+// split_checks() reads the outer object by hand, and skips each check with a RapidJSON reader that stores nothing. If
+// the reader rejects a check that may still be JSON (nested too deep, for example), splitting goes on with the next.
 #include "common/domain/check_batch.hpp"
 
 #include <fmt/core.h>
@@ -19,11 +18,10 @@
 namespace sluice {
 namespace {
 
-constexpr unsigned kMaxCheckDepth = 16;  // levels of a check; bounds the stack, because the reader recurses
+constexpr unsigned kMaxCheckDepth = 16;  // bounds the stack, because the reader recurses
 constexpr const char* kFrame = R"(a batch is {"checks":[…]}, a list of 1 to 256 checks)";
 
-// A RapidJSON Stream whose write functions do nothing. The reader unescapes "in place", so it needs no memory, and yet
-// the text stays as it is.
+// A RapidJSON Stream whose write functions do nothing. The reader needs no memory, and the text does not change.
 class SkimStream {
  public:
   using Ch = char;
@@ -37,7 +35,6 @@ class SkimStream {
   void Put(char) {}
   std::size_t PutEnd(const char*) const { return 1; }
 
-  // Skips to the first byte that ends the string, begins an escape, or is not allowed in a string.
   void take_text() {
     char* at = src_;
     while (at != end_ && static_cast<unsigned char>(*at) >= 0x20 && *at != '"' && *at != '\\') ++at;
@@ -50,7 +47,7 @@ class SkimStream {
   char* end_;
 };
 
-// Accepts all bytes above 0x7F. parse_check() validates the UTF-8 of each check.
+// Accepts all bytes, because parse_check() validates the UTF-8 of each check.
 struct SkimUtf8 : rapidjson::UTF8<> {
   template <class In, class Out>
   static bool Validate(In& in, Out&) {
@@ -59,7 +56,6 @@ struct SkimUtf8 : rapidjson::UTF8<> {
   }
 };
 
-// Receives the reader's events and checks only the depth.
 struct Skimmer : rapidjson::BaseReaderHandler<SkimUtf8, Skimmer> {
   bool RawNumber(const char*, rapidjson::SizeType, bool) { return true; }
   bool StartObject() { return ++depth <= kMaxCheckDepth; }
@@ -116,7 +112,7 @@ class Splitter {
     return true;
   }
 
-  // Whether the name is `checks`; another name is a fault. `quoted`: the name as it was sent, with its quotes.
+  // Adds a fault for any other name. `quoted` is the name as it was sent.
   bool is_checks(std::string_view quoted) {
     if (quoted == R"("checks")") return true;
     json::Tree tree;  // unescapes the name

@@ -1,6 +1,4 @@
 // Splits the body of `POST /v1/check/batch`, {"checks":[…]}, into its checks.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +13,11 @@ inline constexpr std::size_t kMaxCheckBytes = std::size_t{16} << 10;  // one che
 inline constexpr std::size_t kMaxBatchBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxBatchChecks = 256;
 
-// Fills `checks` with the spans of `body` that contain one check each, in order. `body` does not change. Afterwards the
-// caller compares the length of each span with kMaxCheckBytes and passes the span to parse_check(). Only parse_check()
-// finds the faults of one check: a value that is not an object, invalid UTF-8, half a surrogate pair, too deep nesting,
-// numbers out of range.
+// Fills `checks` with the spans of `body` that contain one check each. The caller compares the length of each span with
+// kMaxCheckBytes and passes the span to parse_check(), which finds the faults inside a check. `body` does not change.
 //
-// Returns the faults for which the whole request is refused, those with status 400 before those with 422. 400: the body
-// is not JSON or not an object; it has an unknown member; `checks` is missing, duplicate or not a list. 422: `checks`
-// is empty or has more than 256 checks. After a fault, do not use `checks`. A valid body needs no allocation if
-// `checks` already has the capacity.
+// Returns the faults for which the whole request is refused, those with status 400 before those with 422. After a
+// fault, do not use `checks`. A valid body needs no allocation if `checks` already has the capacity.
 std::vector<RequestFault> split_checks(std::span<char> body, std::vector<std::span<char>>& checks);
 
 }  // namespace sluice

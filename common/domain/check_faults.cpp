@@ -47,7 +47,7 @@ void CheckFaults::add_unknown(std::string_view name) {
 void CheckFaults::add_syntax(rapidjson::ParseErrorCode code, std::size_t offset, std::span<const char> body) {
   switch (code) {
     case rapidjson::kParseErrorTermination:
-      return;  // the handler of the reader's events stopped the reader, and has added the fault
+      return;  // the handler that stopped the reader has added the fault
     case rapidjson::kParseErrorDocumentEmpty:
       return add(400, "", "the body is empty: send a JSON object");
     case rapidjson::kParseErrorStringInvalidEncoding:

@@ -1,8 +1,5 @@
-// Collects the faults of a check, or of a batch of checks, while the body is read.
-//
-// Thread safety: none; belongs to one parse. Invariants: at most kMaxFaults faults, so that the answer is not many
-// times larger than the invalid body. Faults with status 400 come before those with 422, each group in the order of the
-// body.
+// Collects the faults of a check, or of a batch of checks, while the body is read. Faults with status 400 come before
+// those with 422, each group in the order of the body.
 #pragma once
 
 #include <rapidjson/error/error.h>
@@ -20,10 +17,9 @@ namespace sluice {
 
 class CheckFaults {
  public:
-  static constexpr std::size_t kMaxFaults = 32;
+  static constexpr std::size_t kMaxFaults = 32;  // so that the answer is not many times larger than the body
 
-  // The JSON pointer to a top-level member: "/" and the escaped name (RFC 6901). A name above 64 bytes is cut and ends
-  // in "…".
+  // The JSON pointer to a top-level member. A name above 64 bytes is cut and ends in "…".
   static std::string pointer_to(std::string_view name);
 
   void add(unsigned status, std::string pointer, std::string text);
@@ -31,7 +27,6 @@ class CheckFaults {
   // Adds a fault for an unknown top-level member.
   void add_unknown(std::string_view name);
 
-  // Adds the fault for the error with which RapidJSON stopped at byte `offset` of `body`.
   void add_syntax(rapidjson::ParseErrorCode code, std::size_t offset, std::span<const char> body);
 
   std::vector<RequestFault> take() && { return std::move(faults_); }

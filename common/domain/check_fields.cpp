@@ -76,8 +76,7 @@ constexpr std::array<std::uint8_t, kLongestName + 2> kFirst = [] {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// The fewest changes that turn `name` into `field`, ignoring case. A change inserts, deletes or replaces a letter, or
-// swaps two neighbours. REQUIRES: `name` has at most kLongestName + 2 bytes.
+// The edit distance (optimal string alignment), ignoring case. REQUIRES: `name` has at most kLongestName + 2 bytes.
 std::size_t distance(std::string_view name, std::string_view field) {
   constexpr std::size_t kColumns = kLongestName + 1;
   std::array<std::array<std::size_t, kColumns>, kLongestName + 3> rows{};
@@ -120,7 +119,6 @@ std::vector<json::Field> check_field_rows() {
                     .max = is_cost ? kMaxCost : static_cast<std::int64_t>(kMaxValueBytes),
                     .help = field.help});
   }
-  // Dimensions first, in the order of the enum; then the other fields, in the order of the table.
   std::ranges::sort(rows, {}, [](const json::Field& row) {
     const CheckField* const field = find_check_field(row.name);
     const bool is_dimension = field->kind == Kind::dimension;
@@ -134,7 +132,7 @@ std::size_t check_field_index(const CheckField* field) { return static_cast<std:
 
 std::string_view nearest_check_field(std::string_view name) {
   if (name.size() > kLongestName + 2) return {};
-  // One letter in three may be wrong, but no more than two in all: "tag" is near "tags", but "ip" is near nothing.
+  // One letter in three may be wrong, but no more than two.
   std::size_t nearest = std::min<std::size_t>(name.size() / 3, 2) + 1;
   std::string_view hint;
   for (const CheckField& field : kFields) {

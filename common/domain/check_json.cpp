@@ -1,5 +1,5 @@
-// parse_check() runs a RapidJSON SAX reader on the body in place. Its handler is a state machine for the two levels of
-// a check. Anything deeper is a fault, and its content is skipped.
+// parse_check() runs a RapidJSON SAX reader on the body in place. A check has two levels. Anything deeper is a fault,
+// and its content is skipped.
 #include <fmt/core.h>
 #include <rapidjson/reader.h>
 
@@ -17,8 +17,8 @@
 namespace sluice {
 namespace {
 
-constexpr unsigned kMaxDepth = 16;     // levels; bounds the stack, because the reader recurses
-constexpr std::size_t kMaxText = 256;  // bytes of any string or name
+constexpr unsigned kMaxDepth = 16;     // bounds the stack, because the reader recurses
+constexpr std::size_t kMaxText = 256;  // bytes
 constexpr const char* kCostRule = "must be an integer, without fraction or exponent";
 constexpr std::size_t kMaxNamed = 64;  // entries in each of tags, attributes and costs
 
@@ -28,7 +28,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
  public:
   CheckHandler(CheckRequest& out, CheckFaults& faults) : out_(out), faults_(faults) {}
 
-  // Events of the reader. Returning false stops the reader; the fault has then been added.
+  // Each event returns false, which stops the reader, only after it has added a fault.
   bool Null() {
     return scalar([&] { wrong_type(); });
   }
@@ -87,13 +87,13 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   unsigned depth_ = 0;
   unsigned skip_from_ = 0;             // depth of the object or list that is skipped; 0: none
   Kind where_ = Kind::dimension;       // the object that is read; Kind::dimension stands for the top level
-  const CheckField* field_ = nullptr;  // the field whose value is read; nullptr: an unknown field
+  const CheckField* field_ = nullptr;  // nullptr while an unknown field is read
   bool ignored_ = false;               // ignore the next value, because its name was a fault
-  std::string_view entry_;             // the name that is read inside tags, attributes or costs
-  std::size_t entries_ = 0;            // names so far inside tags, attributes or costs
-  std::uint64_t seen_ = 0;             // bit check_field_index(field) is set: the field was given
-  bool requests_named_ = false;        // costs.requests was given
-  bool identified_ = false;            // a dimension or a plan was given, valid or not
+  std::string_view entry_;             // name inside tags, attributes or costs
+  std::size_t entries_ = 0;
+  std::uint64_t seen_ = 0;       // has bit check_field_index(field) for each field that was given
+  bool requests_named_ = false;  // costs.requests was given
+  bool identified_ = false;      // a dimension or a plan was given, valid or not
 };
 
 bool CheckHandler::open(bool object) {
@@ -151,7 +151,7 @@ void CheckHandler::begin_entry(std::string_view name) {
   if (name.size() > kMaxText) return faults_.add(422, pointer(), "a name is longer than 256 bytes");
   if (is_duplicate_entry(name)) return faults_.add(400, pointer(), "given twice");
   ignored_ = false;
-  // Adds the entry before its value is read, so that a duplicate name is found even if the value is invalid.
+  // The entry is added before its value is read, so that a duplicate is found even if the value is invalid.
   if (where_ == Kind::costs) {
     if (name == "requests") {
       requests_named_ = true;
@@ -183,7 +183,6 @@ void CheckHandler::take_number(std::string_view text) {
   wrong_type();
 }
 
-// `text`: a number in JSON syntax.
 void CheckHandler::take_cost(std::string_view text, std::int64_t& cost) {
   if (text.find_first_of(".eE") != std::string_view::npos) return wrong_type();
   std::int64_t value = 0;
@@ -211,7 +210,6 @@ void CheckHandler::take_string(std::string_view text) {
   } else if (field_->kind == Kind::request_id) {
     out_.request_id = text;
   } else if (text.empty()) {
-    // "" must not silently mean "match policies".
     faults_.add(422, pointer(), "names no plan; leave it out to match policies");
   } else {
     out_.plan_id = text;
@@ -263,7 +261,7 @@ std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out) {
   json::InsituReader reader;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
   if (result.Code() == rapidjson::kParseErrorNumberTooBig) {
-    // The reader stops at a number that does not fit into a double. The handler adds the fault for that field.
+    // The reader stopped at a number that does not fit into a double. The handler adds the fault for that field.
     const std::string_view rest = std::string_view(body.data(), body.size()).substr(result.Offset());
     const std::string_view number = rest.substr(0, rest.find_first_not_of("+-.0123456789eE"));
     handler.RawNumber(number.data(), static_cast<rapidjson::SizeType>(number.size()), false);

@@ -10,7 +10,6 @@ constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kRandomDigits = 43;
 constexpr std::size_t kChecksumDigits = kSecretDigits - kRandomDigits;
 
-// The CRC-32 of "slk_<id>_<random digits>". Callers compare it as a number, so reading a key does not allocate.
 std::uint32_t checksum_of(std::string_view key_without_checksum) { return crc32(key_without_checksum); }
 
 std::array<std::uint8_t, 4> big_endian(std::uint32_t value) {
@@ -32,7 +31,7 @@ std::uint64_t base62_value(std::string_view digits) {
 }  // namespace
 
 std::optional<PresentedKey> split_key(std::string_view key, CredentialKind kind) {
-  // Ids and base-62 digits have no underscore. The second underscore therefore separates the id from the secret.
+  // Neither an id nor a base-62 digit is an underscore, so the second underscore separates the id from the secret.
   if (!key.starts_with(prefix_of(kind)) || key.size() > kMaxKey || key.size() < kPrefixSize + 2 + kSecretDigits) {
     return std::nullopt;
   }
@@ -96,8 +95,7 @@ bool verify(const KeyHash& hash, std::string_view secret) {
 }
 
 const KeyHash& dummy_key_hash() {
-  // The salt is as long as the salt of a real hash, so that verifying takes the same time. The digest is all zeros:
-  // whoever could find a secret with that digest would have broken SHA-256.
+  // The salt is as long as that of a real hash, so that verifying takes equally long. No known secret has this digest.
   static constexpr KeyHash kDummy{.salt = {}, .salt_size = kSaltBytes, .digest = {}};
   return kDummy;
 }

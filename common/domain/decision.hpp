@@ -1,4 +1,4 @@
-// The answer to one check, and how it is written as JSON and as HTTP headers. Agents make decisions (agent/decide).
+// The answer to one check, and how it is written as JSON and as HTTP headers.
 #pragma once
 
 #include <array>
@@ -13,19 +13,18 @@
 
 namespace sluice {
 
-// The field `reason` of a decision.
 enum class Reason : std::uint8_t {
   within_limit,
-  limit_exceeded,  // over a limit; the action decides whether the request is allowed anyway
-  no_policy,       // no policy matches: the tenant's default decided
-  mode_off,        // the deciding policy or plan is off
-  shadow,          // the policy or plan is in shadow mode, so nothing is enforced
-  sampled,         // over a limit, allowed by action `sample`
-  fail_open,       // the counter store did not answer; failure mode fail_open allowed the request
-  fail_closed,     // the counter store did not answer; failure mode fail_closed denied the request
-  degraded,        // the counter store did not answer; failure mode fail_degrade decided
-  no_snapshot,     // the agent has no policies yet
-  overload         // too many checks are in flight, in the whole agent or of one tenant
+  limit_exceeded,  // the action decides whether the request is allowed anyway
+  no_policy,       // no policy matches, so the tenant's default decided
+  mode_off,
+  shadow,       // the policy or plan is in shadow mode, so nothing is enforced
+  sampled,      // over a limit, but allowed by action `sample`
+  fail_open,    // the counter store did not answer
+  fail_closed,  // the counter store did not answer
+  degraded,     // the counter store did not answer, and the failure mode is fail_degrade
+  no_snapshot,  // the agent has no policies yet
+  overload      // too many checks are in flight, in the whole agent or of one tenant
 };
 inline constexpr auto kReasonNames =
     std::to_array<std::string_view>({"within_limit", "limit_exceeded", "no_policy", "mode_off", "shadow", "sampled",
@@ -34,10 +33,10 @@ inline constexpr std::size_t kReasons = kReasonNames.size();
 static_assert(static_cast<std::size_t>(Reason::overload) + 1 == kReasons);
 std::string_view to_string(Reason);
 
-// A value of `retry_after_us`: the check will not pass however long the caller waits.
+// The `retry_after_us` of a check that will not pass however long the caller waits.
 inline constexpr std::int64_t kNever = -1;
 
-// The verdict on one limit, or on the override that is in force instead of the limit's own numbers.
+// The verdict on one limit, or on an override of its numbers.
 struct LimitReport {
   bool admitted = true;
   std::int64_t limit = 0;
@@ -47,7 +46,6 @@ struct LimitReport {
   std::int64_t delay_us = 0;        // how long the caller should hold the request back (action delay)
 };
 
-// One limit in an explained decision.
 struct ExplainedLimit {
   std::string_view name;
   Algorithm algorithm = Algorithm::token_bucket;
@@ -56,10 +54,10 @@ struct ExplainedLimit {
   LimitReport report;
 };
 
-// The role that policy selection gave one candidate. ExplainedCandidate::why gives the reason in words.
+// The role of one candidate in policy selection.
 enum class CandidateOutcome : std::uint8_t {
   decides,            // the deciding policy; or, if only policies in shadow mode apply, the first of them
-  shadow_judged,      // the shadow policy: ranks above the deciding policy, is judged but not enforced
+  shadow_judged,      // the shadow policy
   shadow_not_judged,  // in shadow mode, but another policy ranks above it, or the deciding policy is off
   outranked,          // applies, but ranks below the deciding policy
   disabled,
@@ -79,7 +77,7 @@ struct ExplainedCandidate {
 };
 struct CandidateList {
   std::vector<ExplainedCandidate> shown;  // in order of precedence
-  std::size_t omitted = 0;                // how many more candidates there are
+  std::size_t omitted = 0;
 };
 
 // What the shadow policy would have decided.
@@ -99,17 +97,17 @@ struct Decision {
   Action action = Action::allow;
   Reason reason = Reason::no_policy;
   std::int64_t now_us = 0;  // the counter store's clock, µs since 1970; 0: no limit was judged
-  bool has_limit = false;   // report, limit_name and window_us are set
+  bool has_limit = false;   // whether report, limit_name and window_us are set
   LimitReport report;       // of the binding limit, but retry_after_us and delay_us are those of the whole decision
   std::string_view limit_name;
-  std::int64_t window_us = 0;  // of the binding limit: parameter w of the RateLimit-Policy header; 0: none
+  std::int64_t window_us = 0;  // for the parameter w of the RateLimit-Policy header; 0: none
   std::string_view policy_id;  // "": no policy decided
   std::int64_t policy_version = 0;
   std::string_view plan_id;
-  bool shadow = false;                 // the policy or plan is in shadow mode, so nothing is enforced
-  double sample_rate = 0;              // set with action sample
-  std::string_view downgrade_to;       // set with action downgrade
-  const Metadata* metadata = nullptr;  // of the policy; nullptr: none
+  bool shadow = false;  // nothing is enforced
+  double sample_rate = 0;
+  std::string_view downgrade_to;
+  const Metadata* metadata = nullptr;  // of the policy
   std::string_view lease_id;           // "": no lease
   std::int64_t lease_expires_at_us = 0;
   std::string_view request_id;
@@ -119,30 +117,24 @@ struct Decision {
   CandidateList candidates;            // explain only; empty where the check named a plan
 };
 
-// Which families of rate limit headers a decision with a limit carries.
 struct HeaderFamilies {
   bool x = true;        // X-RateLimit-Limit, -Remaining, -Reset
   bool ietf = true;     // RateLimit-Policy, RateLimit (structured fields)
   bool draft6 = false;  // RateLimit-Limit, -Remaining, -Reset in delta seconds
 };
 
-// The HTTP status of a decision: 200 if it allows the request; 503 if it denies for the reason fail_closed, overload or
-// no_snapshot; otherwise 429.
+// The HTTP status: 200, 429 or 503.
 unsigned status_of(const Decision& decision);
 
-// Appends the JSON body with its fields in the order of the API document. Fields that do not apply are left out (no
-// limit, no policy, no lease, …).
-// `reset_at` is in Unix seconds, rounded up. `lease_expires_at` is in Unix seconds, rounded down: a lease lives at
-// least as long as stated. Milliseconds are rounded up. `retry_after_ms` is 0 when allowed, null for kNever. Allocates
-// only where `out` grows.
+// Appends the JSON body. Fields that do not apply are left out. Times are rounded up, but `lease_expires_at` is rounded
+// down, because a lease lives at least as long as stated. `retry_after_ms` is null for kNever.
 void write_decision(const Decision& decision, std::string& out);
 
-// Appends the candidates of an explained decision: `"candidates":[…]` and, where some were omitted, their number.
+// Appends `"candidates":[…]` and, if some were omitted, their number.
 void write_candidates(const CandidateList& candidates, std::string& out);
 
-// Appends header lines ("Name: value\r\n"). A decision with a limit carries the chosen families. A denial by a limit
-// and every 503 also carry Retry-After in seconds, rounded up and at least 1. If retry_after_us is kNever, there is no
-// Retry-After.
+// Appends header lines ("Name: value\r\n"). A denial by a limit and every 503 carry Retry-After in seconds, at least 1,
+// unless retry_after_us is kNever.
 void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out);
 
 }  // namespace sluice

@@ -1,5 +1,4 @@
-// write_decision_headers: three families of rate limit headers, and Retry-After.
-// RateLimit-Policy and RateLimit follow revision 08 of draft-ietf-httpapi-ratelimit-headers; the three older names
+// RateLimit-Policy and RateLimit follow revision 08 of draft-ietf-httpapi-ratelimit-headers; the older names
 // RateLimit-Limit, -Remaining and -Reset follow its revision 06. Both revisions use structured fields (RFC 9651).
 #include <algorithm>
 
@@ -21,8 +20,7 @@ void add_structured(std::string& out, std::string_view key, std::int64_t value) 
   add_field(out, key, std::clamp<std::int64_t>(value, 0, kMaxStructuredInteger));
 }
 
-// A quoted sf-string (RFC 9651 3.3.3). Bytes that an sf-string cannot hold become '?', so no text can end the header
-// line. Limit names are plain ASCII, so they are written unaltered.
+// Adds an sf-string (RFC 9651 3.3.3). Bytes that it cannot hold become '?', so no text can end the header line.
 void add_structured_string(std::string& out, std::string_view text) {
   out.push_back('"');
   for (const char c : text) {
@@ -58,8 +56,6 @@ void add_draft6(const Decision& decision, std::string& out) {
   out.append("\r\n");
 }
 
-// Adds Retry-After to a denial by a limit, and to every 503, where the failure and not a limit denied the request. If
-// the wait is kNever, no wait makes the check pass, so there is no Retry-After.
 void add_retry_after(const Decision& decision, std::string& out) {
   if (decision.allowed || (!decision.has_limit && status_of(decision) != 503)) return;
   const std::int64_t wait = wait_us(decision.allowed, decision.report);

@@ -1,4 +1,3 @@
-// write_decision: appends the JSON of a decision to the caller's string, field by field, without a JSON tree.
 #include <charconv>
 #include <cmath>
 
@@ -22,7 +21,7 @@ void add(std::string& out, std::string_view key, std::string_view value) {
 
 void add_bool(std::string& out, std::string_view key, bool value) { out.append(key).append(value ? "true" : "false"); }
 
-// `value` is the name of an enumerator, which needs no escaping.
+// REQUIRES: `value` needs no escaping.
 void add_name(std::string& out, std::string_view key, std::string_view value) {
   out.append(key).append("\"").append(value).append("\"");
 }
@@ -31,8 +30,7 @@ void add_present(std::string& out, std::string_view key, std::string_view value)
   if (!value.empty()) add(out, key, value);
 }
 
-// A share of 0 to 1, in the shortest form that reads back as the same double. Infinity and NaN, which JSON cannot
-// write, become 0.
+// Infinity and NaN, which JSON cannot write, become 0.
 void add_share(std::string& out, std::string_view key, double value) {
   char text[32];
   const auto result = std::to_chars(text, text + sizeof text, std::isfinite(value) ? value : 0.0);
@@ -78,7 +76,7 @@ void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_
   if (!shadow.limit_name.empty()) {
     add(out, ",\"limit\":", shadow.report.limit);
     add(out, ",\"remaining\":", shadow.report.remaining);
-    // `now_us` comes with the deciding policy's outcome. It is 0 if that policy did not need the counter store.
+    // `now_us` is 0 if the deciding policy did not need the counter store.
     if (now_us != 0) add(out, ",\"reset_at\":", unix_seconds_up(now_us, shadow.report.reset_after_us));
   }
   add_retry(out, shadow.allowed, shadow.report);

@@ -1,7 +1,4 @@
-// Converts a decision's microseconds into the seconds and milliseconds that callers see. The JSON body and the headers
-// use the same functions, so they always agree.
-//
-// Thread safety: pure functions.
+// Converts a decision's microseconds into the seconds and milliseconds of the JSON body and the headers.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +12,19 @@ namespace sluice {
 inline constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 inline constexpr std::int64_t kMicrosPerMilli = 1'000;
 
-// `us` in units of `unit_us`, rounded up; 0 where `us` is negative.
+// 0 where `us` is negative.
 constexpr std::int64_t round_up(std::int64_t us, std::int64_t unit_us) {
   const std::int64_t positive = std::max<std::int64_t>(us, 0);
   return positive / unit_us + (positive % unit_us != 0 ? 1 : 0);
 }
 
-// `now_us` + `after_us` in Unix seconds, rounded up. A sum above the 64-bit maximum counts as that maximum.
 constexpr std::int64_t unix_seconds_up(std::int64_t now_us, std::int64_t after_us) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(now_us, after_us, &sum)) sum = std::numeric_limits<std::int64_t>::max();
   return round_up(sum, kMicrosPerSecond);
 }
 
-// How long the caller has to wait until the same check passes; may be kNever. 0 when the check was allowed, even if a
-// limit was exceeded (for example with action `sample`).
+// May be kNever. 0 when the check was allowed, even if a limit was exceeded (for example with action `sample`).
 constexpr std::int64_t wait_us(bool allowed, const LimitReport& report) { return allowed ? 0 : report.retry_after_us; }
 
 }  // namespace sluice

@@ -19,7 +19,7 @@ bool has_free_name(Dimension dimension) { return dimension == Dimension::tag || 
 std::string_view dimension_name(Dimension dimension) { return kNames[static_cast<std::size_t>(dimension)]; }
 
 std::optional<DimensionRef> parse_dimension(std::string_view text) {
-  // Only the first dot separates: attr.http.route is the attribute "http.route".
+  // attr.http.route is the attribute "http.route".
   const std::size_t dot = text.find('.');
   const auto* const found = std::ranges::find(kNames, text.substr(0, dot));
   if (found == kNames.end()) return std::nullopt;

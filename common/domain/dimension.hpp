@@ -1,5 +1,4 @@
-// Dimensions: the named properties of a check. Policies match checks by their dimensions, and count separately for each
-// combination of values of the `key_by` dimensions.
+// Dimensions: the named properties of a check.
 #pragma once
 
 #include <array>
@@ -40,13 +39,13 @@ enum class Dimension : std::uint8_t {
   tag,   // tag.NAME
   attr,  // attr.NAME
 };
-// The number of dimensions without a free NAME: all before tag and attr.
+// The number of dimensions without a free NAME.
 inline constexpr std::size_t kNamedDimensions = static_cast<std::size_t>(Dimension::tag);
 
 // "subject", "source_ip", …; "tag" and "attr" without the NAME.
 std::string_view dimension_name(Dimension dimension);
 
-// One dimension as policies name it. Only tag and attr have a `name` ("env" in tag.env).
+// Only tag and attr have a `name` ("env" in tag.env).
 struct DimensionRef {
   Dimension dimension = Dimension::subject;
   std::string name;
@@ -54,7 +53,7 @@ struct DimensionRef {
   auto operator<=>(const DimensionRef&) const = default;
 };
 
-// Reads "subject", "tag.env", "attr.http.route". Returns nullopt for an unknown dimension or an empty NAME.
+// Reads "subject", "tag.env", "attr.http.route".
 std::optional<DimensionRef> parse_dimension(std::string_view text);
 std::string to_string(const DimensionRef& dimension);
 

@@ -12,7 +12,6 @@ using Alias = std::pair<std::string_view, Enum>;
 
 constexpr std::array<Alias<Mode>, 2> kModeAliases{{{"on", Mode::enforce}, {"monitor", Mode::shadow}}};
 
-// The enumerator whose to_string() is `text`. `last` is the last enumerator of the enum.
 template <class Enum>
 std::optional<Enum> by_name(std::string_view text, Enum last) {
   for (int i = 0; i <= static_cast<int>(last); ++i) {

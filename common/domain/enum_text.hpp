@@ -1,8 +1,5 @@
-// Turns the words of JSON documents ("enforce", "fail_open") and their aliases into the enums of plan.hpp. The
-// functions return nullopt for an unknown word. to_string in plan.hpp does the reverse. Algorithms have a table of
-// their own: algorithm.hpp.
-//
-// Thread safety: pure functions.
+// Turns the words of JSON documents ("enforce", "fail_open") and their aliases into the enums of plan.hpp. Algorithms
+// have a table of their own in algorithm.hpp.
 #pragma once
 
 #include <optional>

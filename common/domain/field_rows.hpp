@@ -1,7 +1,4 @@
-// Functions that build a json::Field (one row of a field table). Each makes one kind of field that several tables use,
-// such as a flag, a duration or a mode.
-//
-// Thread safety: pure functions at compile time.
+// Builds the kinds of json::Field that several field tables use.
 #pragma once
 
 #include <string_view>
@@ -42,7 +39,7 @@ consteval Field duration(std::string_view name, Micros min, Micros max, std::str
           .help = help};
 }
 
-// A point in time. A request body may use any RFC 3339 time stamp; a canonical document uses UTC.
+// A request body may use any RFC 3339 time stamp; a canonical document uses UTC.
 consteval Field instant(std::string_view name, std::string_view help) {
   return {.name = name, .type = Field::Type::timestamp, .schema = "Instant", .body_schema = "Time", .help = help};
 }

@@ -1,6 +1,4 @@
 // Which ids, names and values are valid in documents and checks.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +8,10 @@
 namespace sluice {
 
 inline constexpr std::size_t kMaxIdBytes = 63;
-inline constexpr std::size_t kMaxValueBytes = 256;  // of a dimension's value: in scopes, identities and checks
-// Of display names. Fields with a stricter rule (references to ids, enum values) are also checked against this length
-// first.
-inline constexpr std::size_t kMaxNameBytes = 256;
+inline constexpr std::size_t kMaxValueBytes = 256;  // of a dimension's value
+inline constexpr std::size_t kMaxNameBytes = 256;   // of display names
 
 namespace identifiers {
-// ASCII digits and lower-case letters only.
 inline bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 }  // namespace identifiers
 
@@ -26,8 +21,7 @@ inline bool is_id(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return identifiers::is_alnum(c) || c == '.' || c == '-'; });
 }
 
-// Names of limits and units: [a-z0-9_][a-z0-9_.-]{0,62}. They may contain `_`, because a limit may be named after its
-// algorithm.
+// Names of limits and units: [a-z0-9_][a-z0-9_.-]{0,62}.
 inline bool is_limit_name(std::string_view text) {
   return !text.empty() && text.size() <= kMaxIdBytes && (identifiers::is_alnum(text.front()) || text.front() == '_') &&
          std::ranges::all_of(text, [](char c) { return identifiers::is_alnum(c) || c == '.' || c == '-' || c == '_'; });

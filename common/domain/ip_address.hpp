@@ -1,6 +1,4 @@
-// IP addresses and CIDR blocks. Policies match the dimension source_ip against them.
-//
-// Thread safety: pure functions, which do not allocate.
+// IP addresses and CIDR blocks, for the dimension source_ip. Nothing here allocates.
 #pragma once
 
 #include <array>
@@ -11,7 +9,6 @@
 
 namespace sluice {
 
-// An IPv4 or IPv6 address. parse_ip turns an IPv4-mapped IPv6 address (::ffff:10.0.0.7) into the IPv4 address.
 struct IpAddress {
   std::uint8_t bits = 0;                 // 32 or 128
   std::array<std::uint8_t, 16> bytes{};  // network order; IPv4 uses the first four, the others are 0
@@ -28,14 +25,14 @@ struct IpBlock {
   auto operator<=>(const IpBlock&) const = default;
 };
 
-// Reads "10.0.0.7" or "2001:db8::1". Returns nullopt for any other text, and for an address with a port or a zone, or
-// with leading zeros in IPv4.
+// Reads "10.0.0.7" or "2001:db8::1", without port, zone, or leading zeros in IPv4. Turns an IPv4-mapped IPv6 address
+// (::ffff:10.0.0.7) into the IPv4 address.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
-// Reads "10.0.0.0/8". Bits after the prefix are cleared, so "10.1.2.3/8" gives the same block.
+// Reads "10.0.0.0/8". Bits after the prefix are cleared.
 std::optional<IpBlock> parse_cidr(std::string_view text);
 
-// The block of all addresses that share the first `prefix` bits of `address`. REQUIRES: prefix ≤ address.bits.
+// REQUIRES: prefix ≤ address.bits.
 IpBlock block_of(const IpAddress& address, std::uint8_t prefix);
 
 }  // namespace sluice

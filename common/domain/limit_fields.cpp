@@ -32,7 +32,7 @@ void LimitReader::read() {
   if (!traits) return;
   limit_.algorithm = (*traits)->algorithm;
   (*traits)->read(*this);
-  if (fields_.faults().count() != faults_before) return;  // some numbers are missing or invalid
+  if (fields_.faults().count() != faults_before) return;
   if (auto fault = number_fault(limit_)) {
     fields_.fault(fault->field == "limit" ? limit_name_ : fault->field, std::move(fault->text));
   }
@@ -66,8 +66,7 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   return std::nullopt;
 }
 
-// Adds a fault if the algorithm does not have the field. Always marks the field as known, so that it is not reported as
-// unknown. `traits`: nullptr if the algorithm is invalid.
+// fields_.present() marks the field as known. `traits` is nullptr if the algorithm is invalid.
 void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* traits) {
   if (!fields_.present(field) || traits == nullptr || takes(*traits, field)) return;
   const bool is_burst =
@@ -128,12 +127,12 @@ void LimitReader::read_bucket() {
   }
 }
 
-// Reads `limit` and `window` of a bucket: its capacity is `limit`, and its rate is `limit` per `window`.
+// The capacity is `limit`, and the rate is `limit` per `window`.
 void LimitReader::read_bucket_of_window() {
   read_limit("limit and window go together");
   fields_.require("window", "limit and window go together; or write capacity with a rate");
   const Micros window = fields_.duration(limit_field::kWindow).value_or(kMinWindow);
-  // A rate is never 0, so a limit of 0 gets the rate of a limit of 1. A limit of 0 denies everything at any rate.
+  // A rate is never 0. A limit of 0 denies everything at any rate.
   limit_.rate = lowest_terms(std::max<std::int64_t>(limit_.limit, 1), window);
 }
 

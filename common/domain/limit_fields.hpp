@@ -1,6 +1,4 @@
-// The fields of a limit, and the functions that read the fields of each algorithm and shorthand.
-//
-// Thread safety: pure functions; all state is the caller's.
+// The fields of a limit, and the functions that read them.
 #pragma once
 
 #include <array>
@@ -18,7 +16,7 @@
 
 namespace sluice {
 
-// All fields of a limit. algorithm.hpp says which fields each algorithm has.
+// algorithm.hpp says which of these fields each algorithm has.
 namespace limit_field {
 
 using json::Field;
@@ -83,7 +81,7 @@ inline constexpr Field kBurst =
 
 }  // namespace limit_field
 
-// The fields that only some algorithms have. If a limit has fields of another algorithm, the faults come in this order.
+// The fields that only some algorithms have, in the order of their faults.
 inline constexpr std::array kLimitFields{
     limit_field::kCapacity,     limit_field::kBucketCapacity,   limit_field::kRefill,
     limit_field::kRefillPerSec, limit_field::kRefillRatePerSec, limit_field::kLeak,
@@ -92,18 +90,17 @@ inline constexpr std::array kLimitFields{
     limit_field::kLeaseTtl,     limit_field::kPeriod,           limit_field::kAnchor,
     limit_field::kBurst};
 
-// Reads algorithm, unit and numbers from `fields` into `limit`, and checks all ranges. Faults are added to `fields`.
+// Reads algorithm, unit and numbers, but not `name` and `key_by`. Faults are added to `fields`.
 void read_limit_fields(json::Fields& fields, Limit& limit);
 
-// Returns which of the fields `names` is given; "": none. If several are given, each after the first is a fault.
+// Returns the first of `names` that is given; "" if none is. Each further one is a fault.
 std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::string_view> names);
 
-// Returns the name of the field that gives the rate of a bucket with this algorithm; "": no rate is given. If several
-// fields give it, each after the first is a fault.
+// Like only_one_of, with the fields that can give the rate of a bucket. REQUIRES: is_bucket(algorithm).
 std::string_view given_rate(json::Fields& fields, Algorithm algorithm);
 
-// Reads the rate in the field `name`, with the numbers as they were written. A number of units per second (as in
-// refill_per_sec) is returned in lowest terms. nullopt: the field is absent or at fault.
+// Keeps the numbers as they were written, but a number of units per second (refill_per_sec) is put in lowest terms.
+// Returns nullopt if the field is absent or at fault.
 std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name);
 
 }  // namespace sluice

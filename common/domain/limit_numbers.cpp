@@ -14,11 +14,9 @@ namespace {
 
 using Wide = __int128;
 
-// The largest exact values. kMaxSpent (the capacity) and kMaxDebt are for buckets, in steps of 1 / per_us unit.
-// kMaxTicks is for sliding_window: limit · window in ticks (limit_numbers.hpp).
-constexpr Wide kMaxSpent = Wide{1} << 50;
-constexpr Wide kMaxDebt = Wide{1} << 51;
-constexpr Wide kMaxTicks = Wide{1} << 53;
+constexpr Wide kMaxSpent = Wide{1} << 50;  // of a bucket, in steps of 1 / per_us unit
+constexpr Wide kMaxDebt = Wide{1} << 51;   // of a bucket, in steps of 1 / per_us unit
+constexpr Wide kMaxTicks = Wide{1} << 53;  // of limit · window in a sliding_window
 
 struct Tick {
   std::int64_t us;
@@ -36,7 +34,7 @@ std::optional<NumberFault> entries_fault(const Limit& limit, std::string_view ad
 }  // namespace
 
 std::optional<NumberFault> bucket_fault(const Limit& limit) {
-  // A capacity of 0 counts as 1: an override may raise it.
+  // A capacity of 0 counts as 1, because an override may raise it.
   if (static_cast<Wide>(std::max<std::int64_t>(limit.limit, 1)) * limit.rate.per_us <= kMaxSpent) return std::nullopt;
   return NumberFault{
       "limit",

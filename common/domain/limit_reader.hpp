@@ -1,7 +1,4 @@
-// Reads the algorithm and the numbers of one limit. Used by limit_fields.cpp and by the table in algorithm.cpp, which
-// has a read function for each algorithm.
-//
-// Thread safety: none; belongs to one call of read_limit_fields().
+// Reads the algorithm and the numbers of one limit.
 #pragma once
 
 #include <optional>
@@ -12,15 +9,13 @@
 
 namespace sluice {
 
-// Remembers which field gave Limit::limit (limit, capacity, burst, rate), so that a fault of this number names that
-// field.
 class LimitReader {
  public:
   LimitReader(json::Fields& fields, Limit& limit) : fields_(fields), limit_(limit) {}
 
   void read();
 
-  // Each function reads numbers that one or several algorithms have. REQUIRES: limit_.algorithm is set.
+  // REQUIRES: limit_.algorithm is set.
   void read_bucket();
   void read_gcra();
   void read_align();
@@ -37,12 +32,12 @@ class LimitReader {
 
   json::Fields& fields_;
   Limit& limit_;
-  std::string_view limit_name_ = "limit";
+  std::string_view limit_name_ = "limit";  // the field that gave Limit::limit, for faults
 };
 
 // Values of AlgorithmTraits::read.
 void read_bucket(LimitReader& reader);
-void read_gcra(LimitReader& reader);  // makes a token_bucket: burst is its capacity
+void read_gcra(LimitReader& reader);  // makes a token_bucket with `burst` as its capacity
 void read_window(LimitReader& reader);
 void read_fixed_window(LimitReader& reader);
 void read_leases(LimitReader& reader);

@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-// The wire names, in the order of the enumerators.
+// Names in the order of the enumerators.
 constexpr std::array<std::string_view, 2> kAligns{"epoch", "first"};
 constexpr std::array<std::string_view, 5> kPeriods{"hour", "day", "week", "month", "year"};
 constexpr std::array<std::string_view, 8> kActions{
@@ -16,7 +16,6 @@ constexpr std::array<std::string_view, 3> kFailureModes{"fail_closed", "fail_ope
 constexpr std::array<std::string_view, 2> kDegradeActions{"local_limit", "downgrade"};
 constexpr std::array<std::string_view, 3> kReportSubjects{"hashed", "named", "off"};
 
-// Each enum has as many names as enumerators.
 static_assert(static_cast<std::size_t>(Align::first) + 1 == kAligns.size());
 static_assert(static_cast<std::size_t>(Period::year) + 1 == kPeriods.size());
 static_assert(static_cast<std::size_t>(Action::shadow_only) + 1 == kActions.size());

@@ -1,4 +1,4 @@
-// A plan: 1 to 16 limits, and how they are enforced. A check is charged to all limits of the plan or to none.
+// Plans: lists of limits, and how they are enforced.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,9 @@ enum class Algorithm : std::uint8_t {
 };
 // Where a fixed window starts: at a multiple of the window since 1970, or with the first request.
 enum class Align : std::uint8_t { epoch, first };
-enum class Period : std::uint8_t { hour, day, week, month, year };  // of a quota
+enum class Period : std::uint8_t { hour, day, week, month, year };
 
-// The exact rate of a bucket: `units` per `per_us` microseconds, in lowest terms. Both are at least 1, but a limit
-// without a rate has 0 `units`.
+// The rate of a bucket: `units` per `per_us` microseconds, in lowest terms. A limit without a rate has 0 `units`.
 struct Rate {
   std::int64_t units = 0;
   std::int64_t per_us = 1;
@@ -38,11 +37,11 @@ struct Rate {
 };
 
 inline constexpr std::size_t kMaxLimitsPerPlan = 16;
-inline constexpr std::int64_t kMaxCost = 2'147'483'647;           // 2^31 − 1
+inline constexpr std::int64_t kMaxCost = 2'147'483'647;
 inline constexpr std::int64_t kMaxLimit = std::int64_t{1} << 50;  // of limit, capacity, and capacity · rate.per_us
 inline constexpr std::int64_t kMaxLogLimit = 10'000;              // of limit in sliding_window_log and concurrency
 
-// One limit. The algorithm determines which fields are used; the others keep their defaults.
+// The algorithm determines which fields are used; all other fields keep their defaults.
 struct Limit {
   std::string name;  // unique within the plan: [a-z0-9_][a-z0-9_.-]{0,62}
   Algorithm algorithm = Algorithm::token_bucket;
@@ -59,23 +58,22 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 
-// What happens to a request over a limit. docs/guide/policies.md describes each action.
+// docs/guide/policies.md describes each action.
 enum class Action : std::uint8_t { allow, deny, delay, sample, drop, downgrade, drop_low_priority, shadow_only };
-// shadow: limits are judged and reported, but not enforced. off: nothing is judged.
+// In shadow mode limits are judged and reported, but not enforced. In mode off they are not even judged.
 enum class Mode : std::uint8_t { enforce, shadow, off };
-// What the agent decides while the counter store does not answer: deny, allow, or `DegradeAction`.
 enum class FailureMode : std::uint8_t { fail_closed, fail_open, fail_degrade };
 enum class DegradeAction : std::uint8_t { local_limit, downgrade };
 // How analytics show the subjects that a policy throttles.
 enum class ReportSubjects : std::uint8_t { hashed, named, off };
 
-// How limits are enforced. Each policy has an enforcement. A plan has one too, for checks that name the plan.
+// The enforcement of a policy, or of a plan that a check names.
 struct Enforcement {
   std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
-  bool require_key_by = false;  // true: a check that lacks any of these dimensions is refused with 422
+  bool require_key_by = false;  // a check that lacks any of these dimensions is refused with 422
   Action action = Action::deny;
-  double sample_rate = 0;    // for action sample: the share of requests that pass, 0 to 1
-  Micros max_delay{0};       // for action delay
+  double sample_rate = 0;  // the share of requests that pass with action sample, 0 to 1
+  Micros max_delay{0};
   std::string downgrade_to;  // for action downgrade and degrade_action downgrade
   Mode mode = Mode::enforce;
   FailureMode failure_mode = FailureMode::fail_closed;
@@ -90,7 +88,7 @@ struct Plan {
   std::string tenant_id;
   std::string id;
   std::string name;
-  std::vector<Limit> limits;  // 1 to 16
+  std::vector<Limit> limits;
   Enforcement enforcement;
 
   bool operator==(const Plan&) const = default;

@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// One condition of a scope. It holds if the check's value of the dimension matches any one of `values`. An entry that
-// ends in '*' matches as a prefix; any other must be equal. For source_ip an entry may be a CIDR block.
+// One condition of a scope. It holds if the check's value of the dimension matches one of `values`. A value with '*' at
+// its end is a prefix. For source_ip a value may be a CIDR block.
 struct ScopeTerm {
   DimensionRef dimension;
   std::vector<std::string> values;
@@ -27,7 +27,7 @@ struct Policy {
   std::vector<ScopeTerm> scope;  // all conditions must hold; sorted by dimension
   std::string match_expr;        // "": always true
   std::string plan_id;           // "": the policy has limits of its own
-  std::vector<Limit> limits;     // 1 to 16 if plan_id is "", otherwise empty
+  std::vector<Limit> limits;     // empty if plan_id is set
   Enforcement enforcement;
   ReportSubjects report_subjects = ReportSubjects::hashed;
   double rollout_percent = 100;
@@ -40,20 +40,19 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-// Replaces numbers of one limit for one identity, until expires_at.
 struct Override {
   std::string tenant_id;
   std::string id;
   std::string policy_id;  // exactly one of policy_id and plan_id is set
   std::string plan_id;
   std::string limit_name;
-  Algorithm algorithm = Algorithm::token_bucket;               // of the limit; decides how JSON names the numbers
+  Algorithm algorithm = Algorithm::token_bucket;
   std::vector<std::pair<DimensionRef, std::string>> identity;  // all dimensions of the counter key, sorted
   std::optional<std::int64_t> limit;                           // "capacity" in the JSON of a bucket
   std::optional<Rate> rate;
   std::optional<Micros> window;
   std::optional<Micros> lease_ttl;
-  std::optional<WallTime> expires_at;  // absent: never expires
+  std::optional<WallTime> expires_at;
 
   bool operator==(const Override&) const = default;
 };

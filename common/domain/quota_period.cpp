@@ -23,7 +23,7 @@ PeriodBounds bounds(WallTime from, WallTime to) {
   return {from.time_since_epoch().count(), to.time_since_epoch().count()};
 }
 
-// Here and in calendar_period(), k is the number of a period. Period 0 starts at the anchor.
+// Here and in calendar_period(), k is the number of a period.
 PeriodBounds fixed_period(WallTime anchor, Micros length, WallTime now) {
   const Micros elapsed = now - anchor;
   std::int64_t k = elapsed / length;
@@ -32,7 +32,6 @@ PeriodBounds fixed_period(WallTime anchor, Micros length, WallTime now) {
   return bounds(from, from + length);
 }
 
-// anchor + k months. A day that the month does not have becomes its last day.
 WallTime months_later(WallTime anchor, int k) {
   const auto midnight = std::chrono::floor<days>(anchor);
   const year_month_day date(midnight);
@@ -47,7 +46,7 @@ PeriodBounds calendar_period(WallTime anchor, int months_each, WallTime now) {
   const auto between = static_cast<int>((today.year() / today.month() - first.year() / first.month()).count());
   int k = between / months_each;
   if (between % months_each < 0) --k;
-  // If period k begins in the current month, it may begin after `now`. Then `now` is in the period before it.
+  // A period that begins in the current month may begin after `now`.
   if (months_later(anchor, k * months_each) > now) --k;
   return bounds(months_later(anchor, k * months_each), months_later(anchor, (k + 1) * months_each));
 }

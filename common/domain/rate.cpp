@@ -16,7 +16,7 @@ std::unexpected<Error> bad_rate(std::string text) { return failure("rate", std::
 
 std::unexpected<Error> too_large() { return bad_rate("a rate has at most 2^50 units per at most 2^50 microseconds"); }
 
-// Reads a duration ("3s"), or a unit alone ("s", "minute"), which means one of that unit.
+// Reads a duration ("3s"), or a unit alone ("s", "minute").
 std::optional<Micros> read_per(std::string_view text) {
   if (const auto unit = duration_unit(text)) return unit;
   const auto duration = parse_duration(text);
@@ -56,8 +56,7 @@ Result<Rate> parse_rate_per_second(std::string_view decimal) {
   if (value->numerator < 1) {
     return bad_rate("a rate is above zero; to deny everything, set the capacity or the limit to 0");
   }
-  // The rate is numerator / denominator units per 10^6 µs. The fraction is in lowest terms, so the numerator can share
-  // factors only with 10^6.
+  // The fraction is in lowest terms, so the numerator can share factors only with the 10^6 µs of a second.
   const std::int64_t common = std::gcd(value->numerator, kUsPerSecond);
   const std::int64_t units = value->numerator / common;
   const __int128 per = static_cast<__int128>(value->denominator) * (kUsPerSecond / common);

@@ -5,7 +5,7 @@
 namespace sluice::http {
 namespace {
 
-constexpr std::uint8_t kMaxDigits = 15;  // hex digits of a chunk's size, so every size fits into 60 bits
+constexpr std::uint8_t kMaxDigits = 15;  // hex digits of a chunk's size
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';

@@ -1,8 +1,5 @@
-// A strict decoder of the chunked transfer coding (RFC 9112 section 7.1).
-//
-// It is stricter than the decoder of Boost.Beast: chunk extensions are checked, limited in size and dropped, so an
-// extension cannot hide a line end. Trailers, which Beast would merge into the headers, are refused. No I/O.
-// Thread safety: none.
+// A decoder of the chunked transfer coding (RFC 9112 section 7.1), stricter than that of Boost.Beast: chunk extensions
+// are checked and dropped, so they cannot hide a line end, and trailers are refused.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +12,16 @@ class ChunkDecoder {
  public:
   enum class Status : std::uint8_t {
     need_more,  // all of `data` was taken
-    done,       // the end of the body was reached
-    too_large,  // the body is above the limit; the caller may continue with a higher limit, to skip the body
-    broken,     // the bytes are not chunked coding, or a trailer follows; do not call decode() again
+    done,
+    too_large,  // the caller may continue with a higher limit, to skip the body
+    broken,     // do not call decode() again
   };
   struct Progress {
     Status status;
     std::size_t consumed;  // bytes of `data` taken
   };
 
-  // Appends decoded bytes to `out`, or drops them if `out` is nullptr. `limit`: the largest decoded body, in bytes.
+  // Appends decoded bytes to `out`, or drops them if `out` is nullptr. `limit` is the largest decoded body in bytes.
   Progress decode(const char* data, std::size_t size, std::uint64_t limit, std::string* out);
 
  private:
@@ -52,7 +49,7 @@ class ChunkDecoder {
   std::uint8_t digits_ = 0;
   std::uint64_t remaining_ = 0;  // bytes of the current chunk that are still to come
   std::uint64_t total_ = 0;      // bytes of all chunks, including the whole current one
-  std::size_t overhead_ = 0;     // bytes of extensions so far
+  std::size_t overhead_ = 0;
 };
 
 }  // namespace sluice::http

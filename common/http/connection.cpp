@@ -45,7 +45,7 @@ void Connection::resume() {
 
 void Connection::answer(std::uint64_t slot, const Response& response) {
   if (closed_) return;
-  if (admission_slot_ == slot) {  // the body will not be read, and so no request behind it can be read
+  if (admission_slot_ == slot) {  // the body will not be read, so no request behind it can be found
     admission_slot_.reset();
     last_read_ = linger_at_end_ = true;
   }
@@ -61,8 +61,7 @@ void Connection::read_body(std::uint64_t slot) {
   if (!busy_) host_->mark_dirty(*this);
 }
 
-// Handles all complete requests, then writes. Repeats both steps if must_wait() stopped the first one, but is false
-// after the write.
+// Parses and writes again if the write made room for requests that had to wait.
 void Connection::advance() {
   busy_ = true;
   bool again = true;
@@ -89,13 +88,13 @@ void Connection::parse_input() {
   blocked_ = must_wait();
   while (!closed_ && !blocked_ && !last_read_ && !close_after_refusal_ && !replies_.closed() && !input_.empty()) {
     const Step step = parser_.feed(input_.data(), input_.size());
-    input_.consume(parser_.consumed());  // moves nothing, so the request's views stay valid until the next read
+    input_.consume(parser_.consumed());  // the request's views stay valid until the next read
     if (!take_step(step)) return;
     blocked_ = must_wait();
   }
 }
 
-// False: stop parsing, because more bytes are needed or the connection will close.
+// Returns whether parsing goes on.
 bool Connection::take_step(Step step) {
   switch (step) {
     case Step::need_more:
@@ -154,7 +153,6 @@ void Connection::refuse(const Refusal& refusal) {
                 .body = body});
 }
 
-// Restarts the deadline when the request enters another phase (head, body, …).
 void Connection::track_phase() {
   const Phase phase = parser_.phase();
   if (phase == timed_) return;
@@ -185,18 +183,17 @@ void Connection::wait_to_write() {
 
 bool Connection::is_idle() const { return replies_.unsent() == 0 && out_.empty() && between_requests(); }
 
-// Decides after each event what to do next: read, close, or wait.
+// Decides after each event whether to read, close, or wait.
 void Connection::settle() {
   if (out_.empty() && settle_flushed()) return;
   if (is_idle()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   const bool wants_more = !last_read_ && !close_after_refusal_ && !replies_.closed() && !blocked_;
   if (!peer_done_ && (wants_more || watches_peer())) read_more();
   if (!writing_ && replies_.stream_waits())
-    host_->mark_dirty(*this);  // resume() will call on_writable(), after other connections have had their turn
+    host_->mark_dirty(*this);  // on_writable() follows after other connections have had their turn
 }
 
-// Closes the connection if nothing more can happen on it. True: it is closed, or lingers before it closes.
-// REQUIRES: all output is sent.
+// Returns whether the connection is closed, or lingers before it closes. REQUIRES: all output is sent.
 bool Connection::settle_flushed() {
   if (replies_.closed() || (close_after_refusal_ && replies_.unsent() == 0)) {
     finish();
@@ -210,9 +207,8 @@ bool Connection::settle_flushed() {
   return false;
 }
 
-// Ends the connection after the last reply. Closing a socket with unread input makes the kernel send a TCP reset, which
-// may reach the client before the reply. So if input may be unread, only the output is shut, and the connection
-// lingers: it reads and drops input for a while.
+// Closing a socket with unread input makes the kernel send a TCP reset, which may reach the client before the reply. So
+// if input may be unread, the connection lingers: it shuts the output, and reads and drops input for a while.
 void Connection::finish() {
   const bool unread = linger_at_end_ || close_after_refusal_ || !input_.empty() || input_waiting();
   if (!unread || peer_done_) return close();

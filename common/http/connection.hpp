@@ -1,12 +1,10 @@
-// One client connection without its socket. A driver (StreamConnection) passes in events and carries out I/O; tests
-// drive the connection by hand.
+// One client connection without its socket. A driver (StreamConnection) passes in events and carries out I/O.
 //
 // Thread safety: none; it belongs to its server's thread.
 // Ownership: reference-counted without atomics. The lists of the ConnectionHost, each operation in flight, each
 // unanswered Reply and each Stream hold a reference. So a late Reply finds a closed connection, which ignores it.
 // Invariants: at most one read and one write are in flight. All requests of one read are handled before anything is
-// written. Nothing is parsed or read while too many requests or replies wait, or while the handler decides whether to
-// read a body. While a stream is open, nothing is parsed, but a little is read, to notice that the peer has closed.
+// written.
 #pragma once
 
 #include <cstddef>
@@ -31,23 +29,23 @@ namespace sluice::http {
 
 class ConnectionHost;
 
-using Ticks = std::uint32_t;  // time-outs are counted in ticks of ConnectionHost::kTick (250 ms)
+using Ticks = std::uint32_t;  // in units of ConnectionHost::kTick (250 ms)
 
 enum class IoResult : std::uint8_t {
   ok,
   end,        // the peer will send no more
   cancelled,  // by cancel_read()
-  failed,     // the connection is broken
+  failed,
 };
 
 class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  public:
-  // `peer`: the client's address for Request::peer.
+  // `peer` becomes Request::peer.
   explicit Connection(std::shared_ptr<ConnectionHost> host, std::string peer = {});
 
   // Events from the driver.
   void start();
-  void on_handshake(IoResult result);  // IoResult::end: the peer left before it sent anything
+  void on_handshake(IoResult result);  // IoResult::end if the peer left before it sent anything
   void on_read(IoResult result, std::size_t bytes);
   void on_written(IoResult result, std::size_t bytes);
 
@@ -55,7 +53,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void resume();  // there is new work, for example a handler's answer
   void tick();    // checks time-outs
   void drain();   // closes the connection as soon as no request is under way
-  void close();   // closes the connection at once; nothing more is sent
+  void close();
 
   void answer(std::uint64_t slot, const Response& response) final;
   void read_body(std::uint64_t slot) final;
@@ -65,7 +63,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void end_stream(std::uint64_t slot, bool whole) final;
 
   static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // bytes of replies above which reading stops
-  // write_stream() refuses a piece if this many bytes already wait to be sent.
+  // Bytes that may wait to be sent before write_stream() refuses a piece.
   static constexpr std::size_t kMaxWaitingPieces = 64UL * 1024;
 
  protected:
@@ -74,20 +72,20 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  private:
   friend class ConnectionHost;
 
-  // Implemented by the driver. When an operation begun by start_handshake(), start_read() or start_write() completes,
-  // the driver calls on_handshake(), on_read() or on_written(), but never before the start function has returned.
-  virtual bool start_handshake() { return false; }  // starts the TLS handshake; false: the connection has no TLS
-  virtual bool handshake_begun() { return true; }   // the client has sent part of its handshake
+  // Implemented by the driver. When a started operation completes, the driver calls on_handshake(), on_read() or
+  // on_written(), but never before the start function has returned.
+  virtual bool start_handshake() { return false; }  // returns whether the connection has TLS
+  virtual bool handshake_begun() { return true; }   // whether the client has sent part of its handshake
   virtual void start_read(std::span<char> space) = 0;
   virtual void start_write(std::string_view text) = 0;
-  // Sends as much as possible without waiting. Fewer bytes than given may be sent with the result `ok`.
+  // Sends as much as possible without waiting, perhaps nothing.
   virtual IoResult write_now(std::string_view text, std::size_t& sent) = 0;
   virtual void cancel_read() = 0;
-  virtual bool input_waiting() = 0;  // bytes have arrived that were not read yet
+  virtual bool input_waiting() = 0;
   virtual void shut_output() = 0;
   // In close_stream(), destroy_stream() and release_stream() the stream is the socket, not a streamed reply.
-  virtual void close_stream() = 0;    // closes the socket and cancels operations in flight
-  virtual void destroy_stream() = 0;  // destroys the closed socket, once no operation is in flight
+  virtual void close_stream() = 0;    // cancels operations in flight
+  virtual void destroy_stream() = 0;  // called once no operation is in flight
 
   void end_handshake();
   void advance();
@@ -122,24 +120,23 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   ReplyQueue replies_;
   std::string peer_;
   Output out_;
-  std::size_t writing_bytes_ = 0;                // size of the write in flight
+  std::size_t writing_bytes_ = 0;
   std::size_t lingered_ = 0;                     // bytes dropped while lingering
-  std::optional<std::uint64_t> admission_slot_;  // the request whose Admission is not decided yet
+  std::optional<std::uint64_t> admission_slot_;  // of an undecided Admission
   Ticks read_deadline_ = 0;
   Ticks write_deadline_ = 0;
   RequestParser::Phase timed_ = RequestParser::Phase::idle;  // the phase that read_deadline_ limits
 
-  bool handshaking_ = false;  // the handshake is under way; counts as a read in flight
+  bool handshaking_ = false;  // counts as a read in flight
   bool reading_ = false;
   bool writing_ = false;
-  bool busy_ = false;                 // advance() is on the stack
-  bool blocked_ = false;              // must_wait() was true: do not parse, and read only if watches_peer()
-  bool last_read_ = false;            // the last request of the connection was parsed: ignore all bytes after it
-  bool linger_at_end_ = false;        // the client may still be sending, so linger before closing: see finish()
-  bool close_after_refusal_ = false;  // close once the refusal is sent
-  bool peer_done_ = false;            // the client has closed its side
-  // Output is shut. Input is dropped until the client closes, kLingerTicks have passed or kMaxLinger bytes have come.
-  bool lingering_ = false;
+  bool busy_ = false;           // advance() is on the stack
+  bool blocked_ = false;        // must_wait() was true, so nothing is parsed
+  bool last_read_ = false;      // the last request was parsed; all bytes after it are ignored
+  bool linger_at_end_ = false;  // the client may still be sending
+  bool close_after_refusal_ = false;
+  bool peer_done_ = false;   // the client has closed its side
+  bool lingering_ = false;   // see finish()
   bool cancelling_ = false;  // cancel_read() was called; on_read() follows
   bool dirty_ = false;       // in the host's list of connections to resume
   bool closed_ = false;

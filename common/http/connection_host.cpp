@@ -5,7 +5,7 @@
 namespace sluice::http {
 namespace {
 
-// A duration in ticks, rounded up, plus one for the current tick, so that no time-out comes early.
+// Rounds up, and adds one for the current tick, so that no time-out comes early.
 Ticks in_ticks(std::chrono::milliseconds timeout) {
   constexpr std::chrono::milliseconds kTick = ConnectionHost::kTick;
   const auto ticks = (std::max(timeout, std::chrono::milliseconds(0)) + kTick - std::chrono::milliseconds(1)) / kTick;
@@ -36,7 +36,7 @@ void ConnectionHost::add(Connection& connection) {
   if (draining_) connection.drain();
 }
 
-// Removes a connection from connections_, with the reference that the list holds. REQUIRES: the caller holds another.
+// Releases the list's reference. REQUIRES: the caller holds another reference.
 void ConnectionHost::detach(Connection& connection) {
   connections_.erase(connections_.iterator_to(connection));
   --stats_.open_connections;
@@ -63,7 +63,7 @@ void ConnectionHost::resume_dirty() {
 void ConnectionHost::sweep() {
   ++tick_;
   for (auto it = connections_.begin(); it != connections_.end();) {
-    const boost::intrusive_ptr<Connection> connection(&*it++);  // tick() may close it, which removes it from the list
+    const boost::intrusive_ptr<Connection> connection(&*it++);  // tick() may remove it from the list
     connection->tick();
   }
 }
@@ -82,7 +82,7 @@ void ConnectionHost::close_all() {
     const boost::intrusive_ptr<Connection> connection(&connections_.front());
     connection->close();
   }
-  // Breaks a reference cycle: these connections hold this host, and perhaps no call of resume_dirty() follows.
+  // Breaks a reference cycle, because these connections hold this host.
   dirty_.clear();
 }
 

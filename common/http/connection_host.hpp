@@ -1,7 +1,6 @@
-// What the connections of one server share: options, counters, time in ticks, and the lists of connections.
+// What the connections of one server share. Time is counted in calls of sweep(), one per tick, and not read from a
+// clock. So clients do not all time out when a stopped process continues.
 //
-// Time is counted in calls of sweep(), one per tick, and not read from a clock. So clients do not all time out when a
-// stopped process continues.
 // Thread safety: none; it belongs to its server's thread.
 #pragma once
 
@@ -25,8 +24,7 @@ class ConnectionHost {
  public:
   static constexpr std::chrono::milliseconds kTick{250};
   static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
-  // Bytes that the client may still send in that time. Many clients send their whole body before they read the refusal.
-  // Among valid bodies of requests, only bundles can be larger than this.
+  // Bytes. Many clients send their whole body before they read the refusal.
   static constexpr std::size_t kMaxLinger = std::size_t{32} << 20;
   static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees its spare memory
 
@@ -38,12 +36,12 @@ class ConnectionHost {
 
   bool has_room() const { return !shut_ && stats_.open_connections < options_.max_connections; }
   bool has_room_for_handshake() const { return has_room() && stats_.handshakes < options_.max_handshakes; }
-  void add(Connection& connection);  // adds and starts it. REQUIRES: has_room(); the caller holds a reference
+  void add(Connection& connection);  // REQUIRES: has_room(); the caller holds a reference
 
-  void sweep();         // counts one tick and checks the time-outs of all connections
-  void resume_dirty();  // the call that wake() requested: resumes the connections that mark_dirty() noted
+  void sweep();  // counts one tick and checks the time-outs of all connections
+  void resume_dirty();
   void drain();
-  void close_all();  // closes all connections and accepts no more
+  void close_all();  // after this call has_room() is false
 
   const ServerOptions& options() const { return options_; }
   ServerStats& stats() { return stats_; }
@@ -51,10 +49,10 @@ class ConnectionHost {
   bool empty() const { return connections_.empty(); }
 
  protected:
-  // Requests one call of resume_dirty(), posted behind the work that is already queued on the loop.
+  // Requests one call of resume_dirty(), behind the work that is already queued on the loop.
   virtual void wake() = 0;
-  virtual void first_opened() = 0;  // the first connection has opened: call sweep() every kTick
-  virtual void last_closed() = 0;   // the last connection has closed
+  virtual void first_opened() = 0;  // from now on sweep() must be called every kTick
+  virtual void last_closed() = 0;
   virtual std::time_t now() { return std::time(nullptr); }
 
  private:
@@ -76,7 +74,7 @@ class ConnectionHost {
   Ticks tick_ = 0;
   bool draining_ = false;
   bool shut_ = false;    // close_all() was called
-  std::string scratch_;  // memory for the bodies of refusals
+  std::string scratch_;  // for the bodies of refusals
   boost::intrusive::list<Connection, boost::intrusive::constant_time_size<false>> connections_;
   std::vector<boost::intrusive_ptr<Connection>> dirty_;
   std::vector<boost::intrusive_ptr<Connection>> resuming_;

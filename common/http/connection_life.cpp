@@ -1,4 +1,4 @@
-// Connection, third part: handshake, time-outs, draining, freeing memory, closing.
+// The part of Connection for handshake, time-outs, draining, freeing memory and closing.
 #include <utility>
 
 #include "common/http/connection.hpp"
@@ -41,7 +41,7 @@ void Connection::on_handshake(IoResult result) {
     if (result != IoResult::end) ++host_->stats_.tls_failures;
     return close();
   }
-  // During a drain the deadline of the handshake stays: until then the client may still send its request.
+  // During a drain the client may send its request until the deadline of the handshake.
   if (!host_->draining()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   read_more();
 }
@@ -82,8 +82,7 @@ bool Connection::holds_spare_memory() const {
   return input_.capacity() > ReadBuffer::kIdleSize || out_.capacity() > kIdleOutput;
 }
 
-// Frees memory of a connection that waits for input. The read in flight uses the buffer, so it is cancelled first.
-// on_read() then frees the memory and reads again.
+// The read in flight uses the buffer. So the read is cancelled, and then on_read() frees the memory and reads again.
 void Connection::trim() {
   if (!reading_ || cancelling_) return;
   cancelling_ = true;
@@ -92,14 +91,14 @@ void Connection::trim() {
 
 void Connection::time_out_read() {
   if (parser_.phase() == Phase::skip) {
-    close_after_refusal_ = true;  // the refusal is sent or being sent
+    close_after_refusal_ = true;
     host_->mark_dirty(*this);
   } else {
     refuse(timed_ == Phase::head ? kHeadTimeout : kBodyTimeout);
   }
 }
 
-// Closes an idle connection only after its read is cancelled without data: a request may have arrived just now.
+// Cancels the read of an idle connection before it closes, because a request may have arrived just now.
 void Connection::drain() {
   if (closed_ || lingering_ || busy_) return;
   if (replies_.streams() > 0) return host_->mark_dirty(*this);
@@ -119,7 +118,6 @@ void Connection::close() {
   release_stream();
 }
 
-// Destroys the socket as soon as no operation uses it, even while references to the connection remain.
 void Connection::release_stream() {
   if (reading_ || writing_ || busy_) return;
   destroy_stream();

@@ -1,4 +1,4 @@
-// Connection, second part: replies with a streamed body.
+// The part of Connection for replies with a streamed body.
 #include "common/http/connection.hpp"
 #include "common/http/connection_host.hpp"
 
@@ -31,8 +31,6 @@ void Connection::end_stream(std::uint64_t slot, bool whole) {
   if (!closed_ && !busy_) host_->mark_dirty(*this);
 }
 
-// During a drain, finishes all streams. Otherwise, if all output is sent, calls on_writable() of the stream that waits
-// for it; a piece that this callback writes is sent in the same turn of the loop.
 void Connection::serve_streams() {
   if (closed_ || replies_.streams() == 0) return;
   if (host_->draining()) {
@@ -46,8 +44,7 @@ void Connection::serve_streams() {
   if (StreamEvents* events = replies_.take_waiting_stream()) events->on_writable();
 }
 
-// Whether to read during a stream. Requests behind the stream wait for its end, but without reading the connection
-// would not notice that the peer has closed. Reading stops when kIdleSize bytes wait.
+// Whether to read during a stream, only to notice that the peer has closed.
 bool Connection::watches_peer() const {
   return replies_.streams() > 0 && !close_after_refusal_ && input_.size() < ReadBuffer::kIdleSize;
 }

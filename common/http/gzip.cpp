@@ -14,16 +14,16 @@ constexpr int kGzip = 16;  // added to windowBits, this selects the gzip format 
 constexpr int kWindow = 15;
 constexpr int kMemoryLevel = 8;
 constexpr std::size_t kStep = 64UL * 1024;    // bytes of output per call of zlib
-constexpr std::size_t kLongStep = 1UL << 30;  // the most bytes of output per call, for long texts
+constexpr std::size_t kLongStep = 1UL << 30;  // the most bytes of output per call
 
-// zlib's counters have 32 bits, so longer texts are passed in parts.
+// zlib's counters have 32 bits.
 uInt in_one_go(std::size_t size) {
   return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
 }
 
 Bytef* bytes(const char* text) { return reinterpret_cast<Bytef*>(const_cast<char*>(text)); }
 
-// Grows `out` by `room` bytes, lets `step` fill them, and removes the part that was not filled.
+// Appends up to `room` bytes from `step`.
 template <class Step>
 int fill(z_stream& stream, std::string& out, std::size_t room, Step step) {
   const std::size_t before = out.size();
@@ -70,7 +70,7 @@ Gunzip::Gunzip() : stream_(new z_stream{}) {
 Gunzip::~Gunzip() = default;
 
 Result<> Gunzip::feed(std::string_view piece, std::size_t limit, std::string& out) {
-  bool full = false;  // the output had no room left, so zlib may hold more
+  bool full = false;  // zlib may hold more output
   while (!piece.empty() || full) {
     if (done_) return failure("encoding", "bytes follow the end of the gzip data");
     stream_->next_in = bytes(piece.data());
@@ -78,7 +78,7 @@ Result<> Gunzip::feed(std::string_view piece, std::size_t limit, std::string& ou
     const uInt given = stream_->avail_in;
     const std::size_t left = limit - std::min(limit, out.size());
     const std::size_t before = out.size();
-    // Room for one byte above the limit, to tell a body of exactly `limit` bytes from a longer one.
+    // One byte above the limit shows that the body is too large.
     const int result =
         fill(*stream_, out, left < kStep ? left + 1 : kStep, [](z_stream* s) { return ::inflate(s, Z_NO_FLUSH); });
     if (out.size() > limit) return failure("too_large", fmt::format("the body unpacks to more than {} bytes", limit));

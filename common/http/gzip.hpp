@@ -1,6 +1,4 @@
 // The gzip content coding (RFC 1952), over zlib.
-//
-// Thread safety: gzip() may be called from any thread; each Gunzip belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +12,19 @@ struct z_stream_s;
 
 namespace sluice::http {
 
-// Compresses `text`. `level`: 1 (fast) to 9 (small); at any level JSON shrinks to 10–20 % of its size. Level 6 takes
-// about 10 ms per megabyte, so do not call it for large texts on an event loop. Deterministic.
+// `level` is 1 (fast) to 9 (small). Level 6 takes about 10 ms per megabyte, so do not call it for large texts on an
+// event loop. Deterministic.
 std::string gzip(std::string_view text, int level = 6);
 
-// Decompresses piece by piece. The body is one gzip member; bytes after it are an error.
+// Decompresses one gzip member, piece by piece.
 class Gunzip {
  public:
   Gunzip();
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;
 
-  // Decompresses `piece` and appends the result to `out`, which may hold up to `limit` bytes. Errors: `encoding` (not
-  // gzip, a wrong checksum, or bytes after the end); `too_large` as soon as the limit is passed, without unpacking the
-  // rest. Do not call feed() again after an error.
+  // Appends to `out`, which may hold up to `limit` bytes. Errors: `too_large`, and `encoding` (not gzip, a wrong
+  // checksum, or bytes after the end). Do not call feed() again after an error.
   Result<> feed(std::string_view piece, std::size_t limit, std::string& out);
   bool done() const { return done_; }  // the end was reached, and the checksum is right
 

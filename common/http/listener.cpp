@@ -30,8 +30,7 @@ using Code = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kPause{100};  // after an accept that failed for lack of descriptors or memory
 
-// Accepts connections until stop(). The sockets have the io_context's own executor type: any_io_executor would add type
-// erasure to each operation.
+// The sockets have the io_context's own executor type, because any_io_executor would slow down each operation.
 template <class Protocol>
 class AcceptLoop final : public Listener, public std::enable_shared_from_this<AcceptLoop<Protocol>> {
  public:
@@ -73,8 +72,8 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
   void accepted(const Code& ec, Socket socket) {
     if (!ec) admit(std::move(socket));
     if (stopped_) return;
-    // ECONNABORTED, EPROTO: the client gave up while it waited in the kernel's queue, which is harmless. Any other
-    // error is a shortage (descriptors, memory) that an immediate retry would meet again.
+    // ECONNABORTED and EPROTO mean that the client gave up while it waited in the kernel's queue. Any other error is a
+    // shortage (descriptors, memory) that an immediate retry would meet again.
     if (!ec || ec.value() == ECONNABORTED || ec.value() == EPROTO) return accept();
     ++host_->stats().accept_errors;
     pause_.expires_after(kPause);
@@ -83,7 +82,6 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     });
   }
 
-  // Closes the socket if the host has no room for the connection, or if TLS cannot begin (see make_connection()).
   void admit(Socket socket) {
     boost::intrusive_ptr<Connection> connection;
     const bool has_room = certificates_ ? host_->has_room_for_handshake() : host_->has_room();

@@ -1,7 +1,4 @@
-// Accepts connections from a listening socket and passes them to a ConnectionHost.
-//
-// A listener that finds no free descriptor pauses before it tries again. stop() first accepts the connections that wait
-// in the kernel's queue, so that a request sent before the stop is answered. Thread safety: none.
+// Accepts connections from a listening socket and passes them to a ConnectionHost. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +17,7 @@ namespace sluice::http {
 class Listener {
  public:
   virtual ~Listener() = default;
+  // Still accepts the connections that wait in the kernel's queue, so that a request sent before the stop is answered.
   virtual void stop() = 0;
   virtual std::uint16_t port() const = 0;  // 0 for Unix sockets
 };

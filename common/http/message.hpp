@@ -9,17 +9,17 @@
 
 namespace sluice::http {
 
-// Views are valid until the handler returns. A handler that answers later must copy what it needs.
+// Views are valid until the handler returns. Nothing is decoded.
 struct Request {
-  std::string_view method;  // "GET", as sent
-  std::string_view target;  // as sent
-  std::string_view path;    // before '?', as sent (no decoding)
-  std::string_view query;   // after '?'
-  std::string_view peer;    // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "" on Unix sockets
-  std::span<char> body;     // may be written to: parsers work in place
+  std::string_view method;
+  std::string_view target;
+  std::string_view path;
+  std::string_view query;  // without the '?'
+  std::string_view peer;   // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "" on Unix sockets
+  std::span<char> body;    // may be written to, because parsers work in place
 
-  // The value of a header, "" when absent; `name` is in lower case. The values of a repeated header are joined by ", "
-  // (RFC 9110). A handler that expects one value must refuse a joined list.
+  // The value of a header, "" when absent. The values of a repeated header are joined by ", " (RFC 9110). A handler
+  // must refuse such a list if it expects one value. REQUIRES: `name` is in lower case.
   virtual std::string_view header(std::string_view name) const = 0;
 
  protected:
@@ -33,7 +33,7 @@ struct Response {
   std::string_view content_type = "application/json";
   std::string_view headers = {};  // whole lines, each ending in "\r\n"
   std::string_view body = {};
-  // If set, it is sent instead of `body`. For large bodies that go to many clients: above 16 KiB it is not copied.
+  // If set, it is sent instead of `body`. Above 16 KiB it is not copied.
   SharedBody shared_body = {};
 
   std::string_view content() const { return shared_body ? std::string_view(*shared_body) : body; }

@@ -1,8 +1,5 @@
 // The bytes that one connection still has to send: its own texts, and bodies that it shares with other connections.
-//
-// Thread safety: none; no I/O.
-// Invariants: bytes leave in the order in which they were added. The bytes that next() returned stay at their address
-// until consume() has taken all of them, so replies may be added while a write is under way.
+// Bytes leave in the order in which they were added.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +17,19 @@ class Output {
   static constexpr std::size_t kSlice = 256UL * 1024;
   static constexpr std::size_t kCopied = 16UL * 1024;  // shared bodies up to this size are copied, to save a write
 
-  // The text at the end of the output, for appending. REQUIRES: the reference is not kept.
+  // For appending. REQUIRES: the reference is not kept.
   std::string& text() { return appended_; }
   void append(const SharedBody& body);
 
-  // The next bytes to send. REQUIRES: not empty().
+  // The next bytes to send. They stay at their address until all of them are consumed, so replies may be added while a
+  // write is under way. REQUIRES: not empty().
   std::string_view next();
-  void consume(std::size_t bytes);  // that many bytes of next() were sent
+  void consume(std::size_t bytes);
 
   std::size_t size() const { return queued_bytes_ + appended_.size() + sending_.size() - sent_; }
   bool empty() const { return size() == 0; }
   std::size_t capacity() const;  // bytes of memory, without shared bodies
-  void release_memory();         // drops all output and frees memory. REQUIRES: no write is under way
+  void release_memory();         // drops all output. REQUIRES: no write is under way
 
  private:
   struct Piece {
@@ -42,9 +40,9 @@ class Output {
     std::size_t size() const { return view().size(); }
   };
 
-  std::vector<Piece> queue_;  // between sending_ and appended_; empty unless there are shared bodies
-  Piece sending_;             // its first sent_ bytes have been sent
-  std::size_t sent_ = 0;
+  std::vector<Piece> queue_;  // between sending_ and appended_
+  Piece sending_;
+  std::size_t sent_ = 0;          // bytes of sending_
   std::size_t queued_bytes_ = 0;  // bytes in queue_
   std::string appended_;
 };

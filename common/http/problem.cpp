@@ -16,7 +16,6 @@ struct Phrase {
 };
 
 constexpr Phrase kPhrases[] = {
-    // in ascending order
     {100, "Continue"},
     {200, "OK"},
     {201, "Created"},

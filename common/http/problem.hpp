@@ -17,13 +17,13 @@ struct Problem {
   std::string_view title = {};            // if empty, the reason phrase of the status is written
   std::string_view detail = {};
   std::string_view request_id = {};
-  std::span<const Fault> errors = {};  // each faulty field with its JSON pointer
+  std::span<const Fault> errors = {};
 };
 
-// Appends the JSON body; every text is escaped.
+// Appends the JSON body. REQUIRES: problem_table.cpp has a row for the status and type.
 void write_problem(const Problem& problem, std::string& out);
 
-// Appends a JSON list of faults: pointer and detail of each, and line and column where they are known.
+// Appends a JSON list.
 void write_faults(std::span<const Fault> faults, std::string& out);
 
 std::string_view reason_phrase(unsigned status);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxShown = 64;  // bytes of a parameter's name that an error text shows
 
-// Decodes `text`. If the result is nullopt, `fault` says what is wrong.
+// `fault` has a meaning only if the result is nullopt.
 std::optional<std::string> decode(std::string_view text, bool plus_is_space, std::string_view& fault) {
   std::string encoded(text);
   if (plus_is_space) std::ranges::replace(encoded, '+', ' ');

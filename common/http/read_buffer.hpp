@@ -1,8 +1,5 @@
-// The unparsed bytes of one connection. The buffer is small while the connection is idle, grows with large requests and
-// shrinks again.
-//
-// Thread safety: none. Invariant: only prepare() and release_memory() move or free bytes. consume() does not, so views
-// into consumed bytes stay valid until the next prepare() or release_memory().
+// The unparsed bytes of one connection. Views into consumed bytes stay valid until the next prepare() or
+// release_memory().
 #pragma once
 
 #include <algorithm>
@@ -17,16 +14,16 @@ class ReadBuffer {
  public:
   static constexpr std::size_t kIdleSize = 4096;
   static constexpr std::size_t kBusySize = 32UL * 1024;  // while reads fill the buffer, it grows up to this size
-  static constexpr std::size_t kKeptSize = 64UL * 1024;  // a larger buffer shrinks as soon as kIdleSize is enough
+  static constexpr std::size_t kKeptSize = 64UL * 1024;  // a larger buffer shrinks when kIdleSize is enough
 
   char* data() { return memory_.get() + begin_; }
   std::size_t size() const { return end_ - begin_; }
   bool empty() const { return begin_ == end_; }
   std::size_t capacity() const { return capacity_; }
 
-  // Returns free space behind the unparsed bytes, at least one byte. `wanted`: bytes that the unfinished request needs
-  // in all, 0 if not known. The buffer reaches that size only as bytes arrive: a client could announce a large body and
-  // never send it.
+  // Returns free space, at least one byte. `wanted` is the number of bytes that the unfinished request needs in all, 0
+  // if not known. The buffer grows to `wanted` only as bytes arrive, because a client may never send a body that it
+  // announced.
   std::span<char> prepare(std::size_t wanted) {
     std::size_t capacity = std::max(capacity_, kIdleSize);
     if (filled_ && capacity < kBusySize) capacity *= 2;
@@ -71,7 +68,7 @@ class ReadBuffer {
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  bool filled_ = false;  // the last read used all space, so more bytes are probably waiting
+  bool filled_ = false;  // the last read used all space
 };
 
 }  // namespace sluice::http

@@ -1,9 +1,8 @@
 // The replies of one connection: handlers answer in any order, and the replies are sent in the order of their requests.
 //
-// Thread safety: none; no I/O.
-// Invariants: one slot is opened for each request, in request order, and answered at most once. A "100 Continue" that
-// must wait has a slot of its own. The reply of the oldest slot goes straight to the output; replies of later slots
-// wait. A stream keeps its slot until it ends. Nothing is output after a reply that closes the connection.
+// One slot is opened for each request and answered at most once. The reply of the oldest slot goes straight to the
+// output; replies of later slots wait. A stream keeps its slot until it ends. Nothing is output after a reply that
+// closes the connection.
 #pragma once
 
 #include <cstddef>
@@ -21,42 +20,35 @@ namespace sluice::http {
 
 class ReplyQueue {
  public:
-  // Opens a slot for the next request and returns its number.
+  // Returns the number of the new slot.
   std::uint64_t open(ReplyShape shape);
 
-  // Answers a slot. If it is the oldest, appends its reply to `out`, then the replies that waited for it. Otherwise the
-  // reply waits for its turn. `date`: a whole Date line. `last_closes`: if this is the newest slot, its reply gets
-  // `Connection: close`. Answers to slots that are not open are dropped.
+  // `date` is a whole Date line. If `last_closes` is true and the slot is the newest, the reply gets `Connection:
+  // close`. Answers to slots that are not open are dropped.
   void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
 
-  // Answers a slot with a reply that begins a stream. False: there is no stream, because the reply has no body or was
-  // dropped.
+  // Returns false if there is no stream, because the reply has no body or was dropped.
   bool begin_stream(std::uint64_t slot, const Response& head, std::string_view date, bool last_closes,
                     StreamEvents& events, Output& out);
   bool stream_open(std::uint64_t slot) const;
   bool in_turn(std::uint64_t slot) const { return slot == first_ && stream_open(slot); }
   void write(std::uint64_t slot, std::string_view piece, Output& out);  // REQUIRES: in_turn(slot)
-  // Ends the stream without calling its StreamEvents. If `whole` is false, the body stays incomplete: the connection
-  // closes after the bytes written so far.
+  // Does not call the StreamEvents. If `whole` is false, the body stays incomplete and the connection closes.
   void end_stream(std::uint64_t slot, bool whole, Output& out);
-  // Finishes one open stream properly and returns its StreamEvents, for the caller to notify; nullptr: no open stream.
+  // Finishes one open stream, if there is one, and returns its StreamEvents for the caller to notify.
   StreamEvents* finish_next(Output& out);
-  // For a closed connection: ends one open stream with an incomplete body and returns its StreamEvents. nullptr: no
-  // stream was left, and all replies have been dropped.
+  // Like finish_next(), but for a closed connection. If no stream is left, drops all replies.
   StreamEvents* abandon_next();
 
-  // Notes that on_writable() must follow for this stream, because a write to it was refused.
   void request_on_writable(std::uint64_t slot);
-  // If the first reply is a stream that waits for on_writable(), ends its wait and returns its StreamEvents. Otherwise
-  // returns nullptr.
+  // If the oldest slot is a stream that waits for on_writable(), ends its wait and returns its StreamEvents.
   StreamEvents* take_waiting_stream();
   bool stream_waits() const { return streaming() && ring_[first_ & (ring_.size() - 1)].waits; }
 
   // Removes the newest slot. REQUIRES: it was not answered.
   void withdraw() { --next_; }
 
-  // Sends "100 Continue" now if no earlier reply is outstanding. Otherwise puts it into a slot of its own, so that it
-  // is sent after the earlier replies.
+  // Sends "100 Continue" after all earlier replies. If it must wait, it gets a slot of its own.
   void announce_continue(Output& out);
 
   std::size_t unsent() const { return closed_ ? 0 : held(); }  // slots whose replies are not completely output

@@ -1,8 +1,7 @@
-// Receives the answers that handlers give through Reply, Stream and Admission: a connection, or a test double.
+// Receives the answers that handlers give through Reply, Stream and Admission: a connection, or a test double. A slot
+// is the number of one request on its connection.
 //
-// A slot is the number of one request on its connection.
-//
-// Thread safety: none; all references to one sink live on one thread, so the reference count is not atomic.
+// Thread safety: none; the reference count is not atomic.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +18,20 @@ class ReplySink {
   ReplySink(const ReplySink&) = delete;
   ReplySink& operator=(const ReplySink&) = delete;
 
-  // Takes the one answer to the request of `slot`. Must copy what it keeps. May be called after the peer is gone.
+  // Must copy what it keeps. May be called after the peer is gone.
   virtual void answer(std::uint64_t slot, const Response& response) = 0;
 
-  // Reads the body of the request whose Admission has this slot. Only sinks that create Admissions must override it.
+  // Only sinks that create Admissions must override read_body().
   virtual void read_body(std::uint64_t) {}
 
-  // What the functions of a Stream (stream.hpp) call. A sink without streams sends `head` as the whole answer: the body
-  // of `head`, the first piece, is all that the client gets.
+  // What the functions of a Stream (stream.hpp) call. A sink without streams sends `head` as the whole answer.
   virtual bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents&) {
     answer(slot, head);
     return false;
   }
   virtual bool stream_open(std::uint64_t) const { return false; }
   virtual bool write_stream(std::uint64_t, std::string_view) { return false; }
-  // The last call for the slot. `whole`: the body is complete. The StreamEvents may be destroyed by then, so do not
-  // call them.
+  // The last call for the slot. The StreamEvents may be destroyed by then, so do not call them.
   virtual void end_stream(std::uint64_t, bool /*whole*/) {}
 
   void retain() noexcept { ++references_; }
@@ -46,7 +43,7 @@ class ReplySink {
   ~ReplySink() = default;
 
  private:
-  // The last reference is gone; the sink may delete itself.
+  // The sink may delete itself.
   virtual void unreferenced() noexcept = 0;
 
   std::uint32_t references_ = 0;

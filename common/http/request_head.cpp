@@ -32,8 +32,7 @@ bool equals_lower(std::string_view text, std::string_view lower_case) {
   return std::ranges::equal(text, lower_case, {}, lower);
 }
 
-// The characters of uri-host [":" port] (RFC 3986). A Host header with any other character is refused, because two
-// readers could find different hosts in it.
+// The characters of uri-host [":" port] (RFC 3986).
 constexpr auto kHostCharacters = [] {
   std::array<bool, 256> table{};
   for (char c = '0'; c <= '9'; ++c) table[static_cast<unsigned char>(c)] = true;
@@ -47,7 +46,6 @@ bool is_host(std::string_view value) {
   return std::ranges::all_of(value, [](char c) { return kHostCharacters[static_cast<unsigned char>(c)]; });
 }
 
-// Beast parses the lines; this class stores positions instead of copies and adds stricter rules.
 class HeadReader final : public beast::http::basic_parser<true> {
  public:
   HeadReader(char* base, RequestHead& head) : base_(base), head_(head) { body_limit(boost::none); }
@@ -83,8 +81,7 @@ class HeadReader final : public beast::http::basic_parser<true> {
     split_target();
   }
 
-  // Usually the target has origin form ("/path"). RFC 9112 section 3.2.2 requires absolute form ("http://host/path") to
-  // be accepted too; its path starts after the authority.
+  // RFC 9112 section 3.2.2 requires that the absolute form ("http://host/path") is accepted too.
   void split_target() {
     const std::string_view target = head_.target.in(base_);
     std::size_t start = 0;
@@ -139,14 +136,14 @@ class HeadReader final : public beast::http::basic_parser<true> {
   void read_length(std::string_view value, Code& ec) {
     if (head_.has_length) return refuse(bad_framing("There is more than one Content-Length."), ec);
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), head_.content_length);
-    // from_chars accepts digits only: no sign for unsigned numbers, and it stops early at a list such as "5, 5".
+    // from_chars accepts no sign for unsigned numbers, and stops early at a list such as "5, 5".
     if (error != std::errc() || end != value.data() + value.size()) {
       return refuse(bad_framing("Content-Length is not a number of bytes."), ec);
     }
     head_.has_length = true;
   }
 
-  // Beast is given the head only; RequestParser frames bodies.
+  // Beast gets only heads, so these functions are never called with a body.
   void on_response_impl(int, Text, int, Code&) override {}
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Code&) override {}
@@ -161,8 +158,7 @@ class HeadReader final : public beast::http::basic_parser<true> {
   std::optional<Refusal> refusal_;
 };
 
-// Whether the request line ends in an HTTP version ("HTTP/2.0": 505) or in something else ("FTP/1.1": 400). Beast
-// reports the same error for both.
+// Beast reports "HTTP/2.0" (505) and "FTP/1.1" (400) as the same error.
 bool names_http_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find(kCr));
   const std::size_t space = line.rfind(' ');

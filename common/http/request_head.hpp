@@ -1,9 +1,5 @@
 // The head of a request: finds its end, parses it, and refuses framing that two parties could read differently.
-//
 // Boost.Beast parses lines and fields; the rules of RFC 9112 that Beast 1.81 does not enforce are checked here.
-// Thread safety: none; plain values without I/O.
-// Invariants: positions are offsets from the head's first byte, so the bytes may move between two calls. parse_head()
-// takes complete heads only, so its result does not depend on how the bytes were split.
 #pragma once
 
 #include <array>
@@ -20,7 +16,7 @@ inline constexpr std::size_t kMaxHeadBytes = 65'535;  // offsets are 16 bits wid
 inline constexpr std::size_t kMaxFields = 100;        // more are refused with 431
 
 struct TextRange {
-  std::uint16_t offset = 0;
+  std::uint16_t offset = 0;  // from the head's first byte, so the bytes may move
   std::uint16_t size = 0;
 
   std::string_view in(const char* head) const { return {head + offset, size}; }
@@ -51,9 +47,8 @@ struct RequestHead {
 // Searches for the blank line that ends a head. It reads each byte only once, even if the head arrives in many pieces.
 class HeadScan {
  public:
-  // Returns the size of the head if it is complete. Returns 0 if more bytes are needed, or if `refusal` was set: 431
-  // for a head above `limit` bytes, 400 for a bad line end or a folded header. `data` starts at the head's first byte:
-  // the same bytes as in the last call, and perhaps more.
+  // Returns the size of the head, or 0 if more bytes are needed or `refusal` was set (431 for a head above `limit`
+  // bytes, otherwise 400). `data` starts at the head's first byte in every call.
   std::size_t find_end(const char* data, std::size_t size, std::size_t limit, std::optional<Refusal>& refusal);
 
  private:
@@ -61,8 +56,7 @@ class HeadScan {
   std::size_t line_ = 0;  // where the current line starts
 };
 
-// Parses a complete head of `size` bytes, including its blank line. nullopt: the head is valid.
-// REQUIRES: size <= kMaxHeadBytes.
+// REQUIRES: `data` is a complete head, including its blank line; size <= kMaxHeadBytes.
 std::optional<Refusal> parse_head(char* data, std::size_t size, RequestHead& head);
 
 }  // namespace sluice::http

@@ -6,11 +6,9 @@
 namespace sluice::http {
 namespace {
 
-// Bytes. A refused body up to this size is read and dropped, and the connection stays open. After the refusal of a
-// longer body, the connection closes.
+// A refused body of up to this many bytes is dropped, and the connection stays open.
 constexpr std::uint64_t kMaxSkip = 256UL * 1024;
-// Blank lines accepted before a request line: old clients send one after a body.
-constexpr std::uint8_t kMaxBlankLines = 4;
+constexpr std::uint8_t kMaxBlankLines = 4;         // before a request line, because old clients send one after a body
 constexpr std::size_t kKeptStorage = 64UL * 1024;  // bytes that `assembled_` keeps from one request to the next
 
 constexpr Refusal kLengthRequired{411, "/problems/length-required",
@@ -84,7 +82,7 @@ RequestParser::Step RequestParser::feed(char* data, std::size_t size) {
   return *step;
 }
 
-// Runs the current state on the unconsumed bytes. nullopt: the state has changed; call advance() again.
+// nullopt means that the state has changed, and advance() must be called again.
 std::optional<RequestParser::Step> RequestParser::advance(char* data, std::size_t size) {
   switch (state_) {
     case State::start:
@@ -120,8 +118,8 @@ std::optional<RequestParser::Step> RequestParser::read_start(const char* data, s
   is_head_ = false;
   if (assembled_.capacity() > kKeptStorage) std::string().swap(assembled_);
   state_ = State::head;
-  // Methods start with a visible ASCII character. Messages of other protocols may start otherwise (a TLS ClientHello),
-  // and may never contain the end of a head. Without this refusal, the client would have to wait for a time-out.
+  // A message of another protocol (a TLS ClientHello) may never contain the end of a head. Without this refusal, the
+  // client would have to wait for a time-out.
   if (static_cast<unsigned char>(data[0]) <= ' ' || static_cast<unsigned char>(data[0]) >= 0x7f) {
     return refuse(bad_framing("This is not an HTTP/1.1 request."));
   }
@@ -155,7 +153,6 @@ bool RequestParser::needs_length() const {
   return request_.method == "POST" || request_.method == "PUT" || request_.method == "PATCH";
 }
 
-// Decides about the body, now that the head and the handler's limit are known: read, skip or refuse it.
 std::optional<RequestParser::Step> RequestParser::decide_body(char* data) {
   if (head_.chunked) {
     assembled_.assign(data, head_size_);
@@ -171,8 +168,7 @@ std::optional<RequestParser::Step> RequestParser::decide_body(char* data) {
   consumed_ += head_size_;
   request_.bind(head_, data);
   Refusal too_large = kBodyTooLarge;
-  // After a refusal, a client that sent `Expect: 100-continue` may send the body or leave it out, so the connection
-  // must be closed.
+  // After a refusal, a client that sent `Expect: 100-continue` may send the body or leave it out.
   too_large.close = !head_.keep_alive || head_.expects_continue || head_.content_length > kMaxSkip;
   skip_left_ = head_.content_length;
   state_ = State::skip_length;

@@ -1,8 +1,7 @@
 // Splits a connection's bytes into requests: framing, limits and refusals. No I/O, no clock.
 //
-// How to use it: call feed() with the unconsumed bytes of the connection, drop consumed() bytes from their front, act
-// on the step, and call again. Only chunked bodies need memory, which is reused. Thread safety: none; one parser
-// belongs to one connection. Invariant: the steps depend on the bytes alone, not on how they were split into reads.
+// Call feed() with the unconsumed bytes of the connection, drop consumed() bytes from their front, act on the step, and
+// call again. Invariant: the steps do not depend on how the bytes were split into reads.
 #pragma once
 
 #include <cstddef>
@@ -22,24 +21,23 @@ namespace sluice::http {
 class RequestParser {
  public:
   enum class Step : std::uint8_t {
-    need_more,  // nothing to do before more bytes arrive
-    head,       // request() has everything but the body: call set_body_limit(), then feed() again
-    complete,   // request() is whole; feeding again starts the next one
-    refused,    // answer with refusal(); if refusal().close is false, feed again: the rest of the body is skipped
-    close_after_refusal,  // a refused body is too long to skip, or broken: close once the refusal is sent
+    need_more,
+    head,                 // request() has no body yet; call set_body_limit(), then feed() again
+    complete,             // request() is whole; feeding again starts the next one
+    refused,              // answer with refusal(); if refusal().close is false, feed again to skip the body
+    close_after_refusal,  // close the connection once the refusal is sent
   };
-  // What the next byte belongs to. `idle`: a new request; `skip`: the body of a refused request.
+  // What the next byte belongs to. `skip` is the body of a refused request.
   enum class Phase : std::uint8_t { idle, head, body, skip };
 
-  // `max_head_bytes` limits the request line, headers and blank line together. More than kMaxHeadBytes counts as
-  // kMaxHeadBytes.
+  // `max_head_bytes` limits the request line, headers and blank line together; at most kMaxHeadBytes count.
   explicit RequestParser(std::size_t max_head_bytes);
 
-  // Writes into `data`: header names become lower case. Do not call feed() again after `refused` if refusal().close is
-  // true, or after `close_after_refusal`.
+  // Turns header names in `data` into lower case. Do not call feed() again after `refused` if refusal().close is true,
+  // or after `close_after_refusal`.
   Step feed(char* data, std::size_t size);
 
-  std::size_t consumed() const { return consumed_; }  // bytes that the last feed() consumed
+  std::size_t consumed() const { return consumed_; }  // by the last feed()
   std::size_t wanted() const { return wanted_; }      // bytes the unfinished request needs in one buffer; 0: not known
   Phase phase() const;
 
@@ -48,17 +46,16 @@ class RequestParser {
   // The announced length; nullopt for a chunked body. Valid after Step::head.
   std::optional<std::uint64_t> body_length() const;
 
-  // The request: views into the fed buffer, or for a chunked body into this parser. Valid until the next feed().
-  // `method` is "" until the head is parsed.
+  // Views into the fed buffer or this parser, valid until the next feed(). `method` is "" until the head is parsed.
   Request& request() { return request_; }
   const Refusal& refusal() const { return refusal_; }
   bool http11() const { return head_.http11; }
-  bool keep_alive() const { return head_.keep_alive; }  // the client wants to keep the connection
-  bool is_head() const { return is_head_; }             // the method is HEAD: the reply has no body
-  // The client waits for "100 Continue" before it sends the body. Valid after Step::head.
+  bool keep_alive() const { return head_.keep_alive; }
+  bool is_head() const { return is_head_; }  // whether the method is HEAD
+  // Whether the client waits for "100 Continue" before it sends the body. Valid after Step::head.
   bool expects_continue() const { return head_.expects_continue; }
 
-  // Frees the memory of chunked bodies. REQUIRES: phase() == idle.
+  // REQUIRES: phase() == idle.
   void release_memory();
 
  private:
@@ -99,7 +96,7 @@ class RequestParser {
   HeadScan scan_;
   RequestHead head_;
   ChunkDecoder chunks_;
-  std::string assembled_;  // a chunked request: its head, then its decoded body
+  std::string assembled_;  // the head and the decoded body of a chunked request
   HeadView request_;
   Refusal refusal_;
 };

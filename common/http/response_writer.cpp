@@ -16,7 +16,7 @@ void append_number(std::string& out, std::size_t number) {
 }
 
 void append_status_line(std::string& out, unsigned status) {
-  // Complete status lines for the most frequent statuses.
+  // A fast path for the most frequent statuses.
   if (status == 200) {
     out += "HTTP/1.1 200 OK\r\n";
   } else if (status == 429) {

@@ -9,27 +9,24 @@
 
 namespace sluice::http {
 
-// Properties of the request and the connection that decide the form of the reply.
 struct ReplyShape {
-  bool close = false;   // the connection closes after the reply
-  bool head = false;    // HEAD: send the length of the body, but no body
-  bool http10 = false;  // HTTP/1.0: a connection that stays open needs `Connection: keep-alive`
+  bool close = false;  // the connection closes after the reply
+  bool head = false;   // the method is HEAD, so the reply has a length but no body
+  bool http10 = false;
 };
 
-// Appends status line, headers and body, but not a shared body. Returns true if the caller must send the shared body
-// next. `date`: a whole Date line. A status outside 200 to 599 is a bug and sent as 500.
+// Appends the response except a shared body. Returns whether the caller must send the shared body next. `date` is a
+// whole Date line. A status outside 200 to 599 is a bug and sent as 500.
 bool write_response(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
 
-// Appends status line and headers of a reply with a streamed body. The body is chunked; with http10 it ends when the
-// connection closes. False: no body follows, because the method is HEAD or the status allows no body.
+// A streamed body is chunked; with http10 it ends when the connection closes. Returns whether a body follows.
 bool write_stream_head(const Response& response, ReplyShape shape, std::string_view date, std::string& out);
 
-// Append a piece of a streamed body, or the end of the body. An empty piece writes nothing: an empty chunk would end
-// the body.
+// An empty piece writes nothing, because an empty chunk would end the body.
 void write_piece(std::string_view piece, ReplyShape shape, std::string& out);
 void write_last_piece(ReplyShape shape, std::string& out);
 
-// The current Date line, formatted at most once a second. Thread safety: none.
+// The current Date line, formatted at most once a second.
 class DateLine {
  public:
   // "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"; valid until the next call.

@@ -14,14 +14,13 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A ConnectionHost on an io_context. Connections and operations share its ownership, because they may outlive the
-// Server.
+// Connections and operations share ownership of the host, because they may outlive the Server.
 class AsioHost final : public ConnectionHost, public std::enable_shared_from_this<AsioHost> {
  public:
   AsioHost(asio::io_context& context, ServerOptions options, Handler& handler)
       : ConnectionHost(options, handler), executor_(context.get_executor()), timer_(executor_) {}
 
-  // Drains, and calls `drained` when the last connection is closed: from the loop, never inside this call.
+  // Never calls `drained` inside this call.
   void drain_then(std::function<void()> drained) {
     drained_ = std::move(drained);
     drain();
@@ -47,7 +46,7 @@ class AsioHost final : public ConnectionHost, public std::enable_shared_from_thi
     if (draining() && drained_) asio::post(executor_, std::exchange(drained_, nullptr));
   }
 
-  // One timer serves all connections. Without connections it is off, so an idle server uses no CPU.
+  // One timer serves all connections. Without connections it is off.
   void wait_tick() {
     timer_.expires_after(kTick);
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) {

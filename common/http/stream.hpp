@@ -1,9 +1,8 @@
-// A reply whose body is sent piece by piece, for as long as both sides want: see Reply::stream().
+// A reply whose body is sent piece by piece. See Reply::stream().
 //
-// The body is sent in the chunked transfer coding; with HTTP/1.0, as bytes until the connection closes. A stream has no
-// idle time-out. Its writer should send something regularly: only a write that is not sent within `write_timeout` shows
-// that the client has vanished. Further requests on the same connection wait until the stream has ended.
-// Thread safety: none; it belongs to the server's thread.
+// A stream has no idle time-out. Its writer should send something regularly, because only a write that is not sent
+// within `write_timeout` shows that the client has vanished. Further requests on the connection wait until the stream
+// has ended. Thread safety: none; it belongs to the server's thread.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +12,21 @@ namespace sluice::http {
 
 class ReplySink;
 
-// Callbacks to the writer of a stream. The writer outlives the Stream. The connection may call back inside a call to
-// the Server (close_all), but never inside a call to the Stream. The callbacks may use and destroy any Stream.
+// Callbacks to the writer of a stream. The writer outlives the Stream. A callback may come inside a call to the Server
+// (close_all), but never inside a call to the Stream. A callback may use and destroy any Stream.
 class StreamEvents {
  public:
   // Called after a refused write, when the next piece can be written.
   virtual void on_writable() = 0;
-  // The stream has ended, but not by the writer: the client is gone or does not read, or the server closes or drains. A
-  // drain finishes the body properly; in the other cases the body is incomplete. Called once, as the last callback.
+  // The stream was ended by the client or the server. Only a drain completes the body. This is the last callback.
   virtual void on_ended() = 0;
 
  protected:
   ~StreamEvents() = default;
 };
 
-// The right to write one reply's body. Movable. If it is destroyed before finish(), it closes the connection without
-// the end of the body, so that the client notices that the body is incomplete (with HTTP/1.0 a client cannot notice).
+// The right to write one reply's body. If a Stream is destroyed before finish(), it closes the connection without the
+// end of the body, so that the client notices (except with HTTP/1.0).
 class Stream {
  public:
   Stream() = default;  // not open
@@ -37,17 +35,14 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   ~Stream();
 
-  // False: nothing can be written any more. The stream is finished, the client is gone, or the reply has no body
-  // (HEAD). A stream that was never open calls no StreamEvents.
+  // Whether pieces can still be written. A stream that was never open (after HEAD) calls no StreamEvents.
   bool open() const;
 
-  // Sends a piece of any size; an empty one does nothing. The stream accepts a piece only while no earlier piece waits
-  // for the client, so a slow reader never builds up a queue. (Within one turn of the loop it accepts pieces until
-  // 64 KiB wait to be sent.) False: the piece was dropped. If the stream is open, on_writable() follows when the next
-  // piece can be written; write the newest state then.
+  // Sends a piece of any size. Returns false if the piece was dropped, because earlier pieces still wait for the client
+  // or the stream is not open. If the stream is open, on_writable() follows when the next piece can be written.
   bool write(std::string_view piece);
 
-  void finish();  // ends the body properly
+  void finish();
 
  private:
   void end(bool whole);

@@ -1,9 +1,8 @@
-// A Connection with its socket: carries out the I/O. In this file a stream is the socket, not a streamed reply: an Asio
-// socket, or a class with the same functions (TlsSocket).
+// A Connection with its socket, which carries out the I/O. In this file a stream is the socket (an Asio socket or a
+// TlsSocket), not a streamed reply.
 //
 // The stream is destroyed once it is closed and no operation is pending, so a Reply that outlives the io_context holds
 // memory only. Completion handlers are small enough for Asio's recycled memory, so an operation allocates nothing.
-// Thread safety: none.
 #pragma once
 
 #include <memory>
@@ -24,12 +23,11 @@ namespace sluice::http {
 template <class Stream>
 class StreamConnection final : public Connection {
  public:
-  // `parts` are the arguments of the stream's constructor.
   template <class... Parts>
   StreamConnection(std::shared_ptr<ConnectionHost> host, std::string peer, Parts&&... parts)
       : Connection(std::move(host), std::move(peer)), stream_(std::in_place, std::forward<Parts>(parts)...) {
     Error ignored;
-    stream_->non_blocking(true, ignored);  // so that write_now() never blocks; a failure only costs time
+    stream_->non_blocking(true, ignored);  // so that write_now() never blocks
   }
 
  private:
@@ -78,8 +76,7 @@ class StreamConnection final : public Connection {
     }
   }
 
-  // Waits before it reads: nearly always the next request has not arrived yet, and reading at once would be a wasted
-  // system call.
+  // Waits before it reads, because the next request has rarely arrived yet.
   void start_read(std::span<char> space) override {
     stream_->async_wait(Wait::wait_read, [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
   }
@@ -89,13 +86,12 @@ class StreamConnection final : public Connection {
     if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
-    // The bytes that ended the wait may not be data yet (part of a TLS record). If cancel_read() came after the end of
-    // the wait, it found nothing to cancel, so the read ends as cancelled here.
+    // The bytes that ended the wait may be part of a TLS record. If cancel_read() came after the end of the wait, it
+    // found nothing to cancel, so the read ends as cancelled here.
     if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
     on_read(result_of(ec), bytes);
   }
 
-  // Waits before it writes: write_now() has just found that the stream takes no more.
   void start_write(std::string_view text) override {
     stream_->async_wait(Wait::wait_write,
                         [self = Self(this), text](const Error& ec) { self->write_when_free(ec, text); });
@@ -127,7 +123,7 @@ class StreamConnection final : public Connection {
   }
 
   void shut_output() override {
-    Error ignored;  // the peer may be gone; then the next read reports it
+    Error ignored;  // the next read reports that the peer is gone
     stream_->shutdown(Wait::shutdown_send, ignored);
   }
 

@@ -16,9 +16,9 @@
 namespace sluice::http {
 namespace {
 
-constexpr off_t kMaxFile = 1L << 20;  // bytes; real chains have a few kilobytes
+constexpr off_t kMaxFile = 1L << 20;  // bytes
 
-// The content of a file. The destructor overwrites it, because it may be a private key.
+// The content of a file, which may be a private key. The destructor overwrites it.
 class Secret {
  public:
   Secret() = default;
@@ -48,7 +48,7 @@ Result<Secret> read_from(int descriptor, const std::string& path) {
     return failure("tls", fmt::format("{} is larger than a certificate or key can be", path));
   }
   Secret read;
-  // Allocate the full size at once, because growing would leave copies of a key in freed memory.
+  // Growing step by step would leave copies of a key in freed memory.
   read.text().resize(static_cast<std::size_t>(status.st_size) + 1);
   std::size_t size = 0;
   while (size < read.text().size()) {
@@ -64,7 +64,7 @@ Result<Secret> read_from(int descriptor, const std::string& path) {
 }
 
 Result<Secret> read_file(const std::string& path) {
-  // O_NONBLOCK: opening a named pipe must not block.
+  // O_NONBLOCK, because opening a named pipe must not block.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return unreadable(path, errno);
   Result<Secret> read = read_from(descriptor, path);
@@ -76,7 +76,7 @@ std::string summary_of(const Result<Secret>& file) { return file ? to_hex(sha256
 
 }  // namespace
 
-// What was read from both files. `summary` changes whenever the content of a file, or the error of reading it, changes.
+// `summary` changes whenever the content of a file, or the error of reading it, changes.
 struct Certificates::FileContents {
   Result<Secret> chain;
   Result<Secret> key;

@@ -1,10 +1,8 @@
-// The certificate and key of a TLS listener, which can be renewed while the listener serves.
+// The certificate and key of a TLS listener, which can be renewed while the listener serves. A pair is a certificate
+// chain and its key. New connections use the newest pair; existing connections keep theirs.
 //
-// A pair is a certificate chain and its key. It comes from files that are checked for changes, or from the program by
-// renew(). New connections use the newest pair; existing connections keep theirs.
 // Thread safety: new_session(), not_after() and in_force() may be called from any thread, also during a renewal. The
-// functions that change the pair may be called from one thread at a time. Invariants: the key in force always fits its
-// certificate. After load() or the first renew() there is always a pair.
+// functions that change the pair may be called from one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -24,28 +22,25 @@ struct CertificateFiles {
 
 class Certificates {
  public:
-  // Reads the pair from files. Error `tls`: the text says which file is at fault and why.
+  // Reads the pair from files. All functions that put a pair in force return the error `tls` for a faulty pair, and the
+  // old pair stays in force.
   static Result<std::shared_ptr<Certificates>> load(CertificateFiles files);
   // For a program that passes its pairs to renew(). Until the first pair, new connections are closed.
   static std::shared_ptr<Certificates> without_files();
 
-  // Puts another pair in force. Error `tls`: the pair is faulty, and the old one stays in force.
   Result<> renew(const PemFile& chain, const PemFile& key);
 
-  // Reads the files and puts their pair in force. Error `tls`: the pair is faulty or half written, and the old one
-  // stays in force. REQUIRES: made by load().
+  // REQUIRES: made by load().
   Result<> reload();
-  // As reload(), but only if the files have changed; call it every few seconds. True: renewed; false: not changed, or
-  // the error is the same as at the last call. The function compares the content of the files (a few kilobytes), so it
-  // notices every way of replacing them. If it runs when only one of the two files is replaced, it returns an error;
-  // once the other file is replaced too, the next call returns true. REQUIRES: made by load().
+  // Like reload(), but does nothing and returns false if no file has changed since the last call. While only one of the
+  // two files is replaced, the pair is faulty.
   Result<bool> reload_if_changed();
 
   bool in_force() const;  // whether there is a pair
   // Expiry of the certificate in force; 1970-01-01 before there is one.
   std::chrono::sys_seconds not_after() const;
 
-  // The TLS state of one new connection, with the pair in force; nullptr: there is no pair yet, or no memory.
+  // The TLS state of one new connection; nullptr if there is no pair yet, or no memory.
   SessionPtr new_session() const;
 
  private:
@@ -56,7 +51,7 @@ class Certificates {
   Result<> put_in_force(const FileContents& contents);
 
   CertificateFiles files_;
-  std::string last_summary_;  // digest of the files' content at the last check
+  std::string last_summary_;  // see FileContents
   mutable std::mutex mutex_;
   TlsContext current_{};  // guarded by mutex_
 };

@@ -24,20 +24,19 @@ struct Free {
 template <class T>
 using Owned = std::unique_ptr<T, Free>;
 
-constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // for TLS 1.2; all ciphers of TLS 1.3 are acceptable
+constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // for TLS 1.2
 constexpr std::string_view kProtocol = "http/1.1";
 
 std::unexpected<Error> fault(const PemFile& file, std::string_view what) {
   return failure("tls", fmt::format("{} {}", file.path, what));
 }
 
-// OpenSSL's own text, for errors that this file does not explain.
 std::string reason() {
   const char* text = ERR_reason_error_string(ERR_peek_last_error());
   return text != nullptr ? text : "OpenSSL gives no reason";
 }
 
-// A password callback that returns no password. OpenSSL's default would prompt on the terminal.
+// OpenSSL's default password callback would prompt on the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 Owned<BIO> reader_of(const PemFile& file) {
@@ -52,7 +51,7 @@ Result<std::vector<Owned<X509>>> read_chain(const PemFile& file) {
   while (X509* next = PEM_read_bio_X509(reader.get(), nullptr, &no_passphrase, nullptr)) chain.emplace_back(next);
   const unsigned long last = ERR_peek_last_error();
   const bool at_end = ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
-  // OpenSSL does not see a certificate that is cut off after its BEGIN line: it reports the end of the file.
+  // For a certificate that is cut off after its BEGIN line, OpenSSL reports the end of the file.
   const bool begun = !chain.empty() && file.text.rfind("-----BEGIN") > file.text.rfind("-----END");
   if (begun || !at_end)
     return fault(file, fmt::format("holds a faulty or cut off certificate: {}", at_end ? "it has no end" : reason()));
@@ -73,7 +72,7 @@ Result<Owned<EVP_PKEY>> read_key(const PemFile& file) {
   return key;
 }
 
-// OpenSSL's ALPN callback. Fails the handshake if the client offers protocols, but not kProtocol.
+// OpenSSL's ALPN callback.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
   const unsigned char* end = offered + offered_size;

@@ -1,6 +1,5 @@
-// Checks that a certificate and a key fit each other, and makes OpenSSL's server context from them.
-//
-// Thread safety: pure functions; a context may be used by any number of threads.
+// Checks that a certificate and a key fit each other, and makes OpenSSL's server context from them. Any number of
+// threads may use one context.
 #pragma once
 
 #include <chrono>
@@ -30,13 +29,11 @@ struct TlsContext {
   std::chrono::sys_seconds not_after;  // when the server's own certificate expires
 };
 
-// `chain`: the server's certificate, then the intermediates. `key`: the certificate's private key, not encrypted. One
-// file may hold chain and key. An expired certificate is accepted, because clients that complain show the problem
-// better than a server that does not start. Error `tls`: the text names the faulty file and the reason.
+// `chain` has the server's certificate, then the intermediates. The key is not encrypted. An expired certificate is
+// accepted, because clients that complain show the problem better than a server that does not start. Error: `tls`.
 //
-// The context allows TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption. Its ALPN protocol is
-// http/1.1. Sessions are not resumed: OpenSSL would keep one ticket key for the lifetime of the context, and whoever
-// obtained that key could decrypt recorded traffic.
+// The context allows TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption. Sessions are not resumed,
+// because OpenSSL would keep one ticket key for the lifetime of the context, which could decrypt recorded traffic.
 Result<TlsContext> make_tls_context(const PemFile& chain, const PemFile& key);
 
 }  // namespace sluice::http

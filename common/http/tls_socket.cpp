@@ -77,8 +77,8 @@ struct SocketBio {
 
 namespace {
 
-// The most bytes that one read may take from the socket. OpenSSL reads on until it has application data, so without
-// this limit a client could keep the thread busy with TLS protocol messages alone.
+// The most bytes that one read may take from the socket. Without this limit a client could keep the thread busy with
+// TLS protocol messages alone.
 constexpr std::size_t kReadBudget = 256UL * 1024;
 
 std::string plain_http_refusal() {
@@ -128,8 +128,7 @@ bool TlsSocket::handshake_begun() {
   return link_.received || socket_.available(ec) > 0;
 }
 
-// Reads as many records as have arrived and fit into `space`. A call that reads some bytes reports no error. If an
-// error or the end of data follows these bytes, the next call reports it.
+// A call that reads some bytes reports no error. If an error or the end of data follows, the next call reports it.
 std::size_t TlsSocket::read_some(asio::mutable_buffer space, Error& ec) {
   ec = {};
   if (failed_) ec = asio::error::connection_aborted;
@@ -167,8 +166,7 @@ std::size_t TlsSocket::write_some(asio::const_buffer bytes, Error& ec) {
   return total;
 }
 
-// Translates OpenSSL's error. `worth_waiting` is the only error after which waiting helps: renegotiation is off, so a
-// read waits only for input, and a write waits only for room in the send buffer.
+// `worth_waiting` is the only error after which waiting helps, because renegotiation is off.
 void TlsSocket::translate_error(int error, int worth_waiting, Error& ec) {
   if (error == SSL_ERROR_NONE) return;
   if (error == worth_waiting) {
@@ -198,7 +196,7 @@ void TlsSocket::close(Error& ec) {
   socket_.close(ec);
 }
 
-// Sends close_notify, unless it was sent before or sending would block. Does not wait for the client's close_notify.
+// Does not wait for the client's close_notify.
 void TlsSocket::send_close_notify() {
   SSL* session = session_.get();
   const bool sent = (SSL_get_shutdown(session) & SSL_SENT_SHUTDOWN) != 0;

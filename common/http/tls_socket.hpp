@@ -1,9 +1,7 @@
-// A TCP socket with TLS. StreamConnection (stream_connection.hpp) can use it in place of an Asio socket. No function
-// blocks.
+// A TCP socket with TLS. StreamConnection can use it in place of an Asio socket. No function blocks.
 //
 // Unlike with asio::ssl::stream, OpenSSL reads and writes the socket itself. So a write can be tried without waiting,
-// a wait can be cancelled without losing part of a record, and only OpenSSL keeps buffers. Thread safety: none.
-// Invariant: not movable, because OpenSSL holds the address of link_.
+// a wait can be cancelled without losing part of a record, and only OpenSSL keeps buffers.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +25,15 @@ class TlsSocket {
   using Error = boost::system::error_code;
   using Wait = boost::asio::socket_base;
 
-  // `session`: from Certificates::new_session(), not null.
+  // REQUIRES: `session` is not null.
   TlsSocket(Socket socket, SessionPtr session);
   TlsSocket(const TlsSocket&) = delete;
 
   enum class Handshake : std::uint8_t { done, wants_read, wants_write, failed };
-  // Starts or continues the handshake. A client that speaks plain HTTP gets an explanation in plain HTTP.
+  // A client that speaks plain HTTP gets an explanation in plain HTTP.
   Handshake handshake();
-  bool handshake_begun();  // the client has sent something
+  bool handshake_begun();  // whether the client has sent something
 
-  // Waits until a read or write is likely to succeed.
   template <class Handler>
   void async_wait(Wait::wait_type what, Handler handler) {
     if (what == Wait::wait_read && !needs_socket_data_) {
@@ -46,8 +43,7 @@ class TlsSocket {
     }
   }
 
-  // read_some() and write_some() work as with a non-blocking socket. The end of data is `eof`, with or without a
-  // close_notify from the client: HTTP's own framing shows whether a request is complete.
+  // The end of data is `eof`, with or without close_notify: HTTP's own framing shows whether a request is complete.
   std::size_t read_some(boost::asio::mutable_buffer space, Error& ec);
   std::size_t write_some(boost::asio::const_buffer bytes, Error& ec);
 
@@ -55,13 +51,14 @@ class TlsSocket {
   void cancel(Error& ec) { socket_.cancel(ec); }
   // Above 0 if unread bytes have arrived, even less than a whole record. The value is not the number of bytes.
   std::size_t available(Error& ec);
-  void shutdown(Wait::shutdown_type what, Error& ec);  // sends close_notify first
-  void close(Error& ec);                               // sends close_notify first
+  // shutdown() and close() send close_notify first.
+  void shutdown(Wait::shutdown_type what, Error& ec);
+  void close(Error& ec);
 
  private:
   friend struct SocketBio;
 
-  // What SocketBio (tls_socket.cpp) needs to read and write the socket for OpenSSL.
+  // OpenSSL holds its address, so a TlsSocket cannot be moved.
   struct Link {
     int descriptor = -1;
     bool ended = false;      // the client closed its side
@@ -75,9 +72,9 @@ class TlsSocket {
   Socket socket_;
   Link link_;
   SessionPtr session_;
-  bool needs_socket_data_ = true;     // OpenSSL holds no data: a read needs bytes from the socket
-  bool failed_ = false;               // after a fatal error or close(): OpenSSL must not send anything more
-  bool partial_record_sent_ = false;  // part of a record is sent; the rest must be sent before anything else
+  bool needs_socket_data_ = true;     // OpenSSL holds no data
+  bool failed_ = false;               // after a fatal error or close(), when OpenSSL must not send anything more
+  bool partial_record_sent_ = false;  // the rest of the record must be sent before anything else
 };
 
 }  // namespace sluice::http

@@ -27,7 +27,7 @@ std::unexpected<Error> failed(const std::string& path, int error) {
   return failure(code, fmt::format("cannot listen on {}: {}", path, std::strerror(error)));
 }
 
-// Tries to connect. Returns 0 if a process listens, even if it is too busy to accept; otherwise the error number.
+// Returns 0 if a process listens, even if it is too busy to accept; otherwise the error number.
 int try_connect(const std::string& path) {
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return errno;
@@ -67,8 +67,7 @@ Result<UnixPath> UnixPath::listen(const std::string& path, mode_t mode) {
 }
 
 Result<> UnixPath::bind_and_listen(mode_t mode) {
-  // On Linux, bind() creates the file with the mode of the descriptor, minus the umask. So the file never has wider
-  // permissions than `mode`.
+  // On Linux, bind() creates the file with the mode of the descriptor, minus the umask.
   ::fchmod(descriptor_, mode);
   const sockaddr_un address = address_of(path_);
   if (::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)

@@ -1,5 +1,5 @@
 // Creates and removes the file of a listening Unix socket. The file never has wider permissions than requested, not
-// even briefly. The file is removed only if no other process has replaced it.
+// even briefly.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace sluice::http {
 
 class UnixPath {
  public:
-  // Creates a listening socket at `path` with the permissions `mode`. Replaces a socket file that has no listener.
-  // Errors: address_malformed, address_in_use, address_not_permitted, listen_failed.
+  // Replaces a socket file that has no listener. Errors: address_malformed, address_in_use, address_not_permitted,
+  // listen_failed.
   static Result<UnixPath> listen(const std::string& path, mode_t mode);
 
   UnixPath(UnixPath&& other) noexcept;
   UnixPath& operator=(UnixPath&&) = delete;
   ~UnixPath() { remove(); }
 
-  int take_descriptor();  // call it once; from then on the caller owns the descriptor and closes it
+  int take_descriptor();  // the caller then owns the descriptor
   void remove();          // removes the file, unless another process has replaced it
 
  private:

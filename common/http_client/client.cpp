@@ -14,7 +14,7 @@ namespace sluice::http_client {
 
 namespace asio = boost::asio;
 
-// Callbacks may destroy the Client. So a shared_ptr to this object is held while a callback runs.
+// A shared_ptr to this object is held while a callback runs, because callbacks may destroy the Client.
 class Client::Impl final : public Connection::Owner, public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, Options options) : context_(context), options_(std::move(options)), timer_(context) {}
@@ -73,7 +73,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
   void on_bytes(std::string_view bytes) override {
     const auto self = shared_from_this();
     const auto exchange = exchange_;
-    if (!exchange) return drop_connection();  // bytes without a request: the connection cannot be trusted any more
+    if (!exchange) return drop_connection();  // bytes without a request
     const Result<bool> done = exchange->feed(bytes, [&] { return exchange_ != exchange; });
     if (exchange_ != exchange) return;
     if (!done) {
@@ -85,7 +85,6 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     if (exchange->in_body()) arm(own.count() > 0 ? own : options_.idle_timeout);
   }
 
-  // `nothing_follows`: the server sent no bytes beyond the response.
   void complete(bool nothing_follows) {
     attempt_ = 0;
     if (!exchange_->keeps_alive() || !nothing_follows || connection_->writing()) drop_connection();
@@ -97,7 +96,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
     connection_ = nullptr;
     if (!exchange_) return;
     ++attempt_;
-    // A server closes idle connections. It may have done so while the request was on its way.
+    // The server may have closed an idle connection while the request was on its way.
     if (exchange_->on_kept_connection && !exchange_->begun() && !exchange_->retried && exchange_->repeatable()) {
       exchange_->retried = true;
       return connect();
@@ -118,8 +117,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
                         to_string(options_.server), error.text)};
   }
 
-  // Sets the deadline. The timer itself is restarted only if it would fire too late. If it fires too early, on_timer()
-  // waits again; that is cheaper than restarting the timer for each read.
+  // If the timer fires too early, on_timer() waits again, which is cheaper than restarting the timer for each read.
   void arm(std::chrono::milliseconds limit) {
     deadline_ = Clock::now() + limit;
     if (!waiting_ || deadline_ < timer_.expiry()) wait();

@@ -13,7 +13,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kFirstRead = 4096;       // first size of the read buffer; most connections read little
+constexpr std::size_t kFirstRead = 4096;       // first size of the read buffer
 constexpr std::size_t kMaxRead = 64UL * 1024;  // largest size of the read buffer
 
 }  // namespace
@@ -49,7 +49,6 @@ void Connection::opened(Result<net::Stream> stream) {
   owner_->on_open();
 }
 
-// Every completion handler below holds a shared_ptr to the connection, and does nothing if close() was called before.
 void Connection::read() {
   if (in_.empty()) in_.resize(kFirstRead);
   stream_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const error_code& error, std::size_t size) {
@@ -66,7 +65,6 @@ void Connection::read() {
   });
 }
 
-// Doubles the read buffer after a read that filled it, and makes it small again after a short read.
 void Connection::resize_buffer(std::size_t last_read) {
   if (last_read == in_.size() && last_read < kMaxRead) {
     in_.resize(2 * last_read);
@@ -86,8 +84,8 @@ void Connection::forget_sent() {
   sent_ = 0;
 }
 
-// A failed write does not end the connection: the server may have refused the request early, and its response may still
-// be readable. Otherwise the pending read fails too and ends the connection.
+// A failed write does not end the connection, because the server may have refused the request early, and its response
+// may still be readable. Otherwise the pending read fails and ends the connection.
 void Connection::write_rest() {
   const asio::const_buffer rest = asio::buffer(out_) + sent_;
   stream_.async_write_some(rest, [self = shared_from_this()](const error_code& error, std::size_t size) {

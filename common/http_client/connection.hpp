@@ -1,9 +1,7 @@
-// One connection from a Client to its server: sends the bytes of requests and passes received bytes to its owner. It
-// reads all the time, also without a request, so that it notices when the server closes the connection.
+// One connection from a Client to its server. It reads all the time, to notice when the server closes the connection.
 //
-// Thread safety: none; a connection belongs to the io_context's thread. Pending operations keep the object alive, so
-// the owner may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never
-// after close().
+// Thread safety: none; a connection belongs to the io_context's thread. Pending operations keep the object alive. The
+// owner is never called inside open(), write() or close(), and never after close().
 #pragma once
 
 #include <cstddef>
@@ -25,7 +23,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   class Owner {
    public:
     virtual void on_open() = 0;
-    virtual void on_sent() = 0;  // the kernel took some bytes; if it left some, writing() is true
+    virtual void on_sent() = 0;  // the kernel took some bytes, perhaps not all
     virtual void on_bytes(std::string_view bytes) = 0;
     // The connection failed and is closed. If it was open before, the code is `disconnected`.
     virtual void on_lost(Error error) = 0;
@@ -37,12 +35,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // `owner` must live until close(). `attempt`: see Dialer::dial().
   Connection(boost::asio::io_context& context, const Options& options, Owner& owner, unsigned attempt);
 
-  void open();                   // has no time limit of its own; the owner sets one by calling close()
+  void open();                   // has no time limit
   void write(std::string text);  // REQUIRES: the connection is open, and !writing()
   bool writing() const { return sent_ < out_.size(); }
   void close();
 
-  // The current step, for the text of a time-out: "looking up the host name", …
+  // "looking up the host name", …, "open".
   std::string_view stage() const { return dialer_ ? dialer_->stage() : "open"; }
 
  private:
@@ -59,7 +57,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   net::Stream stream_;
   std::vector<char> in_;
   std::string out_;
-  std::size_t sent_ = 0;  // bytes of out_ that are sent
+  std::size_t sent_ = 0;  // bytes of out_
 };
 
 }  // namespace sluice::http_client

@@ -60,7 +60,7 @@ std::string write_request(const Request& request, const Options& options) {
   for (const auto& [name, value] : request.fields) text += fmt::format("{}: {}\r\n", name, value);
   const bool has_body = !request.body.empty();
   if (has_body && !request.content_type.empty()) text += fmt::format("Content-Type: {}\r\n", request.content_type);
-  // Many servers require a Content-Length with these methods, even for an empty body (411 Length Required).
+  // Many servers require a Content-Length with these methods, even for an empty body.
   const bool needs_length = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
   if (has_body || needs_length) text += fmt::format("Content-Length: {}\r\n", request.body.size());
   return text + "\r\n" + request.body;
@@ -76,8 +76,7 @@ Result<> Exchange::begin_body() {
   delivers_lines_ = request_.on_line && head.status == 200;
   if (delivers_lines_ && head.gzip)
     return failure("encoding", "the body is in gzip, although the request asked for no content coding");
-  // Lines need no limit here: they are delivered as they arrive, so the reader holds only the bytes of the latest read
-  // and a part of a line. next_line() limits the length of a line.
+  // Lines need no limit here, because next_line() limits the length of a line.
   reader_.set_body_limit(delivers_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
   return {};
 }

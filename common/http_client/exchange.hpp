@@ -1,8 +1,4 @@
-// One request with the part of its response that has arrived. No I/O, no clock: it takes the received bytes and returns
-// the response, or delivers its body line by line.
-//
-// Thread safety: none. The client holds a shared_ptr to the exchange while callbacks run, because they may cancel the
-// request.
+// One request with the part of its response that has arrived. No I/O, no clock.
 #pragma once
 
 #include <string>
@@ -14,27 +10,25 @@
 
 namespace sluice::http_client {
 
-// Checks that a server cannot misread the request: no control characters, no spaces in the target, a valid method.
-// Error: `request`.
+// Checks that a server cannot misread the request. Error: `request`.
 Result<> check_request(const Request& request);
 
-// The bytes of the request: head and body.
 std::string write_request(const Request& request, const Options& options);
 
 class Exchange {
  public:
   Exchange(Request request, Done done, std::size_t max_head_bytes);
 
-  // Takes bytes from the front of `bytes`. Returns true if the response is complete; remaining bytes do not belong to
-  // it. Calls `stop()` after each line. If `stop()` returns true, feed() delivers no more lines and returns false.
-  // Errors: framing, encoding, too_large.
+  // Takes bytes from the front of `bytes`. Returns whether the response is complete. Calls `stop()` after each line. If
+  // `stop()` returns true, feed() delivers no more lines and returns false. Errors: framing, encoding, too_large.
+  // REQUIRES: the caller keeps the Exchange alive during the call, even if on_line cancels the request.
   template <class Stop>
   Result<bool> feed(std::string_view& bytes, Stop stop);
 
   bool begun() const { return reader_.begun(); }  // some bytes of the response have arrived
   bool in_body() const { return in_body_; }
   bool keeps_alive() const { return keep_alive_; }
-  // Whether the method is idempotent: sending the request twice has the same effect as sending it once.
+  // Whether the method is idempotent.
   bool repeatable() const {
     return request_.method == "GET" || request_.method == "PUT" || request_.method == "DELETE";
   }
@@ -44,11 +38,11 @@ class Exchange {
   void finish(Result<Response> result) { done_(std::move(result)); }
 
   bool on_kept_connection = false;  // sent on a connection that had served a request before
-  bool retried = false;             // sent a second time
+  bool retried = false;
 
  private:
   Result<> begin_body();
-  // Finds the next line that has a line end or, if `at_end`, the rest of the body. Returns false if there is none.
+  // Finds the next complete line. If `at_end` is true, the rest of the body is a line too.
   Result<bool> next_line(bool at_end, std::string_view& line);
   void drop_delivered_bytes();
 
@@ -58,8 +52,9 @@ class Exchange {
   bool in_body_ = false;
   bool keep_alive_ = false;
   bool delivers_lines_ = false;
-  std::size_t delivered_ = 0;  // bytes of the reader's body that were delivered as lines
-  std::size_t scanned_ = 0;    // bytes of the reader's body that were searched for a line end
+  // Bytes of the reader's body that were delivered as lines, and that were searched for a line end.
+  std::size_t delivered_ = 0;
+  std::size_t scanned_ = 0;
 };
 
 template <class Stop>

@@ -1,4 +1,3 @@
-// Parses the head of a response with Beast, and adds the checks that Beast 1.81 leaves out.
 #include <algorithm>
 #include <charconv>
 
@@ -85,7 +84,7 @@ class HeadReader final : public beast::http::basic_parser<false> {
     }
   }
 
-  // Beast gets only the head of a response, so the functions below have nothing to do.
+  // Beast gets only heads.
   void on_request_impl(beast::http::verb, Text, Text, int, Code&) override {}
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Code&) override {}

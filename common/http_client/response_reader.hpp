@@ -1,8 +1,5 @@
-// Parses one response from a connection's bytes. No I/O, no clock.
-//
-// Boost.Beast parses the lines and fields of the head. This class adds the rules of RFC 9112 that Beast 1.81 does not
-// enforce, and parses the body. It uses parts of the HTTP server for that (http::HeadScan, http::ChunkDecoder).
-// Thread safety: none; one object for one response. Invariant: the result does not depend on how the bytes were split.
+// Parses one response from a connection's bytes. No I/O, no clock. Boost.Beast parses the lines and fields of the head;
+// the rules of RFC 9112 that Beast 1.81 does not enforce are checked here.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +21,7 @@ namespace sluice::http_client {
 struct ResponseHead {
   unsigned status = 0;
   std::vector<std::pair<std::string, std::string>> fields;  // names in lower case
-  std::optional<std::uint64_t> length;                      // Content-Length
+  std::optional<std::uint64_t> length;
   bool chunked = false;
   bool keep_alive = false;
   bool gzip = false;
@@ -38,15 +35,15 @@ Result<ResponseHead> parse_response_head(std::string_view text);
 class ResponseReader {
  public:
   enum class Step : std::uint8_t {
-    need_more,  // all bytes were taken, and the response is not complete
-    head,  // head() is available: call set_body_limit(), then feed() with the remaining bytes, even if there are none
-    done,  // the response is complete; remaining bytes do not belong to it
+    need_more,
+    head,  // call set_body_limit(), then feed() with the remaining bytes, even if there are none
+    done,  // remaining bytes do not belong to the response
   };
 
   explicit ResponseReader(std::size_t max_head_bytes) : max_head_bytes_(max_head_bytes) {}
 
-  // Removes the bytes that it needs from the front of `bytes`. Errors: framing, encoding, too_large; do not call it
-  // again after an error.
+  // Takes bytes from the front of `bytes`. Errors: framing, encoding, too_large. Do not call feed() again after an
+  // error.
   Result<Step> feed(std::string_view& bytes);
 
   bool begun() const { return begun_; }
@@ -54,7 +51,7 @@ class ResponseReader {
   ResponseHead take_head() { return std::move(head_); }
 
   void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }  // the most that body() may hold at once
-  std::string& body() { return body_; }  // the decoded bytes so far; the caller may remove some between calls
+  std::string& body() { return body_; }                            // decoded; the caller may remove bytes between calls
 
  private:
   enum class State : std::uint8_t { head, begin_body, body, done };

@@ -1,6 +1,4 @@
 // Reads and writes the URL of a server: http://host[:port], https://host[:port], or unix:PATH.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -13,15 +11,14 @@ namespace sluice::http_client {
 
 struct Url : net::Address {};
 
-// Reads a URL. If it names no port, the port is 80 (http) or 443 (https). It must not have a path, except for a single
-// slash at its end. Error `url_malformed`: the text of the error quotes the URL, but not a URL with an '@', which may
-// contain a password.
+// The port may be left out. The only path is a single slash. Error: `url_malformed`. Its text does not quote a URL with
+// an '@', which may contain a password.
 Result<Url> parse_url(std::string_view url);
 
-// The URL with its port written out.
+// Always with the port.
 std::string to_string(const Url& url);
 
-// The value of the Host header: without the port if it is the default of the scheme.
+// Without the port if it is the default of the scheme.
 std::string host_header(const Url& url);
 
 }  // namespace sluice::http_client

@@ -11,7 +11,7 @@ namespace {
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
-// The recursion is bounded: a tree is at most kMaxDepth levels deep.
+// A tree is at most kMaxDepth levels deep, so the recursion is bounded.
 void find_nul(const Value& value, const Place& at, FaultList& faults) {
   switch (value.type()) {
     case Type::string:

@@ -16,8 +16,7 @@
 namespace sluice::json {
 namespace {
 
-// A value that a fault points to, or an object or list around such a value. The nodes form a tree: each step of a
-// fault's pointer leads from a node to one of its members.
+// A value that a fault points to, or an object or list around such a value.
 struct Wanted {
   Wanted* parent = nullptr;
   std::map<std::string, Wanted*, std::less<>> members;  // by member name or, in a list, by index
@@ -62,7 +61,7 @@ class WantedTree {
   std::deque<Wanted> nodes_;
 };
 
-// Walks through the text once. Enters only the objects and lists that contain a wanted value, and skips the others.
+// Walks through the text once.
 class PointerSearch {
  public:
   PointerSearch(std::string_view text, WantedTree& wanted) : text_(text), counter_(text), missing_(wanted.size()) {
@@ -76,14 +75,13 @@ class PointerSearch {
   }
 
  private:
-  // An object or list that the search is inside.
   struct Open {
     Wanted* wanted;
     bool is_list;
     // The rest is for lists only.
-    std::vector<std::pair<std::size_t, Wanted*>> items;  // the wanted items with their indexes, ascending
-    std::size_t next_item = 0;                           // the first of `items` that was not found yet
-    std::size_t index = 0;                               // the index of the next item in the text
+    std::vector<std::pair<std::size_t, Wanted*>> items;  // wanted items by ascending index
+    std::size_t next_item = 0;                           // position in `items`
+    std::size_t index = 0;                               // index of the next item in the text
   };
 
   void step() {
@@ -96,7 +94,7 @@ class PointerSearch {
     } else {
       Wanted* const wanted = open_.back().is_list ? next_item() : next_member();
       skip_space();
-      // If the position is set already, the name is a duplicate. Readers take the first member.
+      // A position that is set already means a duplicate name: the first member counts.
       if (wanted != nullptr && wanted->position.line == 0) {
         enter(*wanted);
       } else {
@@ -105,7 +103,6 @@ class PointerSearch {
     }
   }
 
-  // Notes that the value of `wanted` begins here, and enters that value if it contains wanted values.
   void enter(Wanted& wanted) {
     wanted.position = counter_.at(at_);
     --missing_;
@@ -132,11 +129,11 @@ class PointerSearch {
 
   Wanted* next_member() {
     const std::size_t begin = at_;
-    if (text_[at_] != '"') return stop();
+    if (text_[at_] != '"') return stop_at_invalid_json();
     at_ = std::min(end_of_string(text_, at_), text_.size());
     const std::string_view quoted = text_.substr(begin, at_ - begin);
     skip_space();
-    if (at_end() || text_[at_] != ':') return stop();
+    if (at_end() || text_[at_] != ':') return stop_at_invalid_json();
     ++at_;
     const auto& members = open_.back().wanted->members;
     const auto found = members.find(unquoted(quoted));
@@ -158,8 +155,7 @@ class PointerSearch {
 
   bool at_end() const { return at_ >= text_.size(); }
 
-  // Ends the search, because the text is not JSON.
-  Wanted* stop() {
+  Wanted* stop_at_invalid_json() {
     at_ = text_.size();
     return nullptr;
   }
@@ -167,8 +163,8 @@ class PointerSearch {
   std::string_view text_;
   std::size_t at_ = 0;
   PositionCounter counter_;
-  std::size_t missing_;  // wanted values that were not found yet
-  std::vector<Open> open_;
+  std::size_t missing_;
+  std::vector<Open> open_;  // the objects and lists around at_, the innermost last
   std::string unescaped_;
 };
 

@@ -9,11 +9,8 @@
 
 namespace sluice::json {
 
-// For every fault without a line, sets line and column to the beginning of the value that the fault's pointer names.
-// If the text lacks that value (a missing member), the fault gets the position of the innermost enclosing value. If an
-// object has a name twice, the first member counts.
-// Reads the text once, and only as far as the last position it needs. Stops where the text is not JSON; values after
-// that point count as missing.
+// Faults that have a line do not change. If a fault's value is missing, the innermost enclosing value counts. The first
+// of duplicate members counts. Values after a syntax error count as missing.
 void locate_faults(std::string_view json_text, Faults& faults);
 
 }  // namespace sluice::json

@@ -14,7 +14,7 @@
 namespace sluice::json {
 namespace {
 
-constexpr std::size_t kMaxNumberShown = 64;  // a fault's text shows at most so many bytes of a number
+constexpr std::size_t kMaxNumberShown = 64;  // bytes of a number in a fault's text
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;

@@ -1,10 +1,9 @@
 // Reads a JSON object field by field and collects all faults, each with its JSON pointer.
 //
-// The caller asks for each field by name. reject_unknown() then reports all other members, each with the most similar
-// known name as a hint. `null` counts as absent. A fault does not stop the reading: a getter returns nullopt both for
-// an absent and for a faulty field. present() tells the two apart.
+// `null` counts as absent. Getters return nullopt for an absent field and for a faulty one; present() tells the two
+// apart. reject_unknown() reports the members that the caller did not ask for.
 //
-// Thread safety: none; each object belongs to one caller.
+// Thread safety: none.
 #pragma once
 
 #include <array>
@@ -22,8 +21,7 @@
 
 namespace sluice::json {
 
-// A place in the document: the last step of its JSON pointer, and a link to the parent place. The pointer is written as
-// text only when a fault needs it. REQUIRES: the parent and the name outlive the place.
+// A place in the document. REQUIRES: the parent and the name outlive the place.
 class Place {
  public:
   Place() = default;  // the whole document
@@ -44,14 +42,12 @@ class Place {
   bool is_item_ = false;
 };
 
-// The faults of one document, in the order found. Keeps the first kMaxFaults and only counts the rest, so the faults of
-// a hostile document cannot fill the memory.
+// Keeps the first kMaxFaults and only counts the rest, so a hostile document cannot fill the memory.
 class FaultList {
  public:
   static constexpr std::size_t kMaxFaults = 10'000;
 
   void add(const Place& at, std::string text);
-  // The fault's place is `at`/`member`.
   void add(const Place& at, std::string_view member, std::string text);
 
   std::size_t count() const { return count_; }
@@ -62,11 +58,9 @@ class FaultList {
   std::size_t count_ = 0;
 };
 
-// The fields of one object.
 class Fields {
  public:
-  // Adds a fault for each duplicate name. If `value` is not an object, adds a fault and reads it as an empty object;
-  // is_object() is then false.
+  // Each duplicate name is a fault. A `value` that is not an object is a fault, and is read as an empty object.
   Fields(const Value& value, const Place& at, FaultList& faults);
   Fields(const Fields&) = delete;  // Place objects point to at_
   Fields& operator=(const Fields&) = delete;
@@ -75,19 +69,19 @@ class Fields {
   const Place& at() const { return at_; }
   FaultList& faults() { return faults_; }
 
-  // The value of a field; nullptr if the field is absent or null. From now on, reject_unknown() accepts the name.
+  // Returns nullptr if the field is absent or null. reject_unknown() accepts the name from now on.
   const Value* take(std::string_view name);
   bool present(std::string_view name) { return take(name) != nullptr; }
 
-  // Each getter adds a fault if the value has another type or is outside the range. The bounds are valid values.
+  // Each getter adds a fault if the value has another type or is outside the inclusive range.
   std::optional<std::string_view> text(std::string_view name, std::size_t max_bytes);
   std::optional<bool> boolean(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
-  // With at most `max_places` decimals; -1: any number of decimals.
+  // `max_places`: the most decimals; -1: no limit.
   std::optional<double> number(std::string_view name, double min, double max, int max_places = -1);
   std::optional<Micros> duration(std::string_view name, Micros min, Micros max);
   std::optional<WallTime> timestamp(std::string_view name);
-  // Reads a string and turns it into an enum with `from_text`. `names`: the valid strings, for the text of a fault.
+  // `names`: the valid strings, for the text of a fault.
   template <class Enum>
   std::optional<Enum> choice(std::string_view name, std::optional<Enum> (*from_text)(std::string_view),
                              std::string_view names) {
@@ -97,7 +91,7 @@ class Fields {
     if (!found) not_a_choice(name, *value, names);
     return found;
   }
-  // The same getters; the name and the range come from a row in a table of fields.
+  // The name and the range come from the row of a field.
   std::optional<std::string_view> text(const Field& field) {
     return text(field.name, static_cast<std::size_t>(field.max));
   }
@@ -114,8 +108,7 @@ class Fields {
   std::optional<Enum> choice(const Field& field, std::optional<Enum> (*from_text)(std::string_view)) {
     return choice(field.name, from_text, field.choices);
   }
-  // Calls read(item, place) for each item of a list. A value that is not a list is a fault; with `or_one` it counts as
-  // the only item.
+  // Calls read(item, place). With `or_one`, a value that is not a list is the only item; otherwise it is a fault.
   template <class Read>
   void each(std::string_view name, bool or_one, Read read) {
     const Value* const value = take(name);
@@ -135,10 +128,10 @@ class Fields {
   // If the field is absent, adds the fault "`name` is missing: `why`".
   void require(std::string_view name, std::string_view why);
 
-  // All members, for objects whose members may have any name. The caller sets Member::taken on those it reads.
+  // For objects with members of any name. The caller sets Member::taken on the members it reads.
   std::span<Member> members() const { return members_; }
 
-  // Adds a fault for each member whose Member::taken is false. Call it once, after all fields were read.
+  // Call it once, after all fields were read. A fault hints at the most similar known name.
   void reject_unknown();
 
  private:
@@ -150,12 +143,11 @@ class Fields {
   FaultList& faults_;
   std::span<Member> members_;
   bool is_object_ = false;
-  // The names the caller asked for, possibly repeated. Names beyond the 96th are left out and never become hints.
+  // The names the caller asked for, possibly repeated. Names after the 96th never become hints.
   std::array<std::string_view, 96> known_;
   std::size_t known_count_ = 0;
 };
 
-// For example "`name` must be `wanted`, not a string".
 std::string wrong_type_text(std::string_view name, const Value& value, std::string_view wanted);
 
 }  // namespace sluice::json

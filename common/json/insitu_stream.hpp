@@ -1,11 +1,9 @@
-// An input stream for RapidJSON's in-place parsing: the parser unescapes strings inside the text that it reads. This
-// stream knows the length of the text. RapidJSON's own InsituStringStream needs a NUL at the end, which a request body
-// lacks, and ignores everything after a NUL inside the text.
+// An input stream for RapidJSON's in-place parsing: the parser unescapes strings inside the text that it reads.
+// RapidJSON's own InsituStringStream needs a text that ends with NUL, which a request body lacks.
 //
-// After the end the stream returns NUL, as RapidJSON expects. To tell that NUL from one in the document, a caller
-// compares Tell() with the size.
+// After its end, the stream returns NUL. Compare Tell() with the size to recognise a NUL inside the text.
 //
-// Thread safety: one reader at a time. Invariants: begin_ ≤ src_ ≤ end_; writes stay below end_.
+// Thread safety: none. Invariants: begin_ ≤ src_ ≤ end_; writes stay below end_.
 #pragma once
 
 #include <rapidjson/reader.h>
@@ -29,16 +27,15 @@ class InsituStream {
   char Take() { return src_ != end_ ? *src_++ : '\0'; }
   std::size_t Tell() const { return static_cast<std::size_t>(src_ - begin_); }
 
-  // Unescaping never lengthens a text, so writing never overtakes reading. One exception: if the end of the text cuts
-  // off a UTF-8 sequence, RapidJSON reads beyond the end. It would also write there, so Put() stops at the end.
+  // Unescaping never lengthens a text. But if the end cuts off a UTF-8 sequence, RapidJSON writes beyond the end, so
+  // Put() stops there.
   char* PutBegin() { return dst_ = src_; }
   void Put(char c) {
     if (dst_ != end_) *dst_++ = c;
   }
   std::size_t PutEnd(const char* begin) const { return static_cast<std::size_t>(dst_ - begin); }
 
-  // Copies all bytes before the next quote, backslash, control character or non-ASCII byte. Returns false if there are
-  // none to copy.
+  // Copies all bytes before the next one that is not plain. Returns whether there were any.
   bool copy_plain() {
     char* from = src_;
     char* to = dst_;
@@ -49,8 +46,7 @@ class InsituStream {
     return any;
   }
 
-  // Makes the text end at Tell(). The value that the parser is reading is then incomplete: the parser fails, and its
-  // handler does not get the value.
+  // Makes the text end at Tell(), so the parser fails inside the value it is reading.
   void stop() { end_ = src_; }
 
  private:
@@ -66,7 +62,7 @@ class InsituStream {
   char* end_;
 };
 
-// RapidJSON's UTF-8 encoding, for parsers of an InsituStream. Copies many characters at once with copy_plain().
+// Makes UTF-8 validation of an InsituStream faster.
 struct PlainRunsUtf8 : rapidjson::UTF8<> {
   template <class In, class Out>
   static bool Validate(In& in, Out& out) {
@@ -77,10 +73,9 @@ struct PlainRunsUtf8 : rapidjson::UTF8<> {
   }
 };
 
-// As PlainRunsUtf8, but refuses unpaired surrogates.
+// Refuses unpaired surrogates: RapidJSON itself accepts a low surrogate without a high one ("\udc00").
 struct InsituUtf8 : PlainRunsUtf8 {
-  // RapidJSON combines pairs of surrogates, but accepts a low surrogate without a high one ("\udc00"). After stop(),
-  // RapidJSON fails there and reports a missing quotation mark.
+  // The parser reports a missing quotation mark at the place of stop().
   template <class Out>
   static void Encode(Out& out, unsigned codepoint) {
     if constexpr (std::is_same_v<Out, InsituStream>) {
@@ -95,8 +90,7 @@ using InsituReader = rapidjson::GenericReader<InsituUtf8, InsituUtf8>;
 
 namespace rapidjson {
 
-// Lets the parser work on a copy of the stream in registers. Reading numbers as text needs this: the original stream
-// then still points to where the number begins.
+// Lets the parser work on a copy. While it reads a number as text, the original stream still points to the number.
 template <>
 struct StreamTraits<sluice::json::InsituStream> {
   enum { copyOptimization = 1 };

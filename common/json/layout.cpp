@@ -8,8 +8,7 @@
 namespace sluice::json {
 namespace {
 
-// Writes the children of a list or object, with the text `before` in front of each. `before` begins with a comma; the
-// first child gets it without the comma.
+// Writes the text `before` in front of each child. `before` begins with a comma, which the first child does not get.
 template <class WriteChild>
 void lay_out_children(std::string& out, const Value& value, std::string_view before, WriteChild write_child) {
   const auto begin = [&](bool first) { out += before.substr(first ? 1 : 0); };
@@ -29,12 +28,11 @@ void lay_out_children(std::string& out, const Value& value, std::string_view bef
   }
 }
 
-// Appends the value on one line.
-void append_line(std::string& out, const Value& value) {
+void append_on_one_line(std::string& out, const Value& value) {
   if (value.type() != Type::array && value.type() != Type::object) return append(out, value);
   const bool is_list = value.type() == Type::array;
   const std::size_t begin = out.size();
-  lay_out_children(out, value, ", ", [&](const Value& child) { append_line(out, child); });
+  lay_out_children(out, value, ", ", [&](const Value& child) { append_on_one_line(out, child); });
   if (out.size() == begin) {
     out += is_list ? "[]" : "{}";
     return;
@@ -43,10 +41,9 @@ void append_line(std::string& out, const Value& value) {
   out += is_list ? ']' : '}';
 }
 
-// Appends the value on one line if it fits, else on several.
 void append_lines(std::string& out, const Value& value, std::size_t depth, std::size_t width) {
   const std::size_t begin = out.size();
-  append_line(out, value);
+  append_on_one_line(out, value);
   const bool childless = (value.type() != Type::array && value.type() != Type::object) || out.size() - begin == 2;
   const std::size_t column = begin - (out.rfind('\n', begin) + 1);
   if (childless || column + out.size() - begin < width) return;  // leaves room for a comma

@@ -1,5 +1,5 @@
-// Writes a parsed value as indented text for people. A value that fits into a line is written on one line; otherwise
-// each child starts a new line, two spaces deeper. The same value always gives the same text.
+// Writes a parsed value as indented text for people. If a value does not fit on one line, each child starts a new line,
+// two spaces deeper.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -11,8 +11,7 @@
 
 namespace sluice::json {
 
-// `width`: the greatest length of a line in bytes. Only a string, number or name that is too long by itself exceeds it.
-// The text does not end with a newline.
+// `width`: the greatest length of a line in bytes. Only a single long string, number or name exceeds it.
 std::string indented(const Value& value, std::size_t width);
 
 }  // namespace sluice::json

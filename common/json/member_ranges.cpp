@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-// RapidJSON 1.1 adds an offset to a null pointer when it first uses its stack. That is harmless, but the sanitizer
-// would stop the program.
+// RapidJSON 1.1 adds an offset to a null pointer: harmless, but the sanitizer would stop the program.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
@@ -16,8 +15,7 @@
 namespace sluice::json {
 namespace {
 
-// A separate type gives this file its own instance of the reader. Otherwise the linker could replace it with one that
-// was compiled without the attribute above.
+// Gives this file its own instance of the reader, compiled with the attribute above.
 struct RangesAllocator : rapidjson::CrtAllocator {};
 using Reader = rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, RangesAllocator>;
 
@@ -27,8 +25,8 @@ constexpr std::size_t kList = 2;
 constexpr std::size_t kItem = 3;
 constexpr std::size_t kMember = 4;
 
-// Receives the parser's events and notes where the members begin and end. RapidJSON's iterative parser calls its
-// handler before it consumes a bracket, so stream_.Tell() is the position of the bracket.
+// RapidJSON's iterative parser calls its handler before it consumes a bracket, so stream_.Tell() is the bracket's
+// position.
 class Finder {
  public:
   Finder(std::string_view text, std::string_view list, std::string_view member, const rapidjson::MemoryStream& stream)
@@ -105,19 +103,19 @@ class Finder {
   const rapidjson::MemoryStream& stream_;
   std::vector<MemberRange> found_;
   std::size_t depth_ = 0;
-  std::size_t item_ = 0;    // index of the current item in the named list
-  std::size_t begin_ = 0;   // where the current member's value begins
-  bool in_named_ = false;   // the last key of the top object was the list's name
-  bool in_list_ = false;    // inside the named list
-  bool in_item_ = false;    // inside an item of the named list, and the item is an object
-  bool in_member_ = false;  // after the key of the named member, or inside its value
+  std::size_t item_ = 0;   // index in the named list
+  std::size_t begin_ = 0;  // of the current member's value
+  bool in_named_ = false;  // the last key of the top object was list_name_
+  bool in_list_ = false;
+  bool in_item_ = false;    // inside an item that is an object
+  bool in_member_ = false;  // after the key member_name_
 };
 
 }  // namespace
 
 std::expected<std::vector<MemberRange>, Fault> find_members(std::string_view json, std::string_view list,
                                                             std::string_view member) {
-  // RapidJSON takes NUL for the end of the text and would ignore what follows.
+  // RapidJSON would ignore everything after a NUL.
   if (const std::size_t nul = json.find('\0'); nul != std::string_view::npos)
     return not_json("the byte NUL", json, nul);
   constexpr unsigned kFlags =

@@ -1,4 +1,4 @@
-// Finds the bytes of one member in every item of a list, for callers that hash or keep the bytes as they were written.
+// Finds the bytes of one member in every item of a list, as they were written.
 //
 // Thread safety: a pure function.
 #pragma once
@@ -13,14 +13,13 @@
 namespace sluice::json {
 
 struct MemberRange {
-  std::size_t item = 0;    // index of the item in the list
+  std::size_t item = 0;    // index in the list
   std::string_view bytes;  // the member's value from brace to brace, a view into the searched text
 };
 
-// In {"LIST":[{"MEMBER":{…}}, …]}, finds the values of `member` that are objects, in the order of the text. If a
-// name occurs twice in an object, the result may list both members; the caller has to refuse duplicates itself.
+// In {"LIST":[{"MEMBER":{…}}, …]}, finds the values of `member` that are objects. The caller has to refuse duplicates.
 // Faults, with line and column: the text is not JSON, contains the byte NUL, or nests deeper than kMaxDepth.
-// Checks that strings are valid UTF-8, but accepts escapes of unpaired surrogates.
+// Escapes of unpaired surrogates are accepted.
 std::expected<std::vector<MemberRange>, Fault> find_members(std::string_view json, std::string_view list,
                                                             std::string_view member);
 

@@ -21,7 +21,7 @@ Value merged_with(Tree& tree, const Value* target, const Value& patch) {
     }
   }
   for (const Member& member : patch.members()) {
-    // A name that the patch has twice, with values other than null, is also twice in the result: the caller refuses it.
+    // Duplicates of the patch stay in the result, so the caller can refuse them.
     const bool done_above = base.find(member.name) != nullptr && !member.duplicate;
     if (done_above || member.value.type() == Type::null) continue;
     members.push_back({member.name, merged_with(tree, nullptr, member.value)});

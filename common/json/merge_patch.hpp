@@ -1,5 +1,4 @@
-// Applies and makes merge patches (RFC 7396). A member of the patch replaces the member of the same name, null removes
-// it, and objects are merged member by member.
+// Applies and makes merge patches (RFC 7396).
 //
 // Thread safety: that of the Tree (tree.hpp).
 #pragma once
@@ -10,12 +9,11 @@
 
 namespace sluice::json {
 
-// Returns `target` with `patch` applied. Numbers keep their digits, and members their order; new members come last.
-// REQUIRES: `tree` owns `target` and `patch`.
+// Members keep their order; new members come last. REQUIRES: `tree` owns `target` and `patch`.
 Value merged(Tree& tree, const Value& target, const Value& patch);
 
-// Returns the patch that turns `before` into `after`. REQUIRES: both are objects, and `after` contains no null, because
-// a null in a patch removes the member.
+// Returns the patch that turns `before` into `after`. REQUIRES: `before` and `after` are objects, and `after` contains
+// no null, because a null in a patch removes the member.
 std::string merge_patch(const Value& before, const Value& after);
 
 }  // namespace sluice::json

@@ -13,11 +13,10 @@ namespace sluice::json {
 void append_pointer(std::string& pointer, std::string_view name);
 void append_pointer(std::string& pointer, std::size_t index);
 
-// `parent` with one step appended.
 std::string pointer_to(std::string_view parent, std::string_view name);
 std::string pointer_to(std::string_view parent, std::size_t index);
 
-// Turns one step of a pointer (without its slash) into a member's name: "a~1b" into "a/b".
+// The member's name for one step without its slash: "a/b" for "a~1b".
 std::string unescaped_step(std::string_view step);
 
 }  // namespace sluice::json

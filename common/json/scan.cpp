@@ -3,9 +3,7 @@
 namespace sluice::json {
 namespace {
 
-// The end of the number or word (true, false, null) at `at`. A number ends before the first byte that cannot be part of
-// a number.
-std::size_t end_of_scalar(std::string_view text, std::size_t at) {
+std::size_t end_of_number_or_word(std::string_view text, std::size_t at) {
   constexpr std::string_view kNumber = "+-.0123456789eE";
   constexpr std::string_view kEndsWord = ",}] \n\r\t";
   const bool is_number = kNumber.substr(0, kNumber.size() - 2).find(text[at]) != std::string_view::npos;
@@ -16,7 +14,7 @@ std::size_t end_of_scalar(std::string_view text, std::size_t at) {
 
 std::size_t end_of_value(std::string_view text, std::size_t at) {
   if (text[at] == '"') return end_of_string(text, at);
-  if (text[at] != '{' && text[at] != '[') return end_of_scalar(text, at);
+  if (text[at] != '{' && text[at] != '[') return end_of_number_or_word(text, at);
   std::size_t depth = 0;
   while (at < text.size()) {
     const char c = text[at];

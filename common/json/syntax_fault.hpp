@@ -14,7 +14,7 @@
 
 namespace sluice::json {
 
-// `why` is the parser's reason. The parser stopped at byte `offset` of the text.
+// `offset`: the byte where the parser stopped.
 inline std::unexpected<Fault> not_json(std::string_view why, std::string_view text, std::size_t offset) {
   if (why.ends_with('.')) why.remove_suffix(1);
   const TextPosition at = PositionCounter(text).at(offset);

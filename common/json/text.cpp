@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes that need no escaping: printable ASCII except quote and backslash.
+// Bytes that need no escaping.
 constexpr std::array<bool, 256> kPlain = [] {
   std::array<bool, 256> plain{};
   for (std::size_t c = 0x20; c < 0x7F; ++c) plain[c] = c != '"' && c != '\\';
@@ -54,8 +54,7 @@ void append_ascii_escape(std::string& out, unsigned char c) {
   }
 }
 
-// Appends the character that starts at `i`, which needs escaping or is not ASCII. Returns its length in `text`, in
-// bytes.
+// Returns the length of the character at `i` in bytes.
 std::size_t append_special(std::string& out, std::string_view text, std::size_t i) {
   const unsigned char lead = byte_at(text, i);
   if (lead < 0x80) {

@@ -12,8 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-// RapidJSON 1.1 adds an offset to a null pointer when it first uses its stack. That is harmless, but the sanitizer
-// would stop the program.
+// RapidJSON 1.1 adds an offset to a null pointer: harmless, but the sanitizer would stop the program.
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
@@ -26,12 +25,11 @@
 namespace sluice::json {
 namespace {
 
-// A separate type gives this file its own instance of the reader. Otherwise the linker could replace it with one that
-// was compiled without the attribute above.
+// Gives this file its own instance of the reader, compiled with the attribute above.
 struct TreeAllocator : rapidjson::CrtAllocator {};
 using Reader = rapidjson::GenericReader<PlainRunsUtf8, PlainRunsUtf8, TreeAllocator>;
 
-constexpr std::size_t kSmallObject = 16;  // up to so many members, comparing all pairs is faster than hashing
+constexpr std::size_t kSmallObject = 16;  // up to this size, comparing all pairs is faster than hashing
 
 template <class T>
 std::span<T> allocate(std::pmr::monotonic_buffer_resource& arena, std::size_t count) {
@@ -54,8 +52,7 @@ void mark_duplicates(std::span<Member> members) {
   for (Member& member : members) member.duplicate = !seen.insert(member.name).second;
 }
 
-// Receives the parser's events and builds the tree. The children of an object or list wait on a stack until the
-// object or list ends. Texts are not copied; they stay in the parsed copy of the document.
+// The children of an object or list wait on a stack until the object or list ends.
 class TreeBuilder {
  public:
   explicit TreeBuilder(std::pmr::monotonic_buffer_resource& arena) : arena_(arena) {}
@@ -124,8 +121,8 @@ class TreeBuilder {
     return refuse(fmt::format("nested more than {} deep", kMaxDepth));
   }
 
-  // The parser validates the UTF-8 of the document, but it turns the escape "\udc00" into the three bytes of a
-  // surrogate, which are not valid UTF-8. The first byte is 0xED, and the second at least 0xA0.
+  // The parser turns the escape "\udc00" into three bytes that are not valid UTF-8. The first byte is 0xED, and the
+  // second at least 0xA0.
   static bool has_surrogate(std::string_view text) {
     for (std::size_t at = text.find('\xED'); at != std::string_view::npos; at = text.find('\xED', at + 1)) {
       if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
@@ -159,15 +156,14 @@ std::string_view describe(Type type) {
   return "";
 }
 
-// The memory of a tree, and the parser with its buffers. For a small text, setting these up takes longer than parsing,
-// so one Tree can parse many texts.
+// Setting up memory and buffers takes longer than parsing a small text, so a parser can be used for many texts.
 class Tree::Parser {
  public:
   std::expected<Value, Fault> parse(std::string_view text);
   std::pmr::monotonic_buffer_resource& arena() { return arena_; }
 
  private:
-  static constexpr std::size_t kFirstBytes = 4096;  // enough for most texts, which then take a single allocation
+  static constexpr std::size_t kFirstBytes = 4096;  // enough for most texts
 
   std::pmr::monotonic_buffer_resource arena_{kFirstBytes};
   TreeBuilder builder_{arena_};
@@ -175,7 +171,7 @@ class Tree::Parser {
 };
 
 std::expected<Value, Fault> Tree::Parser::parse(std::string_view text) {
-  // Copying the text once and unescaping its strings in place is faster than copying each string.
+  // One copy of the whole text is faster than a copy of each string.
   const std::span<char> copy(static_cast<char*>(arena_.allocate(text.size(), 1)), text.size());
   std::ranges::copy(text, copy.begin());
   constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag |
@@ -211,7 +207,7 @@ std::expected<Value, Fault> Tree::parse(std::string_view text) {
   if (text.size() > kMaxBytes) {
     return std::unexpected(Fault{"", fmt::format("the document is larger than {} MiB", kMaxBytes >> 20)});
   }
-  // RapidJSON takes NUL for the end of the text and would ignore what follows.
+  // RapidJSON would ignore everything after a NUL.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return not_json("the byte NUL", text, nul);
   }

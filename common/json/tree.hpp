@@ -1,6 +1,6 @@
-// Parses a JSON document into a tree of values. Numbers stay text, so 0.333333 is not rounded to a double.
+// Parses a JSON document into a tree of values. Numbers stay text, so they are not rounded.
 //
-// Thread safety: none; one thread at a time uses a tree.
+// Thread safety: none.
 // Invariants: at most kMaxDepth levels of nesting; every string is valid UTF-8.
 #pragma once
 
@@ -20,12 +20,12 @@ inline constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
 
 enum class Type : std::uint8_t { null, boolean, number, string, array, object };
 
-// The type with its article, for error texts: "an object", "a string", …
+// For error texts: "an object", "a string", …
 std::string_view describe(Type type);
 
 struct Member;
 
-// A value. The tree owns its text and its children. Trivially copyable.
+// Refers to text and children that the tree owns.
 class Value {
  public:
   Value() = default;
@@ -38,17 +38,16 @@ class Value {
       : type_(Type::object), size_(static_cast<std::uint32_t>(count)), members_(members) {}
 
   Type type() const { return type_; }
-  // The content of the value. REQUIRES: the value has the matching type; for text(), it is a string or a number.
+  // REQUIRES: the value has the matching type; for text(), it is a string or a number.
   bool boolean() const { return boolean_; }
-  std::string_view text() const { return {text_, size_}; }  // a number's text is its digits as written
+  std::string_view text() const { return {text_, size_}; }  // a number's digits as written
   std::span<Value> items() const { return {items_, size_}; }
   std::span<Member> members() const;
-  // The value of a member; nullptr if there is no such member, or if this is not an object.
+  // Returns nullptr if there is no such member, or if this is not an object.
   const Value* find(std::string_view name) const;
-  // As find(), but returns a value of type null instead of nullptr. So calls can be chained: get("a").get("b").
+  // Returns a value of type null instead of nullptr, so calls can be chained: get("a").get("b").
   Value get(std::string_view name) const;
-  // The text of a string member, the items of a list member, and whether a boolean member is true. If the member does
-  // not exist or has another type, the result is "", an empty list or false.
+  // If the member does not exist or has another type, the result is "", an empty list or false.
   std::string_view text_of(std::string_view name) const;
   std::span<Value> items_of(std::string_view name) const;
   bool is_true(std::string_view name) const;
@@ -68,7 +67,7 @@ struct Member {
   std::string_view name;
   Value value;
   bool duplicate = false;  // an earlier member of the object has this name
-  bool taken = false;      // Fields (fields.hpp) or its caller has read the member
+  bool taken = false;      // Fields (fields.hpp) has read the member
 };
 
 inline std::span<Member> Value::members() const { return {members_, size_}; }
@@ -100,25 +99,24 @@ inline bool Value::is_true(std::string_view name) const {
   return found.type_ == Type::boolean && found.boolean();
 }
 
-// Owns the memory of the documents it parsed and of the values that string() and object() made.
+// Owns the memory of all values that it parsed or made.
 class Tree {
  public:
   Tree();
   ~Tree();
   Tree(const Tree&) = delete;
 
-  // Parses JSON (RFC 8259). Skips a byte order mark at the beginning.
-  // Faults, with line and column: invalid syntax or UTF-8, the byte NUL, unpaired surrogates, more than kMaxDepth
-  // levels. A text of more than kMaxBytes is a fault without a line.
+  // RFC 8259. Skips a byte order mark at the beginning.
+  // Faults: invalid syntax or UTF-8, the byte NUL, unpaired surrogates, more than kMaxDepth levels or kMaxBytes. Only
+  // the fault of a text that is too large has no line.
   std::expected<Value, Fault> parse(std::string_view text);
 
-  // Makes a string. Copies the text.
+  // Copies the text.
   Value string(std::string_view text);
-  // Makes an object with these members in this order, and marks duplicates. Does not copy the texts and children of the
-  // members, so they must outlive the object.
+  // Marks duplicates. The texts and children of the members must outlive the object.
   Value object(std::span<const Member> members);
 
-  // Frees all values. The parser keeps its buffers for the next text.
+  // Frees all values.
   void clear();
 
  private:

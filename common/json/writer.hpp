@@ -1,7 +1,7 @@
-// Writes JSON into a string, value by value. There are two layouts: `lines` puts each member on a line of its own,
-// indented by two spaces per level, and lists of strings on one line; `compact` writes no white space.
+// Writes JSON into a string, value by value. The layout `lines` puts each member on a line of its own; `compact` writes
+// no white space.
 //
-// Thread safety: none; a writer belongs to its caller.
+// Thread safety: none.
 // REQUIRES: calls of begin_… and end_… match, and key() precedes every value in an object.
 #pragma once
 
@@ -24,9 +24,9 @@ class Writer {
   void end_object();
   void begin_list();
   void end_list();
-  void texts(const std::vector<std::string>& values);  // a list of strings, on one line
-  void raw(std::string_view json);                     // a value given as JSON text
-  // Adds all members of `object` to the open object. `object` is compact JSON text.
+  void texts(const std::vector<std::string>& values);  // a list on one line, in any layout
+  void raw(std::string_view json);
+  // Adds all members of `object`, a compact JSON text, to the open object.
   void members_of(std::string_view object);
 
   void field(std::string_view name, std::string_view value);
@@ -36,7 +36,7 @@ class Writer {
   // Writes the shortest decimal that reads back as the same double. REQUIRES: `value` is finite.
   void field(std::string_view name, double value);
   void null_field(std::string_view name);
-  // Writes nothing if `value` is empty.
+  // Leaves out an empty value.
   void optional_field(std::string_view name, std::string_view value);
 
   std::string take() { return std::move(out_); }
@@ -44,14 +44,14 @@ class Writer {
  private:
   void begin(char bracket);
   void end(char bracket);
-  void begin_item();  // writes the comma and the line break before a member or list item
+  void begin_item();
   void new_line();
 
   bool compact_;
   std::string out_;
   std::size_t depth_ = 0;
-  bool first_ = true;       // the open object or list is empty so far
-  bool after_key_ = false;  // the next value belongs to the key just written
+  bool first_ = true;  // the open object or list is empty so far
+  bool after_key_ = false;
 };
 
 }  // namespace sluice::json

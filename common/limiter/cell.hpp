@@ -1,5 +1,5 @@
-// A cell: the counters of one counter key, in memory. It has what Redis stores under that key, and also the logs and
-// leases of its limits, which have keys of their own in Redis. CellTable stores the cells.
+// A cell: the counters of one counter key, in memory. It also has the logs and leases of the key's limits, which have
+// keys of their own in Redis.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 
 namespace sluice::limiter {
 
-// The log or the leases of one limit.
 struct KeptEntries {
   Kind kind = Kind::log;
   std::string limit_name;
@@ -26,7 +25,7 @@ struct KeptEntries {
 
 // The part of a cell that only some keys need.
 struct CellExtras {
-  std::vector<double> values;  // values and ids of all counters, if the cell itself has no room for them
+  std::vector<double> values;  // values and ids: of all counters, if the cell has no room for them
   std::vector<std::uint32_t> ids;
   std::vector<OverrideEntry> overrides;
   std::vector<KeptEntries> kept;
@@ -40,27 +39,25 @@ struct CellExtras {
     return sum;
   }
 
-  // Returns nullptr if the limit has no entries.
   Entries* find(Kind kind, std::string_view limit_name) const {
     const auto found = std::ranges::find_if(
         kept, [&](const KeptEntries& each) { return each.kind == kind && each.limit_name == limit_name; });
     return found == kept.end() ? nullptr : found->entries.get();
   }
-  // Makes an empty log or lease set if the limit has none. REQUIRES: a kind that keeps entries.
+  // Makes the entries if the limit has none. REQUIRES: a kind that keeps entries.
   Entries& entries(Kind kind, std::string_view limit_name) {
     if (Entries* const found = find(kind, limit_name)) return *found;
     return *kept.emplace_back(kind, std::string(limit_name), traits_of(kind).make_entries()).entries;
   }
 };
 
-// Among a million cells, almost none is in the CPU's cache. So the cell itself has room for two counters with two
-// values in all, which is enough for most keys. Reading them touches one cache line.
+// The cell itself has room for two counters with two values in all, so most keys need one cache line.
 class Cell {
  public:
   double time = 0;                                              // of the last charge, µs
   double expires_ms = std::numeric_limits<double>::infinity();  // wall clock; infinity: never
 
-  // The ids of the counters, and their values. The low two bits of a counter's id are the number of its values.
+  // The low two bits of a counter's id are the number of its values.
   std::span<const std::uint32_t> ids() const {
     if (inside()) return {ids_.data(), id_count_};
     return extras_->ids;
@@ -92,10 +89,10 @@ class Cell {
     return extras_->overrides;
   }
 
-  // Roughly the memory that the cell uses beyond its own size.
+  // Roughly the memory beyond the cell's own size.
   std::size_t extra_bytes() const { return extras_ ? extras_->bytes() : 0; }
 
-  // Forgets all counters, logs and leases. Overrides stay.
+  // Overrides stay.
   void reset() {
     time = 0;
     layout = 0;
@@ -108,10 +105,9 @@ class Cell {
     id_count_ = value_count_ = 0;
   }
 
-  // Forgets what has expired. Called when the cell is used, and when a sweep of CellTable checks it. As in Redis,
-  // counters are forgotten in the millisecond after their expiry.
+  // As in Redis, counters are forgotten in the millisecond after their expiry.
   void forget_expired(double now_us) {
-    const double now_ms = now_us / 1000;  // a fraction makes no difference, because expiries are whole milliseconds
+    const double now_ms = now_us / 1000;
     if (now_ms >= expires_ms + 1) forget_counters();
     if (extras_) forget_extras(now_ms);
   }
@@ -152,7 +148,7 @@ class Cell {
   static constexpr std::uint8_t kElsewhere = 255;
   bool inside() const { return id_count_ != kElsewhere; }
 
-  std::uint8_t id_count_ = 0;  // number of counters in ids_; kElsewhere: all counters are in extras_
+  std::uint8_t id_count_ = 0;  // kElsewhere: all counters are in extras_
   std::uint8_t value_count_ = 0;
 };
 

@@ -17,7 +17,7 @@ HashedKey::HashedKey(std::string_view counter_key) : text(counter_key) {
   hash = tag_hash + hash_of(counter_key.substr(tag.size()));
 }
 
-// A cell and its key. The key's text follows the object in the same block of memory.
+// The key's text follows the object in the same block of memory.
 struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding of the cell
   std::uint16_t key_size = 0;
   Entry* next = nullptr;  // another entry whose key has the same 64-bit hash; rare
@@ -34,8 +34,7 @@ struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding 
     ::operator delete(entry);
   }
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
-  // Roughly the memory of an entry without the extras: the block, 16 bytes that the allocator adds, and 56 bytes in
-  // index_ and entries_, which are half empty at worst.
+  // Roughly: the block, 16 bytes of the allocator, and 56 bytes in index_ and entries_, half empty at worst.
   std::ptrdiff_t own_bytes() const { return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 56); }
 };
 

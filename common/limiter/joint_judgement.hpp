@@ -1,6 +1,6 @@
 // One call of check_many.lua in flight: it judges several rulebooks of one decision.
 //
-// Thread: that of the store. Only the files of RedisStore include this.
+// Thread: that of the store.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class RedisStore::JointJudgement final : public Pending {
  public:
   using Pending::Pending;
 
-  // REQUIRES: the calls come in the order that judge_all() requires, and the keys of all of them share a hash tag.
+  // REQUIRES: the enforced calls come first, and the keys of all calls share a hash tag.
   void add(const RulebookCall& call) { calls_.push_back(call); }
   void begin();
 
@@ -31,7 +31,7 @@ class RedisStore::JointJudgement final : public Pending {
 
   std::vector<RulebookCall> calls_;
   std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // periods_[i] is for calls_[i]
-  std::vector<CheckPart> parts_;                                      // made by write(); a member to reuse memory
+  std::vector<CheckPart> parts_;                                      // a member only to reuse its memory
   bool has_new_periods_ = false;                                      // the call was sent again with other periods
 };
 

@@ -1,12 +1,12 @@
-// The kinds of limits: each algorithm is one, and so is each variant of an algorithm that has arithmetic of its own.
+// The kinds of limits: one for each algorithm, and for each variant with arithmetic of its own.
 #pragma once
 
 #include <cstdint>
 
 namespace sluice::limiter {
 
-// Agents send these numbers to the scripts in Redis: never renumber. When the build assembles the scripts, it reads the
-// numbers from here (cmake/AssembleScript.cmake): keep one enumerator a line.
+// Agents send these numbers to the scripts in Redis: never renumber. The build reads them from here
+// (cmake/AssembleScript.cmake): keep one enumerator a line.
 enum class Kind : std::uint8_t {
   token_bucket = 1,
   leaky_bucket = 2,

@@ -17,7 +17,7 @@ void put_text(Bytes& out, std::string_view text) {
   out.insert(out.end(), text.begin(), text.end());
 }
 
-// Reads the bytes from front to back. After a read beyond the end, failed() stays true.
+// After a read beyond the end, failed() stays true.
 class Input {
  public:
   explicit Input(const Bytes& bytes) : left_(bytes) {}
@@ -47,7 +47,7 @@ class Input {
   bool failed_ = false;
 };
 
-// Whether the text has only ASCII letters, digits and the characters in `marks`.
+// Letters and digits are always allowed.
 bool only(std::string_view text, std::string_view marks) {
   return std::ranges::all_of(text, [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || marks.contains(c);

@@ -1,10 +1,7 @@
-// The lease id in a decision. It contains all that a release or renewal needs, so any agent can release or renew the
-// leases of that decision.
+// The lease id in a decision. Any agent can release or renew the leases of that decision by the id alone.
 //
-// Format: base64url of the version, the tenant and the leases. A lease has three parts: its counter key without the
-// head "sl:{<tenant>|", the limit's name, and LeaseRef::member. A member contains 128 random bits, so nobody can guess
-// an id. The decoded counter keys belong to the tenant in the id. So the code that calls decode_lease_id() must refuse
-// the id if the API key of the request belongs to another tenant (Decider::find_leases).
+// Format: base64url of the version, the tenant and the leases, with each counter key without its head "sl:{<tenant>|".
+// LeaseRef::member contains 128 random bits, so nobody can guess an id.
 #pragma once
 
 #include <optional>
@@ -19,13 +16,14 @@ namespace sluice::limiter {
 
 struct LeaseId {
   std::string tenant;
-  std::vector<LeaseRef> leases;  // their counter keys begin with "sl:{<tenant>|"
+  std::vector<LeaseRef> leases;
 };
 
 // REQUIRES: 1 to 32 leases, all of this tenant.
 std::string encode_lease_id(std::string_view tenant, std::span<const LeaseRef> leases);
 
-// Returns nullopt if encode_lease_id() cannot have written the text.
+// Returns nullopt if encode_lease_id() cannot have written the text. The caller must check that the API key of the
+// request belongs to the tenant.
 std::optional<LeaseId> decode_lease_id(std::string_view text);
 
 inline constexpr std::size_t kMaxLeaseId = 16'000;  // characters

@@ -1,11 +1,9 @@
 // How much memory the counters of a process may take, and which tenants may begin new counters.
 //
-// Every tenant may begin new counters until half of the memory limit is used. After that, a tenant may begin them only
-// while its counters take less than half of the memory that is still free. So there is room for tenants that come
-// later, however much the earlier ones have taken.
+// Every tenant may begin new counters until half of the memory limit is used. After that, the counters of the tenant
+// must take less than half of the free memory, so that there is room for later tenants.
 //
-// A counter that exists is never dropped before it expires. Its log or its leases may grow, even beyond the memory
-// limit. The budget counts that growth, which leaves less room for new counters.
+// A counter is never dropped before it expires. Its log or its leases may grow beyond the memory limit.
 //
 // Thread safety: any thread.
 #pragma once
@@ -28,9 +26,9 @@ class MemoryBudget {
 
   explicit MemoryBudget(std::size_t limit_bytes) : limit_(limit_bytes) {}
 
-  // Whether the tenant in the counter key may begin a new counter.
+  // Whether the key's tenant may begin a new counter.
   bool admits(std::string_view counter_key) const;
-  // Counts that the counters of this key have grown by `bytes` (below 0: they have shrunk).
+  // `bytes` is negative if the counters of the key have shrunk.
   void add(std::string_view counter_key, std::ptrdiff_t bytes);
 
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -46,9 +44,8 @@ class MemoryBudget {
   boost::unordered_flat_map<Tenant, std::size_t> by_tenant_;  // bytes
 };
 
-// Returns the key of the overflow counter, which is used if the tenant may not begin a counter with `counter_key`. The
-// key has "*" in place of the identity and lacks the dimensions that a limit adds, so these identities share the
-// counter: "sl:{t|subject=ann}:p=x:k=burst|route=a" becomes "sl:{t|*}:p=x:k=burst". No identity is written as "*".
+// The key of the counter that is used if the tenant may not begin a new one. All identities share the overflow counter:
+// "sl:{t|subject=ann}:p=x:k=burst|route=a" becomes "sl:{t|*}:p=x:k=burst". No identity is written as "*".
 std::string overflow_key(std::string_view counter_key);
 
 }  // namespace sluice::limiter

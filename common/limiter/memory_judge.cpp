@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxValues = 2 * kMaxLimitsPerPlan;
 
-// Judges one call. It copies values and numbers out of the cells, and judges and charges the copies. It writes the
-// copies back only if the call charges, or if the clock has stepped back.
+// Judges and charges copies of a cell's values. Writes the copies back only if the call charges, or if the clock has
+// stepped back.
 class Judging {
  public:
   Judging(const Call& call, std::span<Cell* const> cells, double now)
@@ -23,7 +23,7 @@ class Judging {
   // Returns false if the time is outside the period of a quota.
   bool read_and_judge(std::span<const PeriodBounds> periods);
   bool admits() const { return allowed_; }
-  // Charges the call if `charges` is true, which REQUIRES admits(). Fills `outcome` in either case.
+  // REQUIRES: `charges` is false, or admits() is true.
   void charge_and_report(bool charges, Outcome& outcome);
 
  private:
@@ -41,11 +41,11 @@ class Judging {
   boost::container::static_vector<Terms, kMaxLimitsPerPlan> terms_;
   std::array<std::uint32_t, kMaxLimitsPerPlan> ids_;
   std::array<double, kMaxValues> values_;
-  std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // rule → index of its first value in values_
-  std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // rule → µs until it admits the cost; 0: it admits now
-  std::array<Entries*, kMaxLimitsPerPlan> entries_;    // rule → its log or leases; nullptr: nothing was charged yet
-  std::array<double, kMaxLimitsPerPlan> last_;         // group → the earlier of now_ and the time of the last charge
-  std::array<bool, kMaxLimitsPerPlan> overridden_{};   // group → an override has replaced a counter id
+  std::array<std::uint8_t, kMaxLimitsPerPlan> at_;     // by rule: index of its first value in values_
+  std::array<std::int64_t, kMaxLimitsPerPlan> waits_;  // by rule: µs until it admits the cost
+  std::array<Entries*, kMaxLimitsPerPlan> entries_;    // by rule: nullptr before the first charge
+  std::array<double, kMaxLimitsPerPlan> last_;         // by group: time of the last charge, at most now_
+  std::array<bool, kMaxLimitsPerPlan> overridden_{};   // by group: an override has replaced a counter id
   bool back_ = false;                                  // the clock has stepped back since the last charge of a cell
   bool allowed_ = true;
 };
@@ -59,8 +59,7 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   if (const auto derived_q = traits_of(terms.kind).derived_q) terms.q = derived_q(terms.limit, terms.p, ids_[rule]);
 }
 
-// Copies the values out of a group's cell and applies the overrides of the cell. If the layout of the cell differs from
-// the group's, or if an override replaces a counter id, each rule gets the values of its counter id, or zeros.
+// If the layouts differ, or an override replaces a counter id, each rule gets the values of its counter id, or zeros.
 void Judging::load(std::size_t g) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];
@@ -218,7 +217,7 @@ bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t no
 
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports) {
   bool denied = std::ranges::any_of(reports, [](const LimitReport& r) { return !r.admitted; });
-  auto binds_more = [&](std::size_t a, std::size_t b) {  // whether a binds more than b
+  auto binds_more = [&](std::size_t a, std::size_t b) {
     const LimitReport &x = reports[a], &y = reports[b];
     if (denied) {
       if (x.admitted != y.admitted) return !x.admitted;

@@ -6,13 +6,12 @@
 
 namespace sluice::limiter {
 
-// Finds or makes the cells of a call, and locks their shard. Returns nullopt if a cell is missing and the budget does
-// not let the tenant begin it. `ignore_budget`: make missing cells in any case.
+// Returns nullopt if a cell is missing and the budget does not let the tenant begin it.
 std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call, bool ignore_budget) {
   const HashedKey first(call.keys[0]);
   Shard& shard = shard_of(first);
   LockedCells found{.shard = &shard, .lock = std::unique_lock(shard.mutex), .now_us = 0, .cells = {}};
-  const CellTable::Place at = shard.cells.place_of(first);  // prefetches the cell while the clock is read
+  const CellTable::Place at = shard.cells.place_of(first);  // prefetches the cell
   found.now_us = clock_.now_us();
   for (std::size_t g = 0; g < call.program->groups.size(); ++g) {
     const HashedKey key = g == 0 ? first : HashedKey(call.keys[g]);
@@ -25,7 +24,6 @@ std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call
   return found;
 }
 
-// Removes some of the expired counters in the shard of the call.
 void MemoryCounters::make_room(const Call& call) {
   Shard& shard = shard_of(HashedKey(call.keys[0]));
   const std::lock_guard lock(shard.mutex);

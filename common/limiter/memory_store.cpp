@@ -9,11 +9,10 @@
 namespace sluice::limiter {
 namespace {
 
-// How long counters stay after an override without expiry is removed: 366 days, as in lua/overrides.lua.
+// How long counters stay after an override without expiry is removed, as in lua/overrides.lua.
 constexpr double kGarbageMs = 366 * 86400000.0;
 
-// Expiry of the longest-lived override in µs; 0 without overrides.
-double lives_until(std::span<const OverrideEntry> entries) {
+double latest_expiry_us(std::span<const OverrideEntry> entries) {
   double latest = 0;
   for (const OverrideEntry& entry : entries) latest = std::max(latest, entry.expires_us);
   return latest;
@@ -67,7 +66,7 @@ std::vector<Outcome> MemoryCounters::judge_together(std::span<const Call* const>
     parts.push_back({&call, std::span(found[i].cells.data(), groups), found[i].periods});
   }
   std::vector<Outcome> outcomes(calls.size());
-  judge_together_in_memory(parts, now, outcomes);  // returns true, because the periods are those at `now`
+  judge_together_in_memory(parts, now, outcomes);  // true, because the periods are those at `now`
   for (std::size_t i = 0; i < calls.size(); ++i) {
     for (std::size_t g = 0; g < calls[i]->program->groups.size(); ++g) {
       shard.cells.grown(calls[i]->keys[g], *found[i].cells[g], found[i].before[g]);
@@ -143,7 +142,7 @@ void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const
   cell.forget_expired(now);
   cell.extras().overrides.assign(entries.begin(), entries.end());
   const double now_ms = std::floor(now / 1000);
-  double until = std::max(now_ms + std::ceil((lives_until(entries) - now) / 1000), 0.0);
+  double until = std::max(now_ms + std::ceil((latest_expiry_us(entries) - now) / 1000), 0.0);
   if (!cell.ids().empty()) {  // counters keep their own expiry
     const bool forever = std::isinf(cell.expires_ms);
     until = std::max(until, forever ? now_ms + kGarbageMs : std::max(cell.expires_ms, now_ms + 1));
@@ -162,7 +161,7 @@ void MemoryCounters::reset(std::string_view counter_key) {
   const std::size_t before = cell->extra_bytes();
   cell->forget_expired(now);
   const double now_ms = std::floor(now / 1000);
-  const double until = now_ms + std::ceil((lives_until(cell->overrides()) - now) / 1000);
+  const double until = now_ms + std::ceil((latest_expiry_us(cell->overrides()) - now) / 1000);
   cell->reset();
   cell->expires_ms = until > now_ms ? until : 0;
   shard.cells.grown(key.text, *cell, before);

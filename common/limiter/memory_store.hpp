@@ -1,14 +1,12 @@
 // Counters in the memory of this process: for agents without Redis (--counters memory), and for failure mode
 // fail_degrade.
 //
-// Their memory may be limited. When it is short, expired counters are removed first. If that is not enough, a tenant
-// that has more than its share (memory_budget.hpp) begins no new counters: its new identities share overflow counters
-// (overflow_key), so each identity may get less than its limit. No live counter is forgotten. An identity that is
-// judged by an overflow counter first and by a counter of its own later can use the whole limit of each.
+// When memory is short, expired counters are removed first. If that is not enough, new identities of tenants with more
+// than their share (memory_budget.hpp) share overflow counters, so each identity may get less than its limit. An
+// identity that moves from an overflow counter to a counter of its own can use the whole limit of each.
 //
-// MemoryCounters has the counters. A process has one such object: with two, every limit would be admitted twice. Any
-// thread may use it; the keys are divided among shards, and a decision locks one shard. MemoryStore is the CounterStore
-// of one worker thread, and uses these counters. It calls listeners before its functions return.
+// A process has one MemoryCounters: with two, every limit would be admitted twice. Any thread may use it; a decision
+// locks one shard. Each worker thread has its own MemoryStore.
 #pragma once
 
 #include <array>
@@ -29,24 +27,23 @@ namespace sluice::limiter {
 
 class MemoryCounters {
  public:
-  // `shards`: a power of two. The more shards there are, the less threads wait for each other.
+  // `shards`: a power of two.
   explicit MemoryCounters(const Clock& clock, std::size_t shards = 64,
                           std::size_t limit_bytes = MemoryBudget::kUnlimited);
 
   Outcome judge(const Call& call);
-  // Judges rulebooks that are enforced together: if all of them admit, all are charged; otherwise none is. Begins new
-  // counters even if memory is short.
+  // Charges all calls if all admit, otherwise none. Begins new counters even if memory is short.
   // REQUIRES: at least one call; all keys share one hash tag, and no two of them are equal.
   std::vector<Outcome> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
   void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries);
-  void reset(std::string_view counter_key);  // forgets what was charged, as lua/reset.lua does; overrides stay
+  void reset(std::string_view counter_key);  // overrides stay
 
   // Removes all expired counters. judge() removes only a few at a time.
   void forget_expired();
   std::size_t size() const;                             // stored keys, including expired ones not removed yet
-  std::size_t bytes() const { return budget_.used(); }  // roughly the memory that these keys take
+  std::size_t bytes() const { return budget_.used(); }  // roughly
   // How many calls were judged by overflow counters.
   std::uint64_t overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
 
@@ -57,7 +54,7 @@ class MemoryCounters {
     CellTable cells;
   };
   using Cells = std::array<Cell*, kMaxLimitsPerPlan>;  // by group
-  struct LockedCells {                                 // the cells of one call, and the lock of their shard
+  struct LockedCells {
     Shard* shard = nullptr;
     std::unique_lock<std::mutex> lock;
     std::int64_t now_us = 0;

@@ -1,6 +1,6 @@
 // The base class of RedisStore's script calls in flight.
 //
-// Thread: that of the store. Only the files of RedisStore include this.
+// Thread: that of the store.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ class RedisStore::Pending : public redis::Command {
   explicit Pending(RedisStore& store) : store_(store) {}
   virtual ~Pending() = default;
 
-  // Without `answer_by` the call may wait in the client's queue, and redis::Options::deadline counts from the time when
-  // the call is sent. With `answer_by` the call does not wait for a turn, and its reply must come by that time.
+  // Without `answer_by` the call may wait in the client's queue, and redis::Options::deadline counts from its sending.
+  // With `answer_by` the call does not wait for a turn.
   void start(Script script, const Origin& origin, std::optional<TimePoint> answer_by = {}) {
     started_ = std::chrono::steady_clock::now();
     store_.client_.submit(*this, key(),
@@ -32,8 +32,8 @@ class RedisStore::Pending : public redis::Command {
  protected:
   virtual void answered(const redis::Reply& reply) = 0;
   virtual void failed(const StoreError& error) = 0;
-  // Called after TRYAGAIN: Redis Cluster is moving the slot of the call's keys, so the keys are on different nodes now.
-  // Sends several calls with fewer keys instead and returns true, or returns false if the call cannot be split.
+  // Called after TRYAGAIN: while Redis Cluster moves a slot, the call's keys can be on different nodes. Sends several
+  // calls with fewer keys instead. Returns false if the call cannot be split.
   virtual bool split() { return false; }
   virtual std::string_view key() const = 0;  // one of the call's keys
 

@@ -19,7 +19,7 @@ void pack(std::string& out, Number number) {
   out.append(bytes, sizeof number);
 }
 
-// FNV-1a, 64 bits, folded to 32 (Fowler, Noll, Vo; draft-eastlake-fnv).
+// FNV-1a, 64 bits, folded to 32 (draft-eastlake-fnv).
 std::uint32_t hash32(std::string_view text) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
@@ -51,9 +51,7 @@ Rule rule_of(const Limit& limit, bool with_debt) {
   return rule;
 }
 
-// Fills `program` with rules ordered by group: first the limits that use only the policy's key_by, then each limit that
-// adds dimensions.
-void order_rules(const std::vector<Limit>& limits, bool with_debt, Program& program) {
+void add_rules_by_group(const std::vector<Limit>& limits, bool with_debt, Program& program) {
   auto add = [&](std::size_t position, std::size_t group) {
     Rule rule = rule_of(limits[position], with_debt);
     rule.group = static_cast<std::uint8_t>(group);
@@ -136,7 +134,7 @@ std::uint32_t name_id(const Limit& limit) { return hash32(counter_name(limit)); 
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay) {
   Program program;
   program.max_delay_us = max_delay ? static_cast<double>(max_delay->count()) : 0;
-  order_rules(limits, max_delay.has_value(), program);
+  add_rules_by_group(limits, max_delay.has_value(), program);
   for (Group& group : program.groups) lay_out(group, program.rules);
   pack_parameters(program);
   return program;

@@ -91,8 +91,8 @@ class RedisStore::Judgement final : public Pending {
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
 };
 
-// One script call of a release or renewal of leases. The leases of a deciding policy and of a shadow policy may have
-// different hash tags, and so different slots of a Redis Cluster. So each hash tag gets a call of its own.
+// One script call of a release or renewal of leases. Leases with another hash tag get a call of their own, because they
+// may be in another slot of a Redis Cluster.
 class RedisStore::LeaseChange final : public Pending {
  public:
   using Pending::Pending;
@@ -142,7 +142,7 @@ class RedisStore::LeaseChange final : public Pending {
   std::shared_ptr<Whole> whole_;
 };
 
-// Writes the overrides of a counter key, or resets the key. The listener learns only whether that succeeded.
+// Writes the overrides of a counter key, or resets the key.
 class RedisStore::StateWrite final : public Pending {
  public:
   using Pending::Pending;
@@ -152,7 +152,7 @@ class RedisStore::StateWrite final : public Pending {
     key_ = counter_key;
     write_ = std::move(write);
     listener_ = &listener;
-    start(script, {.batch = true});  // the write may wait as long as a check of a batch
+    start(script, {.batch = true});
   }
 
  private:
@@ -176,8 +176,7 @@ RedisStore::RedisStore(redis::Client& client, const Clock& clock, RedisStoreObse
 
 RedisStore::~RedisStore() = default;
 
-// Returns an idle object, or a new one. While its call is in flight, nothing owns the object. When the call has ended,
-// the object puts itself back into the list of idle ones.
+// Nothing owns the object while its call is in flight. Then the object puts itself back into the list of idle ones.
 template <class PendingCall>
 PendingCall& RedisStore::take(std::vector<std::unique_ptr<PendingCall>>& idle) {
   if (idle.empty()) return *new PendingCall(*this);

@@ -1,14 +1,11 @@
 // Counters in Redis: usually one EVALSHA for each decision, pipelined with the other commands of the worker thread.
 //
-// Thread: only the worker thread that owns the store. No locks.
+// Thread: only the worker thread that owns the store.
 //
-// After some failures a call is sent again within its deadline, and its listener does not see the failure. The client
-// does that for failures that come from the state of Redis (redis::Endpoint). This class does it for failures that
-// depend on the content of the call:
-//   TRYAGAIN      a call of several rulebooks is sent again without its shadows, and each shadow in a call of its own;
-//                 any other call is sent again after a pause
-//   WrongPeriod   a quota's period has ended: the call is sent once more with the new period
-// A call that may have run is never sent again.
+// A call that cannot have run is sent again, within its deadline, after these failures:
+//   TRYAGAIN      without its shadows, which get calls of their own; a call without shadows waits a little instead
+//   WrongPeriod   once, with the new period of the quota
+// The client (redis::Endpoint) sends calls again after failures that come from the state of Redis.
 #pragma once
 
 #include <chrono>
@@ -26,7 +23,7 @@ namespace sluice::limiter {
 
 struct RedisStoreObserver {
   std::function<void(std::chrono::nanoseconds)> answered;  // the time from start to reply
-  std::function<void(StoreFault)> failed;                  // also for a TRYAGAIN after which the call is sent again
+  std::function<void(StoreFault)> failed;                  // also for a TRYAGAIN that leads to another attempt
 };
 
 class RedisStore final : public CounterStore {
@@ -36,8 +33,7 @@ class RedisStore final : public CounterStore {
   ~RedisStore() override;
 
   void judge(const Call& call, JudgeListener& listener) override;
-  // One script call judges the enforced rulebooks together with the shadows that have the same hash tag, and so the
-  // same slot in Redis Cluster. A shadow with another hash tag gets a script call of its own.
+  // A shadow with another hash tag than the enforced rulebooks gets a script call of its own.
   void judge_all(std::span<const RulebookCall> calls) override;
   void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) override;
   void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) override;
@@ -45,8 +41,7 @@ class RedisStore final : public CounterStore {
                      OverrideListener& listener) override;
   std::string_view breaker() const override { return to_string(client_.breaker()); }
 
-  // Forgets all that was charged under one counter key. Overrides stay. `collections`: from collection_keys(). Calls
-  // stored() of the listener when Redis has answered.
+  // Forgets what was charged under one counter key; overrides stay. `collections`: from collection_keys().
   void reset(std::string_view counter_key, std::span<const std::string> collections, OverrideListener& listener);
 
  private:
@@ -67,7 +62,7 @@ class RedisStore final : public CounterStore {
   redis::Client& client_;
   const Clock& clock_;
   RedisStoreObserver observer_;
-  std::int64_t clock_ahead_us_ = 0;  // Redis' clock minus clock_, when learn_redis_now() was last called
+  std::int64_t clock_ahead_us_ = 0;  // Redis' clock minus clock_
 
   std::vector<std::unique_ptr<Judgement>> idle_judgements_;
   std::vector<std::unique_ptr<JointJudgement>> idle_joint_judgements_;

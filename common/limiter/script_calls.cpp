@@ -43,7 +43,6 @@ void begin_bulk(redis::CommandWriter& out, std::size_t size) {
   out.raw({head, static_cast<std::size_t>(end - head)});
 }
 
-// Writes several parts as one bulk string, without joining them first.
 template <class... Parts>
 void bulk_of(redis::CommandWriter& out, Parts... parts) {
   begin_bulk(out, (parts.size() + ...));
@@ -56,7 +55,6 @@ void patch(char* at, Number number) {
   std::memcpy(at, &number, sizeof number);
 }
 
-// Writes the packed parameters with this call's costs and periods.
 void write_parameters(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
                       bool explained) {
   const Program& program = *call.program;
@@ -72,8 +70,7 @@ void write_parameters(redis::CommandWriter& out, const Call& call, std::span<con
   }
 }
 
-// Whether the reply reports every limit. With several groups or several enforced rulebooks (`together`) it does,
-// because read_check() then finds the binding limit and Outcome::allowed from these reports.
+// With several groups or several enforced rulebooks (`together`), read_check() needs the report of every limit.
 bool wants_reports(const Call& call, bool together) {
   return call.explain || together || call.program->groups.size() > 1;
 }
@@ -219,7 +216,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   }
   if (!explained) return out;
   // The rules of several groups are not in plan order, so the script does not know the binding limit. With several
-  // enforced rulebooks the script's `allowed` is for all of them together; whether this one admits is computed here.
+  // enforced rulebooks, the script's `allowed` is for all of them together.
   std::array<LimitReport, kMaxLimitsPerPlan> reports;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
     reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));

@@ -18,21 +18,21 @@ inline constexpr std::size_t kScripts = 6;
 
 std::string_view script_text(Script script);
 std::span<const std::string_view> script_texts();  // by Script, for redis::Options::scripts
-std::string_view script_sha(Script script);        // SHA-1 in hex, as EVALSHA wants it
+std::string_view script_sha(Script script);        // SHA-1 in hex
 
 using redis::CallBy;
 
-// `periods`: the bounds of the quotas' periods, as quota_periods() writes them.
+// `periods`: as quota_periods() (memory_judge.hpp) writes them.
 void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
                  CallBy by = CallBy::hash);
 
-// One of the rulebooks that a call of check_many judges.
+// One of the rulebooks in a call of check_many.
 struct CheckPart {
   const Call* call = nullptr;
-  std::span<const PeriodBounds> periods;  // as write_check() takes them
+  std::span<const PeriodBounds> periods;
 };
-// The first `enforced` parts are either all charged, or none of them is. Each further part is a shadow, charged by
-// itself. The reply has one element for each part, in the order of `parts`: an error, or a reply for read_check().
+// The first `enforced` parts are charged together or not at all; each further part is a shadow. The reply has one
+// element for each part: an error, or a reply for read_check().
 // REQUIRES: all keys share one hash tag, and no two counter keys of enforced parts are equal.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);
@@ -43,24 +43,23 @@ void write_overrides(redis::CommandWriter& out, std::string_view counter_key, st
 void write_reset(redis::CommandWriter& out, std::string_view counter_key, std::span<const std::string> collections,
                  CallBy by = CallBy::hash);
 
-// Returns the keys of a group's logs and leases.
+// The keys of logs and leases.
 std::vector<std::string> collection_keys(const Program& program, std::size_t group, std::string_view counter_key);
 
-// Redis' time is outside a quota's period: the caller sends the call again with the periods at now_us.
+// Redis' time `now_us` is outside a quota's period.
 struct WrongPeriod {
   std::int64_t now_us = 0;
 };
 struct CheckReply {
-  std::optional<Outcome> outcome;  // nullopt: see wrong_period
-  WrongPeriod wrong_period;
+  std::optional<Outcome> outcome;
+  WrongPeriod wrong_period;  // valid without an outcome
 };
-// `together`: the call was one of several enforced parts of a check_many. Then Outcome::allowed says whether the limits
-// of this part admit, whatever the other parts do.
+// `together`: the call was one of several enforced parts of a check_many; Outcome::allowed is for this part alone.
 // Error `protocol`: the script cannot have sent this reply.
 StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, bool together = false);
 StoreResult<LeaseOutcome> read_leases(const redis::Reply& reply, Script script);
 
-// Classifies an error reply by its first word. Sets `executed_unknown` if the script may have run.
+// Sets `executed_unknown` if the script may have run.
 StoreError classify_error(const redis::Reply& reply);
 
 }  // namespace sluice::limiter

@@ -9,7 +9,7 @@
 namespace sluice::limiter {
 namespace {
 
-// A tolerance for the rounding errors of doubles, so that a product just below 3 is not rounded down to 2.
+// Tolerance for doubles, so that a product just below 3 is not rounded down to 2.
 constexpr double kRounding = 1e-9;
 
 }  // namespace

@@ -90,26 +90,25 @@ constexpr std::array kAlgorithmRows{
     AlgorithmTraits{.algorithm = Algorithm::quota, .kind = Kind::quota, .counter_text = &period_text},
 };
 
-// Maps the number of an enumerator to the index of its row. The rows may stand in any order.
 template <auto& kRows, auto kKey>
-consteval auto places() {
+consteval auto rows_by_enumerator() {
   std::array<std::uint8_t, 64> out{};
   out.fill(255);
   for (std::size_t i = 0; i < kRows.size(); ++i)
     out[static_cast<std::size_t>(kRows[i].*kKey)] = static_cast<std::uint8_t>(i);
   return out;
 }
-constexpr auto kKindPlaces = places<kKindRows, &KindTraits::kind>();
-constexpr auto kAlgorithmPlaces = places<kAlgorithmRows, &AlgorithmTraits::algorithm>();
+constexpr auto kRowOfKind = rows_by_enumerator<kKindRows, &KindTraits::kind>();
+constexpr auto kRowOfAlgorithm = rows_by_enumerator<kAlgorithmRows, &AlgorithmTraits::algorithm>();
 
 }  // namespace
 
 std::span<const KindTraits> all_kinds() { return kKindRows; }
 
-const KindTraits& traits_of(Kind kind) { return kKindRows[kKindPlaces[static_cast<std::size_t>(kind)]]; }
+const KindTraits& traits_of(Kind kind) { return kKindRows[kRowOfKind[static_cast<std::size_t>(kind)]]; }
 
 const AlgorithmTraits& traits_of(Algorithm algorithm) {
-  return kAlgorithmRows[kAlgorithmPlaces[static_cast<std::size_t>(algorithm)]];
+  return kAlgorithmRows[kRowOfAlgorithm[static_cast<std::size_t>(algorithm)]];
 }
 
 Kind kind_of(const Limit& limit, bool with_debt) {

@@ -10,9 +10,9 @@ struct Address {
   enum class Transport : std::uint8_t { tcp, tls, unix_socket };
 
   Transport transport = Transport::tcp;
-  std::string host = {};   // a name, or an IP address without brackets; "" with a Unix socket
-  std::uint16_t port = 0;  // 0 with a Unix socket
-  std::string path = {};   // the file of the Unix socket; "" with TCP and TLS
+  std::string host = {};  // a name, or an IP address without brackets
+  std::uint16_t port = 0;
+  std::string path = {};  // the file of a Unix socket
 };
 
 }  // namespace sluice::net

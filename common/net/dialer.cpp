@@ -22,7 +22,7 @@ Dialer::Dialer(asio::io_context& context, Address address, TlsFiles files, std::
       protocol_(std::move(protocol)),
       resolver_(context) {}
 
-// Every completion handler below holds a shared_ptr to the dialer and returns at once after cancel().
+// Every completion handler below keeps the dialer alive, and does nothing after cancel().
 void Dialer::dial(unsigned attempt, Done done) {
   attempt_ = attempt;
   done_ = std::move(done);
@@ -37,7 +37,7 @@ void Dialer::cancel() {
   stream_.close();
 }
 
-// The stream may outlive tls_: it holds a reference to the SSL_CTX of tls_, and OpenSSL counts the references.
+// The stream may outlive tls_: OpenSSL counts the references to the SSL_CTX of tls_.
 void Dialer::finish() { std::exchange(done_, nullptr)(std::move(stream_)); }
 
 void Dialer::fail(Error error) {
@@ -74,7 +74,7 @@ void Dialer::resolve() {
           return self->fail({"resolve", fmt::format("the host name is not found: {}", error.message())});
         }
         for (const auto& entry : found) self->endpoints_.push_back(entry.endpoint());
-        // An address that drops packets uses up the whole time limit, so the next attempt starts with another one.
+        // An address that drops packets uses up the time limit, so each attempt starts with another address.
         std::ranges::rotate(self->endpoints_, self->endpoints_.begin() + self->attempt_ % self->endpoints_.size());
         self->connect_tcp();
       });

@@ -1,7 +1,6 @@
 // Opens a stream to one server: looks up the host name, connects, and does the TLS handshake.
 //
-// Thread safety: none; a dialer belongs to the io_context's thread. Pending operations keep the object alive, so its
-// owner may drop the pointer at any time after cancel().
+// Thread: that of the io_context. Pending operations keep the dialer alive, so its owner may drop it after cancel().
 #pragma once
 
 #include <functional>
@@ -27,16 +26,15 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
   // Error codes: resolve, refused, unreachable, tls. The text of an error does not name the server.
   using Done = std::function<void(Result<Stream>)>;
 
-  // `protocol` is offered to the server by ALPN in the TLS handshake, such as "http/1.1"; "": no ALPN.
+  // `protocol`, such as "http/1.1", is offered by ALPN in the TLS handshake.
   Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {});
 
-  // REQUIRES: dial() was not called before. Unless cancel() is called first, calls `done` once: from the io_context,
-  // never inside dial(). `attempt` counts the owner's attempts in a row: if the name has several addresses, each
-  // attempt tries another one first. The dialer has no time limit of its own; the owner sets one by calling cancel().
+  // Calls `done` once, from the io_context, but not after cancel(). If the name has several addresses, each `attempt`
+  // tries another one first. There is no time limit; the owner calls cancel(). REQUIRES: called at most once.
   void dial(unsigned attempt, Done done);
-  void cancel();  // `done` is not called any more
+  void cancel();
 
-  // The current step, for the text of a time-out: "looking up the host name", …
+  // For the text of a time-out: "looking up the host name", …
   std::string_view stage() const { return stage_; }
 
  private:

@@ -1,8 +1,7 @@
-// The byte stream from a client to a server: TCP, TLS over TCP, or a Unix socket, behind one interface.
+// The byte stream from a client to a server: TCP, TLS over TCP, or a Unix socket. An object serves one connection, and
+// may be moved while no operation is under way.
 //
-// The sockets use the io_context's own executor type instead of any_io_executor, so no read or write pays for type
-// erasure. An object serves one connection and is not reused. It may be moved while no operation is under way. Not
-// thread-safe.
+// Thread safety: none.
 #pragma once
 
 #include <utility>
@@ -20,25 +19,24 @@ namespace sluice::net {
 
 class Stream {
  public:
-  using Executor = boost::asio::io_context::executor_type;
+  using Executor = boost::asio::io_context::executor_type;  // faster than any_io_executor
   using TcpSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
   using TlsStream = boost::asio::ssl::stream<TcpSocket>;
   using UnixSocket = boost::asio::basic_stream_socket<boost::asio::local::stream_protocol, Executor>;
 
-  // Creates the socket, not connected yet. Call exactly one of these three functions, before any other.
+  // Creates an unconnected socket. Call exactly one of these three functions, before any other.
   TcpSocket& open_tcp(boost::asio::io_context& context) { return stream_.emplace<TcpSocket>(context); }
   UnixSocket& open_unix(boost::asio::io_context& context) { return stream_.emplace<UnixSocket>(context); }
   TlsStream& open_tls(boost::asio::io_context& context, boost::asio::ssl::context& tls) {
     return stream_.emplace<TlsStream>(TcpSocket(context), tls);
   }
 
-  // The TCP socket (also under TLS), for connecting and socket options; nullptr for a Unix socket.
+  // The TCP socket (also under TLS); nullptr for a Unix socket.
   TcpSocket* tcp() {
     if (auto* tls = std::get_if<TlsStream>(&stream_)) return &tls->next_layer();
     return std::get_if<TcpSocket>(&stream_);
   }
-  // The TLS layer, for the handshake; nullptr without TLS.
-  TlsStream* tls() { return std::get_if<TlsStream>(&stream_); }
+  TlsStream* tls() { return std::get_if<TlsStream>(&stream_); }            // nullptr without TLS
   UnixSocket* unix_socket() { return std::get_if<UnixSocket>(&stream_); }  // nullptr for TCP
 
   // Reads at least one byte, or writes at least one. Handler: void(boost::system::error_code, std::size_t).
@@ -62,8 +60,8 @@ class Stream {
       tls->async_write_some(buffer, std::move(handler));
   }
 
-  // Closes the socket at once; a read or write under way ends with an error. Sends no TLS close_notify: that could
-  // block, and both protocols on top (RESP, HTTP) mark the ends of their messages themselves.
+  // A read or write under way ends with an error. Sends no TLS close_notify: that could block, and RESP and HTTP mark
+  // the ends of their messages themselves.
   void close() {
     boost::system::error_code ignored;
     if (TcpSocket* socket = tcp())

@@ -54,7 +54,7 @@ Result<> expect_host(Stream::TlsStream& stream, const std::string& host) {
 std::string explain_tls(Stream::TlsStream& stream, const error_code& error) {
   const long verified = SSL_get_verify_result(stream.native_handle());
   if (verified == X509_V_OK) return error.message();
-  // Boost's check of the host name sets no result. If only the name is wrong, `verified` is X509_V_ERR_UNSPECIFIED.
+  // If only the host name is wrong, `verified` is X509_V_ERR_UNSPECIFIED, because Boost's check sets no result.
   return fmt::format("{}: {}", error.message(), X509_verify_cert_error_string(verified));
 }
 

@@ -134,11 +134,10 @@ void BundleBuilder::read_override(json::Fields& fields, Override& item) {
   sluice::read_override(fields, tenants_, {bundle_.plans, bundle_.policies, ids(Kind::plan), ids(Kind::policy)}, item);
   if (item.tenant_id.empty()) return;
   add_id(Kind::override_, fields, true);
-  if (faults_.count() == faults_before) check_single(fields, item);
+  if (faults_.count() == faults_before) check_only_override_of_target(fields, item);
 }
 
-// A second override of the same limit for the same identity is a fault.
-void BundleBuilder::check_single(json::Fields& fields, const Override& item) {
+void BundleBuilder::check_only_override_of_target(json::Fields& fields, const Override& item) {
   const auto [other, is_new] = targets_.try_emplace(target_of(item), item.id);
   if (is_new) return;
   fields.fault("identity", fmt::format("override {} replaces numbers of the same limit for the same identity: keep one",

@@ -1,5 +1,4 @@
-// Reads the top level of a bundle. Reads the lists in the order of Kind, whatever their order in the text, so that each
-// object comes after the objects it refers to.
+// Reads the top level of a bundle, with the lists in the order of Kind.
 #include "common/objects/bundle_json.hpp"
 
 #include <fmt/core.h>

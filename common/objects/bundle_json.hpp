@@ -1,4 +1,4 @@
-// The bundle `sluice/v1` as JSON: the one file format of tenants, plans, policies, keys and overrides.
+// The bundle `sluice/v1` as JSON.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,15 +14,15 @@
 
 namespace sluice {
 
-// Checks a `match_expr`: returns one sentence about its fault, or nullopt. Callers pass policy::check_expression. It is
-// a parameter because this folder must not depend on common/policy, which defines the expression language.
+// Checks a `match_expr`, as policy::check_expression() does: returns one sentence about its fault, or nullopt. This
+// folder must not depend on common/policy.
 using ExpressionCheck = std::optional<std::string> (*)(std::string_view expression);
 
-// Reads a bundle and accepts every shorthand. Checks shapes, ranges, unique ids, references between objects and, if
-// `check` is set, every match_expr. Returns all faults at once, each with its JSON pointer, line and column.
+// Accepts every shorthand. Checks match expressions only if `check` is set. Returns all faults, each with its JSON
+// pointer, line and column.
 std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check = nullptr);
 
-// Does the same for a parsed document. The faults have no line and column.
+// Faults have no line and column.
 std::expected<Bundle, Faults> read_bundle(const json::Value& document, ExpressionCheck check = nullptr);
 
 // Writes the canonical form: parse_bundle(write_bundle(b)) == b.

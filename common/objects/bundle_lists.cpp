@@ -21,8 +21,8 @@ struct BundleLists {
     return {kind, "", item.id};
   }
 
-  // Adds the row of a kind. `list`: the member of Bundle that holds its objects. `read`: a member function of
-  // BundleBuilder; or, for objects that refer only to their tenant, a free function that reads the fields.
+  // `list`: a member of Bundle. `read`: a member function of BundleBuilder or, for objects that refer only to their
+  // tenant, a free function.
   template <Kind kind, auto list, auto read, auto write>
   static constexpr void add(Rows& rows, std::span<const json::Field> table) {
     rows[static_cast<std::size_t>(kind)] = {

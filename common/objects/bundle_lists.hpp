@@ -1,7 +1,6 @@
-// For each kind of object: the object's fields, and the functions that read, count, identify and write objects in the
-// kind's list of a Bundle. For code that treats all kinds alike.
+// How objects of each kind are read and written in a Bundle, for code that treats all kinds alike.
 //
-// Thread safety: the rows are constant; their functions use only the caller's arguments.
+// Thread safety: constants.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@
 namespace sluice {
 
 struct BundleListAccess {
-  std::span<const json::Field> fields;  // of one object
+  std::span<const json::Field> fields;
   void (*reserve)(Bundle& bundle, std::size_t objects);
   void (*read)(BundleBuilder& builder, json::Fields& fields);  // appends one object
   std::size_t (*size)(const Bundle& bundle);

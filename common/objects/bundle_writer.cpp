@@ -1,5 +1,4 @@
-// Writes the canonical form of a bundle. It leaves out defaults and writes each duration, rate and time in its one
-// canonical text.
+// Writes the canonical form of a bundle, without defaults.
 #include "common/json/writer.hpp"
 #include "common/objects/bundle_json.hpp"
 #include "common/objects/bundle_lists.hpp"

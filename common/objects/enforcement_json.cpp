@@ -14,8 +14,7 @@
 namespace sluice {
 namespace {
 
-// Adds a fault if the parameter is needed but missing, or present but not needed. `owner`: the action or failure mode
-// to which the parameter belongs, for the text.
+// `owner`: the parameter's action or failure mode, for the text.
 void check_parameter(json::Fields& fields, std::string_view name, bool needed, std::string_view owner) {
   if (fields.present(name) == needed) return;
   fields.fault(name, needed ? fmt::format("{} is missing: {} needs it", name, owner)
@@ -47,7 +46,7 @@ void read_action(json::Fields& fields, Enforcement& out) {
   if (const auto action = fields.choice(enforcement_field::kAction, &action_from)) {
     out.action = *action;
   } else if (fields.present("action")) {
-    // The action is invalid, so its parameters cannot be checked. Without take() they would be faults: unknown fields.
+    // The action is invalid, so its parameters cannot be checked. take() keeps them from being unknown fields.
     for (const std::string_view name : {"sample_rate", "max_delay", "downgrade_to"}) fields.take(name);
     return;
   }

@@ -1,6 +1,6 @@
 // Reads and writes the JSON fields of enforcement, which plans and policies share.
 //
-// Thread safety: pure functions; all state is the caller's.
+// Thread safety: pure functions.
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -9,17 +9,15 @@
 
 namespace sluice {
 
-// Reads key_by, mode, action and failure_mode with their parameters. Adds a fault for each parameter that the action or
-// the failure mode needs and lacks, and for each one that it does not use.
+// Adds a fault for each missing and for each unused parameter of the action and the failure mode.
 void read_enforcement(json::Fields& fields, Enforcement& out);
 
-// Checks that the limits fit the enforcement. Faults: a limit's key_by repeats a dimension of the enforcement's key_by;
-// max_delay lets a bucket go so deep into debt that its numbers are no longer exact (debt_fault()). `own`: true if the
-// limits are in the same object as the enforcement, false if they are in the plan that the policy names.
+// Faults: a limit's key_by repeats a dimension of the enforcement's key_by; max_delay allows more debt than a bucket's
+// numbers can represent (debt_fault()). `own`: the limits are in the object of the enforcement, not in its plan.
 void check_enforcement(json::Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits,
                        bool own);
 
-// Writes the members that differ from their defaults into the JSON object that is open in `out`.
+// Writes the members that differ from their defaults into the open object of `out`.
 void write_enforcement(json::Writer& out, const Enforcement& enforcement);
 
 }  // namespace sluice

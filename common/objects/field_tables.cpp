@@ -18,14 +18,12 @@ namespace {
 using json::Field;
 using Rows = std::vector<Field>;
 
-// Whether the canonical form of a limit uses this field name.
 bool is_canonical(const AlgorithmTraits& traits, std::string_view field) {
   if (field == traits.capacity || field == traits.rate) return true;
   const bool is_bucket = !traits.rate.empty();
   return !is_bucket && field != "rate" && takes(traits, field);
 }
 
-// The fields of a limit with one algorithm. A canonical limit always has the numbers that have no default.
 Rows limit_rows(const AlgorithmTraits& traits) {
   Field algorithm = limit_field::kAlgorithm;
   algorithm = {.name = algorithm.name, .type = Field::Type::text, .choices = traits.name, .always = true};
@@ -40,14 +38,13 @@ Rows limit_rows(const AlgorithmTraits& traits) {
   return rows;
 }
 
-// The fields of a limit in the flat form: there they are members of the plan or policy itself.
+// In the flat form, the fields of a limit are members of the plan or policy itself.
 Rows flat_limit_rows() {
   Rows rows{limit_field::kAlgorithm, limit_field::kStrategy, limit_field::kUnit};
   rows.insert(rows.end(), kLimitFields.begin(), kLimitFields.end());
   return rows;
 }
 
-// The numbers that an override can replace for at least one algorithm.
 Rows replaceable_rows() {
   Rows rows;
   for (const Field& field : kLimitFields) {
@@ -91,7 +88,7 @@ class Tables {
  private:
   void add(std::string_view name, Rows rows) { tables_.push_back({name, rows_.emplace_back(std::move(rows))}); }
 
-  std::deque<std::string> names_;  // deques, whose elements do not move: tables_ points into names_ and rows_
+  std::deque<std::string> names_;  // deques, because tables_ points into names_ and rows_
   std::deque<Rows> rows_;
   std::vector<json::FieldTable> tables_{{"enforcement", enforcement_field::kAll}};
 };

@@ -1,6 +1,5 @@
-// The fields of each object. Codecs use these tables to parse objects, and the OpenAPI documents are generated from
-// them. The fields of a limit are in common/domain/limit_fields.hpp; those of tokens and bindings are with their codecs
-// in server/.
+// The fields of each object, for the codecs and the OpenAPI documents. The fields of a limit are in
+// common/domain/limit_fields.hpp; those of tokens and bindings are in server/.
 //
 // Thread safety: constants.
 #pragma once
@@ -17,11 +16,11 @@
 
 namespace sluice {
 
-// All tables by name, for the OpenAPI documents:
-// - "organization", "tenant", "plan", "policy", "enforcement", "key", "override": the fields of that object;
-// - "limit": the fields of a limit that are members of the plan or policy itself; "limit.NAME": the fields of a limit
-//   with the algorithm or shorthand NAME; "override.set": the numbers that an override can replace;
-// - "scope": the dimensions of a scope; "scope.shorthand": those that a shorthand policy may have as fields of its own;
+// All tables: one for each object, "enforcement", "scope", and:
+// - "limit": the fields of a limit that are members of the plan or policy itself;
+// - "limit.NAME": the fields of a limit with the algorithm or shorthand NAME;
+// - "override.set": the numbers that an override can replace;
+// - "scope.shorthand": the dimensions that a shorthand policy may have as fields of its own;
 // - "check": the body of POST /v1/check.
 std::span<const json::FieldTable> field_tables();
 
@@ -74,7 +73,7 @@ inline constexpr Field kDefault{.name = "default",
                                 .schema = "DefaultDecision",
                                 .fallback = "allow",
                                 .help = "The decision if no policy matches the request."};
-// Named after the member Tenant::allows_plan_id; in JSON the field has an older name.
+// In JSON the field has an older name.
 inline constexpr Field kAllowsPlanId =
     row::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
 inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode,
@@ -190,7 +189,7 @@ inline constexpr std::array kAll{object_field::kTenantId,
                                  kPriority,
                                  kPlanId,
                                  object_field::kLimits};
-// Read, but not part of kAll: a bundle states the version; in the admin API the server sets it.
+// Not part of kAll: only bundles contain the version, and in the admin API the server sets it.
 inline constexpr Field kVersion{.name = "version",
                                 .type = Field::Type::integer,
                                 .min = 1,

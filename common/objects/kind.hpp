@@ -1,6 +1,6 @@
-// The kinds of object, in one table: names, owner, references, order of locks, and whether agents get the kind.
+// The kinds of object, in one table.
 //
-// Thread safety: the table is constant.
+// Thread safety: constants.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,9 @@
 
 namespace sluice {
 
-// In the order of references: an object comes after the objects it refers to. The objects of a bundle are read in this
-// order, and agents receive objects in this order. `setting`: the one object with the settings of the platform.
-// `counter`: a reset of counters. The tables `versions`, `changes` and `audit` store a reset as they store an object's
-// change. But this kind has no SQL table of its own: counters are in Redis.
+// Bundles are read, and agents receive objects, in this order: an object comes after the objects it refers to.
+// `setting`: the settings of the platform. `counter`: a reset of counters. The tables `versions`, `changes` and `audit`
+// store resets, but the kind has no SQL table of its own.
 enum class Kind : std::uint8_t {
   setting,
   organization,
@@ -32,14 +31,12 @@ enum class Kind : std::uint8_t {
   counter
 };
 
-// What an object belongs to. `holder`: the object is a token or a binding. Its scope says what it belongs to: the
-// platform, an organization, or some of an organization's tenants.
+// `holder`: the scope of a token or binding says what the object belongs to.
 enum class Ownership : std::uint8_t { platform, organization, tenant, holder };
 
-// A member that names objects of another kind: "plan_id", or the list "tenant_ids".
 struct Reference {
   Kind to;
-  std::string_view member;  // the member of the document, and the column of the SQL table, have this name
+  std::string_view member;  // of the document; also the name of the SQL column
   bool list = false;
 };
 
@@ -51,7 +48,7 @@ struct KindInfo {
   Ownership owner;
   bool local_id;       // an id is unique only within its tenant
   bool in_bundle;      // bundles have a list of this kind
-  unsigned lock_rank;  // a transaction locks rows in ascending order: an object before the objects it refers to
+  unsigned lock_rank;  // a transaction locks rows in ascending order
   std::span<const Reference> references;
 
   constexpr std::string_view table() const { return plural; }
@@ -100,7 +97,7 @@ inline constexpr std::array<Kind, kKinds> kAllKinds = [] {
 static_assert(std::ranges::all_of(kAllKinds, [](Kind kind) { return info(kind).kind == kind; }),
               "the rows of the table stand in the order of Kind");
 
-// All kinds in the order in which rows are locked.
+// All kinds by lock_rank.
 std::span<const Kind> lock_order();
 
 std::optional<Kind> kind_from(std::string_view name);

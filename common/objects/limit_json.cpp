@@ -74,7 +74,6 @@ void reject_flat_fields(json::Fields& owner) {
   for (const json::Field& field : kLimitFields) reject(field.name);
 }
 
-// Adds a fault for each field that an override of `limit` cannot replace.
 void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
   const AlgorithmTraits& traits = traits_of(limit.algorithm);
   for (const json::Field& row : kLimitFields) {
@@ -112,7 +111,7 @@ LimitChange read_replaced(json::Fields& fields, Limit& limit) {
 }  // namespace
 
 bool has_flat_limit(json::Fields& owner) {
-  // No early return: present() also marks a field as known, which must happen for all fields.
+  // No early return: present() must mark each field as known.
   bool found = false;
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
   for (const json::Field& field : kLimitFields) found |= owner.present(field.name);

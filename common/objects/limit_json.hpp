@@ -1,6 +1,6 @@
 // Reads limits from JSON, in the canonical form and every shorthand, and writes the canonical form.
 //
-// Thread safety: pure functions; all state is the caller's.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,28 @@ namespace sluice {
 
 enum class LimitsForm : std::uint8_t { none, list, flat };
 
-// Reads the limits of `owner`, a plan or policy: the list `limits`, or one limit whose fields are members of `owner`
-// itself. In that flat form `name` and `key_by` belong to the owner. Returns the form that it found, and marks the
-// fields of both forms as known. A limit without a name gets the name of its algorithm, made unique with "-2", "-3", ….
+// Reads the limits of a plan or policy: the list `limits` or, in the flat form, one limit whose fields are members of
+// `owner` itself. A limit without a name gets the name of its algorithm, made unique with "-2", "-3", ….
 LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out);
 
-// Whether `owner` has a field of a limit in the flat form, other than `name` and `key_by`.
+// `name` and `key_by` do not count: in the flat form they belong to the owner.
 bool has_flat_limit(json::Fields& owner);
 
-// Which numbers of a limit an override replaces.
+// The numbers that an override replaces.
 struct LimitChange {
   bool limit = false;
   bool rate = false;
   bool window = false;
   bool lease_ttl = false;
 };
-// Reads the member `set` of an override: its fields replace numbers of `limit`. Adds a fault for each field that an
-// override of this limit cannot replace. If no field has a fault, adds one if no number is replaced, or if the new
-// numbers do not fit together.
+// Reads the member `set` of an override into `limit`. Faults: a field that an override cannot replace, no field at all,
+// and numbers that do not fit together.
 LimitChange read_limit_change(json::Fields& fields, Limit& limit);
 
-// Reads `key_by`, one dimension or a list of dimensions, into `out`, sorted and without duplicates. Returns false if
-// the field is absent.
+// Reads one dimension or a list of dimensions, sorted and without duplicates. Returns false if the field is absent.
 bool read_key_by(json::Fields& fields, std::vector<DimensionRef>& out);
 
-// Writes the canonical form. Every limit is written with its name.
+// Writes the canonical form.
 void write_limit(json::Writer& out, const Limit& limit);
 
 void write_key_by(json::Writer& out, const std::vector<DimensionRef>& key_by);

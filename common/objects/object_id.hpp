@@ -12,7 +12,6 @@
 
 namespace sluice {
 
-// Ordered by kind, tenant and id, so the objects of one tenant are adjacent within their kind.
 struct ObjectIdView {
   Kind kind = Kind::setting;
   std::string_view tenant_id;  // "" if the kind does not belong to a tenant
@@ -31,7 +30,6 @@ struct ObjectId {
   bool operator==(const ObjectId&) const = default;
 };
 
-// The rule that an id breaks, and the member that breaks it.
 struct IdFault {
   std::string_view member;  // "tenant_id" or "id"
   std::string text;
@@ -39,7 +37,7 @@ struct IdFault {
 // Returns nullopt if the id is valid.
 std::optional<IdFault> check_id(const ObjectIdView& id);
 
-// "policy orders of tenant shop", for messages.
+// For messages, such as "policy orders of tenant shop".
 std::string describe(const ObjectIdView& id);
 
 }  // namespace sluice

@@ -18,12 +18,12 @@
 namespace sluice {
 namespace {
 
-// The plan or policy that an override belongs to. The pointers are nullptr if the owner is missing or has faults, or if
-// the owner is a policy and its plan is missing or has faults.
+// The plan or policy that an override belongs to. The pointers are nullptr if the owner or its plan is missing or has
+// faults.
 struct Owner {
   const std::vector<Limit>* limits = nullptr;
   const std::vector<DimensionRef>* key_by = nullptr;
-  Micros longest_delay{0};  // the longest max_delay with which these limits are judged; 0: never with action `delay`
+  Micros longest_delay{0};  // the longest max_delay of action `delay` for these limits
 };
 
 Micros delay_of(const Enforcement& enforcement) {
@@ -81,7 +81,7 @@ Owner read_owner(json::Fields& fields, const OverrideOwners& owners, Override& i
   return {};
 }
 
-// Reads `limit_name` and returns that limit of the owner; nullptr: no valid limit was found.
+// Returns nullptr if no valid limit was found.
 const Limit* read_limit_name(json::Fields& fields, const Owner& owner, Override& item) {
   fields.require("limit_name", "the name of the limit whose numbers are replaced");
   const auto name = fields.text(override_field::kLimitName);
@@ -122,7 +122,6 @@ void read_identity_members(json::Fields& identity, Override& item) {
   std::ranges::sort(item.identity);
 }
 
-// Does not check the dimensions if `limit` or owner.key_by is nullptr.
 void read_identity(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
   fields.require("identity", "the value of each dimension of the counter key, such as {\"subject\":\"user:42\"}");
   const json::Value* const value = fields.take("identity");

@@ -1,6 +1,6 @@
 // Reads and writes overrides as JSON.
 //
-// Thread safety: pure functions; all state is the caller's.
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// The plans and policies that an override may belong to: all those that BundleBuilder has read.
+// What an override may belong to.
 struct OverrideOwners {
   const std::vector<Plan>& plans;
   const std::vector<Policy>& policies;
@@ -21,16 +21,13 @@ struct OverrideOwners {
   IdIndex& policy_ids;
 };
 
-// Reads all fields of an override and checks it against its owner, a plan or policy: the limit exists, the identity has
-// exactly the dimensions of the counter key, and the new numbers fit the limit's algorithm and the numbers that stay.
-// If the owner has faults, the checks that depend on it are left out.
+// If the plan or policy has no faults, it must have the limit, the identity must have exactly the dimensions of the
+// counter key, and the new numbers must fit the limit.
 void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
 
-// A text that names what the override replaces: one limit of one owner for one identity. BundleBuilder reports a second
-// override with the same target as a fault.
+// A text that names what the override replaces: one limit of one owner for one identity.
 std::string target_of(const Override& item);
 
-// Writes only the identity, as the same JSON object as in write_override().
 void write_identity(json::Writer& out, const Override& item);
 
 void write_override(json::Writer& out, const Override& item);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxMetadata = 32;  // entries; every decision of the policy contains them
 constexpr std::size_t kMaxMetadataName = 64;
 constexpr std::size_t kMaxMetadataValue = 512;
-constexpr std::size_t kMadeIdBytes = 8;  // an id from made_id() contains this many bytes of the content's hash
+constexpr std::size_t kMadeIdBytes = 8;  // bytes of the content's hash in an id
 
 void read_metadata(json::Fields& policy, Metadata& out) {
   const json::Value* const metadata = policy.take("metadata");
@@ -37,8 +37,7 @@ void read_metadata(json::Fields& policy, Metadata& out) {
   }
 }
 
-// Reads `plan_id`, `limits` or the fields of one limit; a policy has exactly one of the three. Returns true if the
-// policy has the fields of one limit.
+// A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true in the last case.
 bool read_plan_or_limits(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
@@ -64,7 +63,7 @@ void read_validity(json::Fields& fields, Policy& out) {
   if (const auto percent = fields.number(policy_field::kRolloutPercent)) out.rollout_percent = *percent;
 }
 
-// The same content gets the same id, so that applying a shorthand policy twice does not create two policies.
+// With an id from the content, applying a shorthand policy twice does not create two policies.
 std::string made_id(const Policy& policy) {
   json::Writer content;
   write_policy(content, policy);
@@ -123,7 +122,7 @@ void write_plan(json::Writer& out, const Plan& plan) {
 void write_policy(json::Writer& out, const Policy& policy) {
   out.begin_object();
   out.field("tenant_id", policy.tenant_id);
-  out.optional_field("id", policy.id);  // the id is "" only when made_id() calls this function
+  out.optional_field("id", policy.id);  // "" if made_id() is the caller
   out.optional_field("name", policy.name);
   if (!policy.metadata.empty()) {
     out.key("metadata");

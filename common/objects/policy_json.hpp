@@ -1,6 +1,6 @@
 // Reads and writes plans and policies as JSON.
 //
-// Thread safety: pure functions; all state is the caller's.
+// Thread safety: pure functions.
 #pragma once
 
 #include "common/domain/policy.hpp"
@@ -10,12 +10,11 @@
 
 namespace sluice {
 
-// Reads all fields of a plan. If it has one limit, that limit's fields may be members of the plan itself.
+// The fields of a single limit may be members of the plan itself.
 void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out);
 
-// Reads all fields of a policy, in canonical or shorthand form. A shorthand policy has the fields of its limit and the
-// dimensions of its scope as members of its own. If it has no id, it gets one that is computed from its content. The
-// caller checks whether the plan that `plan_id` names exists.
+// A shorthand policy has the fields of its limit and the dimensions of its scope as members of its own. If its id is
+// missing, an id is computed from its content. The caller checks whether the plan `plan_id` exists.
 void read_policy(json::Fields& fields, const TenantIndex& tenants, Policy& out);
 
 void write_plan(json::Writer& out, const Plan& plan);

@@ -12,7 +12,6 @@
 namespace sluice {
 namespace {
 
-// Whether the value is an address, a CIDR block, or a prefix that ends in `*`.
 bool is_source_ip(std::string_view value) { return value.ends_with('*') || parse_ip(value) || parse_cidr(value); }
 
 void read_value(const json::Value& value, const json::Place& at, json::FaultList& faults, ScopeTerm& term) {

@@ -62,14 +62,13 @@ void append_frame_components(std::string& out, const Value& components, std::spa
   }
 }
 
-// Appends `value`. If it is a string, it names a component, and a reference to the component is appended instead.
+// A string names a component, and becomes a reference to the component.
 void append_component(std::string& out, std::string_view section, const Value& value) {
   if (value.type() == Type::string) return append_reference(out, section, value.text());
   json::append(out, value);
 }
 
-// Adds members that refer to components. `names` is a list of component names, which also become the names of the
-// members, or an object from member names to components.
+// `names` is an object from member names to components, or a list of component names, which are also the member names.
 void append_components(Members& object, std::string_view section, const Value* names) {
   if (names == nullptr) return;
   if (names->type() == Type::object) {
@@ -96,7 +95,7 @@ void append_body(std::string& out, const Operation& operation, const Value& body
   }
 }
 
-// Appends one answer. `answer` comes from the fragment; `derived` is what the program derived from the route.
+// `answer` comes from the fragment, `derived` from the route.
 void append_answer(std::string& out, std::string_view status, const Value& answer, const Success& derived) {
   if (answer.type() == Type::string) return append_reference(out, "responses", answer.text());
   Members object(out);
@@ -125,8 +124,7 @@ void append_answer(std::string& out, std::string_view status, const Value& answe
   }
 }
 
-// Appends all answers, ordered by status: those of the fragment, and the problems of the operation. `headers_only`: for
-// HEAD, whose answers have no body.
+// Appends the answers of the fragment and the problems of the operation, by status. `headers_only`: for HEAD.
 void append_answers(std::string& out, const Operation& operation, const Value& fragment, bool headers_only) {
   std::map<std::string_view, const Value*> answers;
   for (const json::Member& answer : fragment.find("responses")->members()) answers.emplace(answer.name, &answer.value);

@@ -1,4 +1,4 @@
-// /docs: one page that shows /openapi.json. Its styles and scripts are inline, so it needs no other server.
+// /docs: one page that shows /openapi.json, with inline styles and scripts.
 #pragma once
 
 #include <string_view>

@@ -20,7 +20,7 @@ using json::Field;
 using json::Type;
 using json::Value;
 
-// The members of a schema that say how to complete it (schema.hpp). The completed schema does not have them.
+// The members of a schema that say how to complete it (schema.hpp).
 constexpr std::array<std::string_view, 7> kDirectives{"fields",     "form",    "required", "nullable",
                                                       "properties", "choices", "page_of"};
 
@@ -38,13 +38,12 @@ bool admits_null(const Value& schema) {
   return false;
 }
 
-// Whether the schema is a string or a number without an enum.
 bool is_plain(const Value& schema) {
   const std::string_view type = schema.text_of("type");
   return (type == "string" || type == "integer" || type == "number") && schema.find("enum") == nullptr;
 }
 
-// Splits `choices`, such as "enforce (on), off", into its values. Aliases stand in parentheses.
+// Splits choices such as "enforce (on), off". Aliases stand in parentheses.
 std::vector<std::string> values_of(std::string_view choices, bool with_aliases) {
   std::vector<std::string> values;
   while (!choices.empty()) {
@@ -162,8 +161,8 @@ class SchemaWriter {
     out_.end_object();
   }
 
-  // If the field names a schema of the frame, the property refers to it. If the property must admit null and the schema
-  // does not, the property is a copy of the schema with null as a second type (if is_plain()), else an anyOf with null.
+  // The property refers to the schema that the field names. To admit null, it is instead a copy of a plain schema with
+  // null as a second type, or an anyOf with null.
   void property(const Field& field, bool document, bool nullable) {
     const std::string_view component = document || field.body_schema.empty() ? field.schema : field.body_schema;
     const Value* const schema = component.empty() ? nullptr : &this->component(component);

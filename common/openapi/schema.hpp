@@ -1,13 +1,11 @@
-// Completes the schemas of an OpenAPI document. A schema in the frame (description.hpp) may name a table of fields; its
-// properties are then generated from that table.
+// Completes the schemas of an OpenAPI document from tables of fields.
 //
-// A schema may have the members below. Generated members take their place; other members of the schema stay.
-//   {"fields": "plan"}            the properties of a request body; each may be null, which means absent
-//     "form": "document"          the properties of the canonical form (field.hpp) instead; those with Field::always
-//                                 are required
+// A schema in the frame (description.hpp) may have the members below. Generated members take their place.
+//   {"fields": "plan"}            the properties of a request body, which may be null
+//     "form": "document"          the properties of the canonical form (field.hpp) instead
 //     "required": ["id"]          these properties are required; in a body they may not be null
 //     "nullable": false           in a body: no property may be null
-//     "properties": {…}           replace the table's properties of the same name; new names come last
+//     "properties": {…}           replace properties of the table; new names come last
 //   {"choices": "plan.mode"}      a string with the values of that field; with "form": "body" their aliases too
 //   {"page_of": "Plan"}           an object with one page of a list (`items`, `next`)
 //
@@ -22,7 +20,7 @@
 
 namespace sluice::openapi {
 
-// `schemas`: components/schemas of a frame. Returns them completed, as compact JSON.
+// `schemas`: components/schemas of a frame. Returns compact JSON.
 // Throws std::logic_error if a schema names a table, a field or a schema that does not exist.
 std::string complete_schemas(const json::Value& schemas, std::span<const json::FieldTable> tables);
 

@@ -14,11 +14,11 @@
 namespace sluice::policy {
 namespace {
 
-constexpr std::int64_t kLongUs = 86'400'000'000;  // one day; hardly any clock is ever set back by more than that
+constexpr std::int64_t kLongUs = 86'400'000'000;  // one day
 
 std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
 
-// Sets all fields of `out` that matching and precedence read, except the match expression.
+// For matching and precedence, without the match expression.
 void compile_matching(const Policy& policy, CompiledPolicy& out) {
   out.scope = compile_scope(policy.scope);
   out.enabled = policy.enabled;

@@ -30,7 +30,7 @@ void append_escaped(std::string_view text, std::string& out) {
   }
 }
 
-// Appends `dimensions` with their values. `find` returns the value of a dimension, or nullptr if it is absent.
+// `find` returns the value of a dimension, or nullptr if it is absent.
 template <class Find>
 void append_found(std::span<const DimensionRef> dimensions, Find find, std::string& out) {
   std::size_t start = out.size();
@@ -53,8 +53,8 @@ void append_found(std::span<const DimensionRef> dimensions, Find find, std::stri
   append_hex(digest, out);
 }
 
-// Appends the counter key of a group (limiter::Group). Dimensions that a limit adds come after the hash tag, so Redis
-// Cluster stores all counter keys of one rulebook and identity in the same slot.
+// Dimensions that a limit adds come after the hash tag, so all counter keys of one identity are in one slot of Redis
+// Cluster.
 template <class Find>
 void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {

@@ -1,10 +1,10 @@
 // Counter keys: sl:{<tenant>|<identity>}:p=<policy id>, or …:l=<plan id> for checks that name the plan. A limit that
-// adds key_by dimensions has a key of its own, which ends in :k=<limit name>|<the added dimensions>.
+// adds key_by dimensions has a key of its own, which ends in :k=<limit name>|<the added dimensions>. The text in braces
+// is the hash tag of Redis Cluster.
 //
 // The identity is the key_by dimensions as name=value, in the order of the enum Dimension, separated by '|'. An absent
-// dimension is written as its name alone, so it differs from an empty one. Bytes outside [A-Za-z0-9._-] are escaped as
-// %XX. An identity above 200 bytes is replaced by '#' and its SHA-256 in hex; no other identity begins with '#'. So two
-// different identities never share a key. The text in braces is the hash tag of Redis Cluster.
+// dimension is only its name. Bytes outside [A-Za-z0-9._-] are escaped as %XX. An identity above 200 bytes is replaced
+// by '#' and its SHA-256 in hex. So different identities never share a key.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -20,17 +20,15 @@ namespace sluice::policy {
 
 inline constexpr std::size_t kMaxIdentity = 200;  // bytes
 
-// Appends the identity of a request: the part of a counter key between "{<tenant>|" and "}".
 void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out);
 
-// The parameter `key_head` below is TenantView::key_head: "sl:{<tenant>|".
+// The parameter `key_head` below is "sl:{<tenant>|".
 
-// Writes the counter keys of this request: keys[g] is for group g of the rulebook's program (limiter::Group: the limits
-// that share a counter key). Reuses the memory of `keys`, which may have more elements than there are groups.
+// Writes into keys[g] the counter key for group g of the rulebook's program (limiter::Group). `keys` never shrinks, so
+// that its memory is reused.
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
                   std::vector<std::string>& keys);
 
-// Returns the counter key of one group for a given identity: that of an override or of an admin request.
 std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
                         std::span<const std::pair<DimensionRef, std::string>> identity);
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxExplained = 64;
 
 std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Micros(at_us))); }
 
-// Describes the widest value of the term, because precedence compares that one.
+// Describes the widest value of the term, because precedence compares that value.
 std::string narrowness_text(const Term& term) {
   if (term.narrowness == kExact) return "an exact value";
   auto is_widest = [&](const std::string& prefix) { return prefix.size() == term.narrowness; };
@@ -24,8 +24,7 @@ std::string narrowness_text(const Term& term) {
   return fmt::format("a prefix of {} bytes", term.narrowness);
 }
 
-// Says how `term` is narrower than the term of the same dimension in the scope of `loser`. `term` is in the scope of
-// the policy that precedes.
+// `term` is in the scope of the policy that precedes `loser`.
 std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
   const auto same = std::ranges::find(loser.scope, term.dimension, &Term::dimension);
   const std::string name = to_string(term.dimension);
@@ -35,7 +34,7 @@ std::string narrower_text(const CompiledPolicy& loser, const Term& term) {
                      winners == losers ? "a wider one" : losers);
 }
 
-// Says why `winner` precedes `loser`. The text is shown for `loser`, which it calls "this policy".
+// The text calls `loser` "this policy".
 std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& loser) {
   const Ordering ordering = compare(winner, loser);
   switch (ordering.by) {
@@ -62,12 +61,11 @@ std::string outranked_text(const CompiledPolicy& winner, const CompiledPolicy& l
   return {};
 }
 
-// The facts about the request that the texts of all its candidates depend on.
 struct Situation {
   const Match& match;
   const CheckRequest& request;
   bool alone = false;  // exactly one of the policies that apply is not in shadow mode
-  bool off = false;    // the deciding policy is off, so nothing is judged
+  bool off = false;    // the deciding policy is off
 };
 
 std::string decides_text(const Candidate& candidate, bool alone) {
@@ -85,8 +83,7 @@ std::string decides_text(const Candidate& candidate, bool alone) {
                : "ranks first among the policies that apply and are not in shadow mode";
 }
 
-// Says why `policy`, which is in shadow mode, is not judged: the deciding policy is off or ranks higher, or another
-// policy in shadow mode ranks higher.
+// REQUIRES: `policy` is in shadow mode and is not judged.
 std::string shadow_text(const Situation& situation, const CompiledPolicy& policy) {
   const Match& match = situation.match;
   if (situation.off)

@@ -1,4 +1,4 @@
-// Explains to authors of policies, in words, why one policy decided a request and the other candidates did not.
+// Explains in words why one policy decided a request and the other candidates did not.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,5 @@
-// A map from ids to shared objects. Copies are free and share memory (see HashTrie), so snapshots share unchanged
-// objects.
-//
-// Requirement on Object: an overload of id_of() in its namespace returns the id. Thread safety: that of HashTrie.
+// A map from ids to shared objects. Copies share memory. Thread safety: that of HashTrie.
+// REQUIRES: an overload of id_of() in the namespace of Object returns the object's id.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +23,12 @@ class IdMap {
   bool empty() const { return entries_.empty(); }
   bool contains(std::string_view id) const { return find(id) != nullptr; }
 
-  // Returns nullptr if there is no such object. The pointer is valid as long as a map contains the object.
+  // The pointer is valid as long as a map contains the object.
   const Object* find(std::string_view id) const {
     const Entry* entry = entry_of(id);
     return entry ? entry->object.get() : nullptr;
   }
-  // Returns the object whose id has this hash_of_id() and for which `is` returns true, or nullptr.
+  // `hash` is the hash_of_id() of the id. `is(object)` says whether an object with that hash is the right one.
   template <class Is>
   const Object* find(std::uint64_t hash, Is is) const {
     const Entry* entry = entries_.find(hash, [&](const Entry& each) { return is(*each.object); });
@@ -41,7 +39,7 @@ class IdMap {
     return entry ? entry->object : nullptr;
   }
 
-  // Adds the object and returns true, or replaces the object with the same id and returns false.
+  // Returns false if the object replaces one with the same id.
   bool put(Shared object) {
     const std::string_view id = id_of(*object);
     return entries_.put(Entry{hash_of_id(id), object}, [id](const Entry& each) { return id_of(*each.object) == id; });
@@ -51,7 +49,7 @@ class IdMap {
     return entries_.erase(hash_of_id(id), [id](const Entry& each) { return id_of(*each.object) == id; });
   }
 
-  // Calls `use` with each object, in no particular order.
+  // Visits the objects in no particular order.
   template <class Use>
   void for_each(Use use) const {
     entries_.for_each([&](const Entry& entry) { use(entry.object); });

@@ -7,7 +7,7 @@
 namespace sluice::policy {
 namespace {
 
-// Merges postings, which are sorted lists of policies: returns their policies in order of precedence, each policy once.
+// Returns the policies of all postings in order of precedence, each policy once.
 class Merge {
  public:
   explicit Merge(std::vector<Posting>& postings) : postings_(postings) {}
@@ -46,7 +46,7 @@ Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest&
 
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
             std::vector<Candidate>* all) {
-  thread_local std::vector<Posting> postings;  // keeps its memory from request to request
+  thread_local std::vector<Posting> postings;  // keeps its memory between requests
   if (all) all->clear();
   Match found;
   for (const TenantView::Level& level : tenant.levels) {

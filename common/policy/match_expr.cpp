@@ -15,7 +15,7 @@ bool holds(const ExpressionCode& code, const ExpressionCode::Comparison& compari
   const Value* const value = request.find(comparison.dimension);
   if (value == nullptr) return false;
   if (comparison.pattern != nullptr) {
-    // RE2 reports no submatches here, so it only runs its automaton, one step for each byte.
+    // Without submatches, RE2 only runs its automaton: one step for each byte.
     return comparison.pattern->Match({value->text.data(), value->text.size()}, 0, value->text.size(),
                                      re2::RE2::UNANCHORED, nullptr, 0);
   }

@@ -12,10 +12,9 @@
 //   value      = word | "'" text "'" | '"' text '"'
 //   word       = characters other than white space (ASCII) and = ! ~ & | ( ) [ ] , ' "
 //
-// Inside quotes a backslash escapes the quote and the backslash. Before any other character a backslash stands for
-// itself, so "\d+" needs no second backslash. Values are compared byte by byte. `=~` searches for an RE2 pattern
-// anywhere in the value; ^ and $ anchor it. If the request lacks the dimension, ==, in and =~ are false, and != and !in
-// are true.
+// Inside quotes, a backslash escapes the quote and the backslash; before other characters it stands for itself.
+// Values are compared byte by byte. `=~` searches the value for an RE2 pattern; ^ and $ anchor the pattern.
+// If the request lacks the dimension, ==, in and =~ are false, and != and !in are true.
 #pragma once
 
 #include <cstdint>
@@ -35,28 +34,27 @@ class RE2;
 
 namespace sluice::policy {
 
-inline constexpr std::size_t kMaxExpressionDepth = 64;     // levels of nested parentheses
-inline constexpr std::size_t kMaxExpressionPatterns = 16;  // each may use up to 2 MiB for RE2's automaton
+inline constexpr std::size_t kMaxExpressionDepth = 64;     // nested parentheses
+inline constexpr std::size_t kMaxExpressionPatterns = 16;  // each may use 2 MiB
 
 struct ExpressionFault {
-  std::uint32_t column = 0;  // in characters, from 1; if the expression ends too early, one after its last character
+  std::uint32_t column = 0;  // in characters, from 1
   std::string text;
 };
 
-// A compiled expression: steps that run in order, with forward jumps, and compute one truth value.
+// Steps that run in order, with forward jumps, and compute one truth value.
 struct ExpressionCode {
   enum class Op : std::uint8_t {
-    compare,        // value = whether comparisons[operand] holds
-    negate,         // value = not value
-    skip_if_true,   // if value is true, continue at steps[operand]
-    skip_if_false,  // if value is false, continue at steps[operand]
+    compare,  // value = whether comparisons[operand] holds
+    negate,
+    skip_if_true,  // if value is true, continue at steps[operand]
+    skip_if_false,
   };
   struct Step {
     Op op;
     std::uint32_t operand = 0;
   };
-  // With a pattern, a comparison holds if the value of `dimension` matches it. Without a pattern, it holds if the value
-  // is one of values[first, first + count).
+  // Holds if the value matches `pattern`, or without a pattern, if the value is in values[first, first + count).
   struct Comparison {
     DimensionRef dimension;
     std::uint32_t first = 0;
@@ -68,14 +66,14 @@ struct ExpressionCode {
   std::vector<std::string> values;  // sorted and unique within each comparison
 };
 
-// A compiled expression. Immutable; any number of threads may evaluate it at once.
+// Immutable; any number of threads may evaluate it at once.
 class MatchExpr {
  public:
-  // Allocates and compiles patterns: not for the hot path.
+  // Compiles patterns, which is too slow for the hot path.
   static std::expected<MatchExpr, ExpressionFault> parse(std::string_view text);
 
-  // Does not allocate, except that RE2 extends a pattern's automaton when it meets new kinds of values (up to 2 MiB per
-  // pattern). The time is linear in the size of the expression and of the values. Each pattern takes RE2's reader lock.
+  // The time is linear in the size of the expression and of the values. Allocates only when RE2 extends the automaton
+  // of a pattern, to at most 2 MiB. Each pattern takes RE2's reader lock.
   bool matches(const CheckRequest& request) const;
 
  private:
@@ -84,7 +82,7 @@ class MatchExpr {
   ExpressionCode code_;
 };
 
-// Returns nullopt if the expression is valid, else one sentence with the column of the fault: "column 12: …".
+// Returns nullopt if the expression is valid, else its fault: "column 12: …".
 std::optional<std::string> check_expression(std::string_view text);
 
 }  // namespace sluice::policy

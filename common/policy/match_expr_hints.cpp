@@ -13,7 +13,6 @@
 namespace sluice::policy {
 namespace {
 
-// A word that authors of expressions write by mistake, and the word or sign that they mean.
 struct Word {
   std::string_view written;
   std::string_view intended;
@@ -25,7 +24,7 @@ constexpr std::array kOperatorWords{
     Word{"eq", "=="},      Word{"equals", "=="}, Word{"ne", "!="},     Word{"in", "in"},
     Word{"matches", "=~"}, Word{"like", "=~"},   Word{"notin", "!in"},
 };
-// Words written instead of `tag` and `attr`, the first parts of tag.NAME and attr.NAME.
+// Words written instead of `tag` and `attr`.
 constexpr std::array kFamilies{
     Word{"tags", "tag"},   Word{"label", "tag"},      Word{"labels", "tag"},
     Word{"attrs", "attr"}, Word{"attribute", "attr"}, Word{"attributes", "attr"},
@@ -43,7 +42,7 @@ std::string_view intended(const std::array<Word, N>& words, std::string_view wri
   return found == words.end() ? std::string_view() : found->intended;
 }
 
-// Returns `; did you mean "&&"?` if `found` is an operator of another language, else "".
+// Returns `; did you mean "&&"?` or "".
 std::string operator_hint(const Token& found) {
   if (found.kind != TokenKind::word) return {};
   const std::string_view sign = intended(kOperatorWords, lower(found.raw));
@@ -54,7 +53,6 @@ std::string describe(const Token& found) {
   return found.kind == TokenKind::end ? "the end of the expression" : quoted(found.raw);
 }
 
-// The dimension that the author probably meant by `name`, or "".
 std::string intended_dimension(std::string_view name) {
   const std::size_t dot = name.find('.');
   const std::string head = lower(name.substr(0, dot));

@@ -9,7 +9,7 @@ namespace sluice::policy {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n\v\f";
-constexpr std::string_view kNotInWords = " \t\r\n\v\f=!~&|()[],'\"";  // characters that a word cannot contain
+constexpr std::string_view kNotInWords = " \t\r\n\v\f=!~&|()[],'\"";
 
 struct Sign {
   std::string_view text;
@@ -22,20 +22,18 @@ constexpr std::array kSigns{
     Sign{"]", TokenKind::close_list},   Sign{",", TokenKind::comma},
 };
 
-// An operator that match expressions do not have, and what to write instead.
 struct InvalidOperator {
   std::string_view text;
   std::string_view hint;
 };
-// Operators of other languages. Each begins with an entry of kSigns or kHalfOperators, so the lexer tests for these
-// first.
+// Operators of other languages. Tested first, because each begins with an entry of kSigns or kHalfOperators.
 constexpr std::array kForeignOperators{
     InvalidOperator{"===", "did you mean \"==\"?"},
     InvalidOperator{"!==", "did you mean \"!=\"?"},
     InvalidOperator{"=!", "did you mean \"!=\"?"},
     InvalidOperator{"!~", "negate the comparison, as in !(region =~ \"^us-\")"},
 };
-// Single characters of valid operators that have two characters. The lexer tests for these after kSigns.
+// Single characters of two-character operators. Tested after kSigns.
 constexpr std::array kHalfOperators{
     InvalidOperator{"=", "did you mean \"==\"?"},
     InvalidOperator{"&", "did you mean \"&&\"?"},
@@ -43,7 +41,6 @@ constexpr std::array kHalfOperators{
     InvalidOperator{"~", "did you mean \"=~\"?"},
 };
 
-// Whether text[at] exists and can be part of a word.
 bool is_word_character(std::string_view text, std::size_t at) {
   return at < text.size() && kNotInWords.find(text[at]) == std::string_view::npos;
 }
@@ -101,8 +98,7 @@ std::expected<Token, ExpressionFault> Lexer::sign() {
   Sign sign{"!in", TokenKind::not_in};
   if (!begins(sign) || is_word_character(rest, sign.text.size())) {
     const auto* const known = std::ranges::find_if(kSigns, begins);
-    // next() has already handled spaces, quoted texts and words. So if no valid operator fits, `rest` begins with a
-    // single =, &, | or ~.
+    // next() has handled spaces, quoted texts and words, so only a single =, &, | or ~ is left.
     if (known == kSigns.end()) return refuse(*std::ranges::find_if(kHalfOperators, begins));
     sign = *known;
   }

@@ -1,6 +1,4 @@
 // Splits a match expression into tokens.
-//
-// Thread safety: none; a lexer belongs to one parser.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +31,9 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::size_t offset = 0;  // of its first byte, in the expression
-  std::string_view raw;    // the token as written
-  std::string value;       // of a word: the word; of a quoted text: the text without quotes and escapes; else ""
+  std::size_t offset = 0;  // in bytes
+  std::string_view raw;    // as written
+  std::string value;       // of a word or quoted text, without quotes and escapes; else ""
 
   bool is_value() const { return kind == TokenKind::word || kind == TokenKind::quoted; }
 };
@@ -47,7 +45,7 @@ class Lexer {
 
   std::expected<Token, ExpressionFault> next();
 
-  // Returns a fault at the column of the character at the byte `offset`.
+  // `offset` is in bytes; the fault's column counts characters.
   ExpressionFault fault(std::size_t offset, std::string text) const;
 
  private:

@@ -1,5 +1,5 @@
-// A recursive descent parser: each function reads one rule of the grammar in match_expr.hpp and appends the steps of
-// the compiled expression (ExpressionCode). Only parentheses recurse, and their depth is limited.
+// A recursive descent parser: each function reads one rule of the grammar in match_expr.hpp and appends its steps.
+// Only parentheses recurse, and their depth is limited.
 #include "common/policy/match_expr_parser.hpp"
 
 #include <fmt/core.h>
@@ -15,12 +15,10 @@
 namespace sluice::policy {
 namespace {
 
-// Bytes for a pattern's program and its automaton (DFA). With programs up to kMaxProgram there is room for hundreds of
-// states, so RE2 matches with the automaton, without allocation. Patterns designed to need more states are an
-// exception, such as (a|b)*a(a|b){100}: for them RE2 uses a slower method, which allocates and takes some milliseconds
-// for the longest value.
+// Bytes for a pattern's program and automaton (DFA): enough for hundreds of states. For a pattern that needs more, such
+// as (a|b)*a(a|b){100}, RE2 uses a slower method, which allocates and takes some milliseconds for the longest value.
 constexpr std::int64_t kPatternMemory = 2 << 20;
-constexpr int kMaxProgram = 3000;  // RE2 instructions of all patterns of an expression together; \pL alone has 1,200
+constexpr int kMaxProgram = 3000;  // RE2 instructions of all patterns of an expression; \pL alone has 1,200
 
 using Op = ExpressionCode::Op;
 
@@ -37,8 +35,7 @@ class Parser {
   bool expression() { return chain(TokenKind::logical_or, Op::skip_if_true, &Parser::conjunction); }
   bool conjunction() { return chain(TokenKind::logical_and, Op::skip_if_false, &Parser::negation); }
 
-  // Parses operand { separator operand }. After each operand, a step skips to the end of the chain if the result is
-  // already known (short-circuit evaluation).
+  // Parses operand { separator operand }. `skip` jumps to the end of the chain once the result is known.
   bool chain(TokenKind separator, Op skip, bool (Parser::*operand)()) {
     std::vector<std::uint32_t> skips;
     if (!(this->*operand)()) return false;
@@ -145,15 +142,15 @@ class Parser {
     options.set_max_mem(kPatternMemory);
     auto compiled = std::make_shared<re2::RE2>(re2::StringPiece(token_.value.data(), token_.value.size()), options);
     if (!compiled->ok()) return refuse(fmt::format("the pattern cannot be read: {}", compiled->error()));
-    // RE2 runs patterns that end in $ backwards, with a second program of about the same size. ReverseProgramSize()
-    // returns -1 if that program is too large.
+    // RE2 runs patterns that end in $ backwards, with a second program. ReverseProgramSize() returns -1 if that program
+    // is too large.
     const int forwards = compiled->ProgramSize();
     const int backwards = program_ + forwards > kMaxProgram ? -1 : compiled->ReverseProgramSize();
     program_ += std::max(forwards, backwards);
     if (backwards < 0 || program_ > kMaxProgram) {
       return refuse("the patterns up to this one are too large: use fewer repetitions, or ranges such as a-z");
     }
-    // RE2 builds its automaton at the first use. This call makes that happen now and not in a check.
+    // The first match builds RE2's automaton, so that no check waits for it.
     compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);
     out.pattern = std::move(compiled);
     return advance();

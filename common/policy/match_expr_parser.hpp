@@ -1,6 +1,4 @@
-// Parses and compiles a match expression. An internal part of match_expr.cpp.
-//
-// Thread safety: a pure function.
+// Parses and compiles a match expression for MatchExpr::parse().
 #pragma once
 
 #include <expected>

@@ -1,4 +1,4 @@
-// Look-ups in the index. policy_index_change.cpp builds and changes the index.
+// Look-ups in the index.
 #include "common/policy/policy_index.hpp"
 
 #include <algorithm>
@@ -16,12 +16,11 @@ bool precedes(const IndexEntry& a, const IndexEntry& b) {
   return a.policy != b.policy && compare(*a.policy, *b.policy).first;
 }
 
-// The values of a request. add_to() hashes each as a component of a shape requires it.
 class PolicyIndex::Values {
  public:
   explicit Values(const CheckRequest& request) : request_(request) {}
 
-  // Mixes the request's value for a component into the hash `key`. Returns false if the request has no such value.
+  // Mixes the request's value into the hash `key`. Returns false if the request has no value for the component.
   bool add_to(std::uint64_t& key, const Component& component) {
     const Value* value = request_.find(component.dimension);
     if (!value) return false;
@@ -42,8 +41,7 @@ class PolicyIndex::Values {
   }
 
  private:
-  // Parses `value`, the request's source_ip, once for all components. Returns an address of 0 bits if `value` is not an
-  // address.
+  // Parses source_ip once for all components. The result has 0 bits if `value` is not an address.
   const IpAddress& source(const Value& value) {
     if (!parsed_) address_ = parse_ip(value.text).value_or(IpAddress{});
     parsed_ = true;
@@ -62,7 +60,7 @@ void PolicyIndex::find(Lookup lookup, std::vector<Posting>& found) {
   found.push_back(slot->several ? Posting(slot->several->entries) : Posting(&slot->first, 1));
 }
 
-// Handles a few keys at a time, so that their slots are fetched from memory in parallel.
+// Handles a few keys at a time, so that their slots are prefetched in parallel.
 void PolicyIndex::look_up_shapes(std::span<const SharedShape> shapes, Values& values,
                                  std::vector<Posting>& found) const {
   std::array<Lookup, 16> lookups;

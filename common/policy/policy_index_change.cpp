@@ -1,5 +1,4 @@
-// Changes the index: turns each policy into entries, updates the slots that hold them, files new shapes and removes
-// unused ones. The key of an entry is the hash that it is stored under.
+// Changes of the index. The key of an entry is the hash that the entry is stored under.
 #include <algorithm>
 #include <utility>
 
@@ -19,8 +18,8 @@ bool is_indexable(const Term& term) {
   return !owner && term.discriminates();
 }
 
-// The terms that form the key, in the order of dimensions. A policy has one entry for each combination of their values.
-// A term that would make too many combinations is left out of the key; it is only matched after the look-up.
+// A policy has one entry for each combination of the values of its keyed terms. A term that would make too many
+// combinations is left out; it is only matched after the look-up.
 std::vector<const Term*> keyed_terms(const Scope& scope) {
   constexpr std::size_t kFewEntries = 64;
   std::vector<const Term*> by_size;
@@ -50,7 +49,7 @@ class PolicyIndex::Change {
  public:
   explicit Change(PolicyIndex& index) : index_(index) {}
 
-  // Counts the added policies first. So a shape that added and removed policies share is not removed and created again.
+  // Counts the added policies first, so that a shape they share with removed policies is not created again.
   void run(Policies removed, Policies added) {
     for (const CompiledPolicy* policy : added) add_steps(*policy, true);
     for (const CompiledPolicy* policy : removed) add_steps(*policy, false);
@@ -64,19 +63,18 @@ class PolicyIndex::Change {
   }
 
  private:
-  // Adds an entry to the slot of a key, or removes it from there.
   struct Step {
     std::uint64_t key;
     const CompiledPolicy* policy;
     bool is_added;
   };
-  // One value of a term, as a look-up hashes it.
+  // One value of a term.
   struct Choice {
     Component component;
     std::uint64_t component_hash;
     std::uint64_t value_hash;
   };
-  using Choices = std::vector<Choice>;  // all values of one term
+  using Choices = std::vector<Choice>;
 
   static Choices choices_of(const Term& term) {
     Choices choices;
@@ -92,7 +90,7 @@ class PolicyIndex::Change {
     return choices;
   }
 
-  // Counts the policy, its dimensions and its shapes, and makes the steps that add or remove its entries.
+  // Also counts the policy, its dimensions and its shapes.
   void add_steps(const CompiledPolicy& policy, bool is_added) {
     is_added ? ++index_.policies_ : --index_.policies_;
     for (const Term& term : policy.scope) count_use(term.dimension, is_added);
@@ -130,7 +128,7 @@ class PolicyIndex::Change {
     }
   }
 
-  // Counts the shape of the chosen values. Returns the start value for the hashes of its entries.
+  // Returns the seed of the shape.
   std::uint64_t count_shape(const std::vector<const Choice*>& chosen, bool is_added) {
     std::uint64_t seed = chosen.size();
     for (const Choice* choice : chosen) seed = mix(seed, choice->component_hash);
@@ -156,7 +154,7 @@ class PolicyIndex::Change {
 
   static bool before(const IndexEntry& a, const IndexEntry& b) { return precedes(a, b); }
 
-  // Applies the steps to `entries`, which stay unique and in order.
+  // `entries` stay unique and in order.
   static void apply(std::vector<IndexEntry>& entries, std::span<const Step> steps) {
     std::vector<const CompiledPolicy*> gone;
     std::vector<IndexEntry> come;
@@ -203,8 +201,8 @@ class PolicyIndex::Change {
     index_.slots_.put(std::move(slot), is);
   }
 
-  // Files all shapes again if the number of policies has doubled or halved since they were last filed, because other
-  // dimensions may be the rarest now. Otherwise files only new shapes and removes unused ones.
+  // Files all shapes again once the number of policies has doubled or halved, because other dimensions may be the
+  // rarest now.
   void refile() {
     if (index_.policies_ == 0) return index_.directory_.reset();
     const std::size_t refiled_at_policies = index_.directory_ ? index_.directory_->refiled_at_policies : 0;

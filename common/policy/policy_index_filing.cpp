@@ -8,8 +8,7 @@
 namespace sluice::policy {
 namespace {
 
-// The position of a dimension in the list that refile_all() makes. `index` counts from 1; 0 marks an unused slot of the
-// trie.
+// The position of a dimension in the list of refile_all(). `index` counts from 1; 0 marks a free slot of the trie.
 struct ListPlace {
   std::uint64_t its_hash = 0;
   std::size_t index = 0;
@@ -35,8 +34,7 @@ void PolicyIndex::AnchorFiling::add(const SharedShape& shape) {
   put({rarest, std::move(shapes)});
 }
 
-// A shape stays under the anchor where it was filed (policy_index.hpp), even if another of its dimensions has become
-// the rarest. So this function searches the anchors of all its dimensions.
+// Tries all dimensions of the shape, because the shape's anchor need not be the rarest dimension any more.
 void PolicyIndex::AnchorFiling::remove(const SharedShape& shape) {
   for (const Component& part : shape->components) {
     const Anchor* before = find(part.dimension);
@@ -89,7 +87,7 @@ const PolicyIndex::Anchor* PolicyIndex::AnchorFiling::find(const DimensionRef& d
   return found == directory_.anchors.end() ? nullptr : &*found;
 }
 
-// Stores an anchor, or removes it if it has no shapes.
+// Removes an anchor without shapes.
 void PolicyIndex::AnchorFiling::put(Anchor anchor) {
   if (auto* anchors = named(anchor.dimension.dimension)) {
     auto is = [name = anchor.dimension.name](const Anchor& each) { return each.dimension.name == name; };

@@ -1,7 +1,4 @@
-// Files the shapes of an index under their anchors (policy_index.hpp). A shape keeps its anchor until refile_all(),
-// even if another of its dimensions becomes rarer.
-//
-// Thread safety: none; belongs to one PolicyIndex::Change.
+// Files the shapes of an index under their anchors (policy_index.hpp). A shape keeps its anchor until refile_all().
 #pragma once
 
 #include "common/policy/policy_index.hpp"
@@ -10,7 +7,7 @@ namespace sluice::policy {
 
 class PolicyIndex::AnchorFiling {
  public:
-  // Starts with the directory of `index`. REQUIRES: the added and removed policies are already counted in index.uses_.
+  // REQUIRES: index.uses_ already counts the added and removed policies.
   explicit AnchorFiling(const PolicyIndex& index);
 
   void add(const SharedShape& shape);
@@ -21,7 +18,7 @@ class PolicyIndex::AnchorFiling {
 
  private:
   const DimensionRef& rarest_of(const Shape& shape) const;
-  // The trie with the anchors for tag.NAME or attr.NAME; nullptr for all other dimensions.
+  // The anchors for tag.NAME or attr.NAME; nullptr for other dimensions.
   HashTrie<Anchor>* named(Dimension dimension);
   const Anchor* find(const DimensionRef& dimension);
   void put(Anchor anchor);

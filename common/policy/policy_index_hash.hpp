@@ -1,5 +1,4 @@
-// The hash functions of the policy index (policy_index.hpp). Look-ups (policy_index.cpp) and changes
-// (policy_index_change.cpp) must use the same functions.
+// The hash functions of the policy index, for look-ups and changes.
 #pragma once
 
 #include <array>
@@ -12,8 +11,7 @@
 
 namespace sluice::policy::index_hash {
 
-// Multiplies `a` and `b` (each XORed with a constant) and XORs the two halves of the 128-bit product. So every bit of
-// `a` and `b` affects every bit of the result.
+// Every bit of `a` and `b` affects every bit of the result.
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t kA = 0x9E3779B97F4A7C15;
   constexpr std::uint64_t kB = 0xD1B54A32D192ED03;

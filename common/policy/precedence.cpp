@@ -9,9 +9,8 @@
 namespace sluice::policy {
 namespace {
 
-// Compares two sorted scopes term by term; the first difference decides. If the dimensions differ, the scope precedes
-// whose dimension sorts first; otherwise the scope with the narrower term. Returns -1 if `a` precedes or 1 if `b`
-// precedes, with the deciding term of that scope. Returns 0 and nullptr if there is no difference.
+// At the first difference, the scope precedes whose dimension sorts first, else the scope with the narrower term.
+// Returns -1 if `a` precedes or 1 if `b` precedes, with the deciding term of that scope, or 0 and nullptr.
 // REQUIRES: a.size() == b.size().
 std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
@@ -25,9 +24,8 @@ std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   return {0, nullptr};
 }
 
-// Packs criteria into the sort key, one after another. If a criterion does not fit into its bits completely, the caller
-// calls close(), and the remaining bits stay 0. Then two policies that differ only in the part that was cut off have
-// equal keys. So compare() decides between them; the bits of a later criterion cannot.
+// Packs criteria into the sort key. If a criterion does not fit into its bits, the caller calls close(), and the
+// remaining bits stay 0. So no later criterion can hide a difference that did not fit.
 class OrderBits {
  public:
   void put(unsigned bits, std::uint64_t value) {
@@ -45,8 +43,6 @@ class OrderBits {
 
 }  // namespace
 
-// From the highest bit: method (1 bit), priority (32), number of dimensions (6), first dimension (9), narrowness of the
-// first dimension's term (16).
 std::uint64_t order_of(const CompiledPolicy& policy) {
   constexpr std::int64_t kPriority = std::numeric_limits<std::int32_t>::max();  // bundles allow ±kPriority
   constexpr std::size_t kDimensions = 63;

@@ -9,7 +9,7 @@
 namespace sluice::policy {
 namespace {
 
-constexpr std::int64_t kNoDebt = -1;  // the value of Entry::debt_us if the action is not `delay`
+constexpr std::int64_t kNoDebt = -1;
 
 std::uint64_t hash_of(const std::vector<Limit>& limits) {
   json::Writer text;
@@ -35,16 +35,14 @@ ProgramPool::Shared ProgramPool::of(const std::vector<Limit>& limits, const Enfo
   const std::int64_t debt_us = debt ? debt->count() : kNoDebt;
   const std::uint64_t hash = hash_of(limits);
   Shared program;
-  // Whether the entry's program was compiled from these limits and this debt. Stores the entry's program in `program`,
-  // to keep it alive: the pool itself has only weak references.
+  // Stores the entry's program in `program` to keep it alive: the pool has only weak references.
   auto take_if_same = [&](const Entry& entry) {
     if (entry.debt_us != debt_us) return false;
     program = entry.program.lock();
     return program && is_compiled_from(*program, limits);
   };
   if (programs_.find(hash, take_if_same)) return program;
-  // Not make_shared: with it, the program and its reference counts would share one block of memory, and the pool's weak
-  // reference would keep the whole block.
+  // Not make_shared, because the pool's weak reference would then keep the memory of the program.
   program = Shared(new limiter::Program(limiter::compile(limits, debt)));
   programs_.put({hash, debt_us, program}, [](const Entry&) { return false; });
   return program;

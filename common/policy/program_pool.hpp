@@ -1,8 +1,5 @@
-// Compiles limits into programs. Equal limits are compiled once for all policies that have them, because usually
-// thousands of policies share a few plans.
-//
-// Value semantics: copies share memory. The pool has weak references only: a program lives as long as a rulebook uses
-// it. Thread safety: that of HashTrie.
+// Compiles limits into programs. Policies with equal limits share one program, which lives as long as a rulebook uses
+// it. Copies of a pool share memory. Thread safety: that of HashTrie.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +16,16 @@ class ProgramPool {
  public:
   using Shared = std::shared_ptr<const limiter::Program>;
 
-  // Returns the program of `limits` under `enforcement`. Of the enforcement, only the action `delay` and its
-  // `max_delay` affect the program.
+  // Of the enforcement, only the action `delay` and its `max_delay` affect the program.
   Shared of(const std::vector<Limit>& limits, const Enforcement& enforcement);
 
-  // Removes references to programs that no longer exist, if there may be many of them.
+  // Removes references to programs that no longer exist, if there may be many.
   void sweep();
 
  private:
   struct Entry {
     std::uint64_t its_hash = 0;
-    // The `max_delay` of the action `delay`, which lets buckets go into debt; -1: the action is not `delay`; kFree: an
-    // unused slot of the trie.
+    // The `max_delay` of the action `delay`, -1 for other actions, or kFree.
     std::int64_t debt_us = kFree;
     std::weak_ptr<const limiter::Program> program;
     static constexpr std::int64_t kFree = -2;

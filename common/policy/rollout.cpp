@@ -17,7 +17,7 @@ std::uint32_t rollout_number(std::string_view policy_id, std::string_view subjec
 std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& request) {
   static const DimensionRef kSubject{Dimension::subject, ""};
   if (const Value* subject = request.find(kSubject)) return rollout_number(policy.id(), subject->text);
-  thread_local std::string identity;  // keeps its memory from request to request
+  thread_local std::string identity;  // keeps its memory between requests
   identity.clear();
   append_identity(policy.rulebook.enforcement.key_by, request, identity);
   return rollout_number(policy.id(), identity);

@@ -1,7 +1,5 @@
-// Rollout: the share of subjects that a policy applies to.
-//
-// The choice is stable for a subject across agents, restarts and versions of the policy. Raising the percentage only
-// adds subjects. Thread safety: pure functions.
+// Rollout: the share of subjects that a policy applies to. All agents and all versions of the policy choose the same
+// subjects. Raising the percentage only adds subjects.
 #pragma once
 
 #include "common/policy/compiled_policy.hpp"
@@ -12,11 +10,9 @@ namespace sluice::policy {
 // mod 10,000. For example, policy `orders` and subject `user:42` give 8,171.
 std::uint32_t rollout_number(std::string_view policy_id, std::string_view subject);
 
-// The number of the request's subject. If the request has no subject, its identity is hashed instead, as
-// append_identity() writes it.
+// If the request has no subject, its identity is hashed instead, as append_identity() writes it.
 std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& request);
 
-// Whether the policy's rollout covers this request: the request's number is below 100 · rollout_percent.
 bool in_rollout(const CompiledPolicy& policy, const CheckRequest& request);
 
 }  // namespace sluice::policy

@@ -7,8 +7,7 @@
 namespace sluice::policy {
 namespace {
 
-// The narrowness of CIDR blocks starts here, so each block is narrower than any text prefix of source_ip. An IPv4 block
-// counts as a block inside ::ffff:0:0/96.
+// Makes each CIDR block narrower than any text prefix. An IPv4 block counts as a block inside ::ffff:0:0/96.
 constexpr Narrowness kBlock = 0x1000;
 constexpr std::uint8_t kIpv6Bits = 128;
 
@@ -28,7 +27,7 @@ void add_value(Term& term, const std::string& value) {
       term.narrowness = std::min(term.narrowness, narrowness_of(*block));
       return;
     }
-    if (auto address = parse_ip(value)) {  // a single address becomes a block, so that all its spellings match
+    if (auto address = parse_ip(value)) {  // as a block, all spellings of the address match
       term.blocks.push_back(block_of(*address, address->bits));
       return;
     }
@@ -36,8 +35,7 @@ void add_value(Term& term, const std::string& value) {
   term.exact.push_back(value);
 }
 
-// Sorts the values and removes each value that another value covers. In sorted order, only the last kept value can
-// cover the next one.
+// Sorts the values and removes each value that another value covers. Only the last kept value can cover the next one.
 template <class Value, class Covers>
 void keep_widest(std::vector<Value>& values, Covers covers) {
   std::ranges::sort(values);
@@ -48,7 +46,7 @@ void keep_widest(std::vector<Value>& values, Covers covers) {
   values = std::move(kept);
 }
 
-// Returns the greatest value that is at most `wanted`, or nullptr if all values are above it.
+// Returns the greatest value that is at most `wanted`, or nullptr.
 template <class Value, class Wanted>
 const Value* neighbour(const std::vector<Value>& values, const Wanted& wanted) {
   auto above = std::ranges::upper_bound(values, wanted);

@@ -1,6 +1,4 @@
-// The compiled scope of a policy: the dimensions and values that a request must have for the policy to match.
-//
-// Thread safety: immutable. Matching allocates nothing.
+// The compiled scope of a policy. Matching allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +14,31 @@
 
 namespace sluice::policy {
 
-// How narrow a term is, for precedence. Exact values are narrowest, then long prefixes and blocks, then short ones. A
-// term with several values is as narrow as its widest value, so the order of policies does not depend on the request.
+// Exact values are narrowest, then long prefixes and blocks, then short ones. A term is as narrow as its widest value,
+// so the order of policies does not depend on the request.
 using Narrowness = std::uint16_t;
 inline constexpr Narrowness kExact = UINT16_MAX;
 
-// One dimension of a scope. A request satisfies the term if its value matches any of the term's values.
+// One dimension of a scope. The value of a request must match any of the term's values.
 struct Term {
   DimensionRef dimension;
   Narrowness narrowness = kExact;
-  // Sorted. A single value, the usual case, is stored inside the policy, so matching follows no pointer.
-  boost::container::small_vector<std::string, 1> exact;
-  std::vector<std::string> prefixes;  // sorted, without the '*'; no prefix begins with another
-  std::vector<IpBlock> blocks;        // only for source_ip: addresses and CIDR blocks; sorted; none contains another
+  boost::container::small_vector<std::string, 1> exact;  // sorted
+  std::vector<std::string> prefixes;                     // sorted, without the '*'; no prefix begins with another
+  std::vector<IpBlock> blocks;  // addresses and CIDR blocks of source_ip; sorted; no block contains another
 
   bool matches(const Value& value) const;
-  // Whether the term restricts the value. False for "*", which only requires that the dimension is present.
+  // False for "*", which only requires that the dimension is present.
   bool discriminates() const { return prefixes.empty() || !prefixes.front().empty(); }
   std::size_t value_count() const { return exact.size() + prefixes.size() + blocks.size(); }
 };
 
-// A request must satisfy all terms. They are sorted as precedence compares them: by the level of their dimension
-// (levels.hpp), then by the dimension itself.
+// A request must match all terms. They are sorted by the level of their dimension (levels.hpp), then by dimension.
 using Scope = boost::container::small_vector<Term, 1>;
 
 Scope compile_scope(std::span<const ScopeTerm> scope);
 
-// Whether the request satisfies every term. An absent dimension satisfies no term.
+// An absent dimension matches no term.
 bool matches(const Scope& scope, const CheckRequest& request);
 
 }  // namespace sluice::policy

@@ -13,7 +13,7 @@ void set(CheckRequest& request, Dimension dimension, std::string_view text) {
   if (!text.empty()) request.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
 }
 
-// Returns the first dimension that the counter key needs and the request lacks, or "".
+// The first dimension that the counter key needs and the request lacks, or "".
 std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& request) {
   if (!rulebook.enforcement.require_key_by) return {};
   for (const DimensionRef& dimension : rulebook.enforcement.key_by) {
@@ -55,8 +55,7 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
   selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
   if (selection.mode == Mode::off) return settle(selection, Reason::mode_off, true);
   selection.kind = Selection::Kind::rulebooks;
-  // Only an enforced rulebook refuses a request because a dimension is missing. A shadow counts such requests together:
-  // in its counter key an absent dimension is a value of its own.
+  // In shadow mode, requests that lack the dimension are counted together instead of being refused.
   if (selection.enforced()) {
     selection.missing = missing_dimension(*first, request);
     if (!selection.missing.empty()) selection.kind = Selection::Kind::missing_dimension;

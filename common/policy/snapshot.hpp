@@ -1,11 +1,8 @@
-// A snapshot: all tenants, API keys, plans and policies that an agent decides by, compiled and indexed.
+// A snapshot: all tenants, API keys, plans and policies that an agent decides by, compiled and indexed. It shares
+// everything that did not change with the previous snapshot, so next_snapshot() (snapshot_delta.hpp) is cheap.
 //
-// A snapshot shares everything that did not change with the previous snapshot, down to the parts of its indexes. So the
-// cost of next_snapshot() (snapshot_delta.hpp) depends on the change, and the cost of freeing the previous snapshot
-// depends on the parts that were replaced. To validate later changes, a snapshot also stores how many objects refer to
-// each object, and the limits as they were written.
-//
-// Thread safety: immutable after it is built; readers take no lock.
+// To validate later changes, a snapshot also stores how many objects refer to each object, and the original limits.
+// Immutable after it is built; readers take no lock.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +26,7 @@ namespace sluice::policy {
 // How many policies of a tenant may have a scope that the index cannot use. Every request is matched with all of them.
 inline constexpr std::size_t kMaxUnindexedPolicies = 64;
 
-// The id of a tenant. All versions of the tenant's TenantView share one TenantName, and its API keys point to it.
+// Shared by all versions of a TenantView and by the tenant's API keys.
 struct TenantName {
   std::string id;
   std::uint64_t hash = 0;  // hash_of_id(id)
@@ -37,31 +34,30 @@ struct TenantName {
 
 struct OrganizationView {
   std::string id;
-  std::size_t tenants = 0;  // number of its tenants
+  std::size_t tenants = 0;
 };
 
 struct PlanView {
   Rulebook rulebook;          // for checks that name the plan
   std::vector<Limit> limits;  // as written in the plan
-  std::size_t policies = 0;   // number of policies that use the plan
+  std::size_t policies = 0;   // how many use the plan
 };
 
 struct TenantView {
   Tenant tenant;
   std::shared_ptr<const TenantName> name;
-  std::string key_head;  // the beginning of the tenant's counter keys: "sl:{<tenant>|"
+  std::string key_head;  // the beginning of its counter keys: "sl:{<tenant>|"
   IdMap<PlanView> plans;
   IdMap<CompiledPolicy> policies;
-  // The policies by level, the most specific level first. So a search ends at the first level with a deciding policy.
   struct Level {
-    std::uint8_t number = 0;  // as levels.hpp numbers it
+    std::uint8_t number = 0;  // see levels.hpp
     PolicyIndex active;
-    PolicyIndex dormant;  // policies with CompiledPolicy::dormant; searched for explanations only
+    PolicyIndex dormant;  // searched for explanations only
   };
-  std::vector<Level> levels;                 // without empty levels
-  std::size_t keys = 0;                      // number of the tenant's API keys
-  std::size_t unindexed = 0;                 // number of policies with a scope that the index cannot use
-  std::int64_t next_dormant_us = INT64_MAX;  // the first build after this time looks for policies to make dormant
+  std::vector<Level> levels;                 // the most specific level first; without empty levels
+  std::size_t keys = 0;                      // number of API keys
+  std::size_t unindexed = 0;                 // number of policies that the index cannot use
+  std::int64_t next_dormant_us = INT64_MAX;  // a build after this time looks for policies to make dormant
 
   const Rulebook* find_plan(std::string_view id) const {
     const PlanView* plan = plans.find(id);
@@ -81,22 +77,21 @@ inline std::string_view id_of(const TenantView& tenant) { return tenant.name->id
 inline std::string_view id_of(const PlanView& plan) { return plan.rulebook.owner_id; }
 inline std::string_view id_of(const KeyView& key) { return key.id; }
 
-// All overrides of one counter key, in the form of the counter store.
 struct KeyOverrides {
   std::string counter_key;
   std::vector<limiter::OverrideEntry> entries;
-  std::size_t source = 0;  // index of the first of these overrides in Bundle::overrides
+  std::size_t source = 0;  // index of the first override in Bundle::overrides
 };
 
 struct Snapshot {
   std::uint64_t revision = 0;
-  std::string chain;            // names the history that the revision belongs to
-  std::int64_t made_at_us = 0;  // when it was built: wall clock, microseconds since the Unix epoch
+  std::string chain;
+  std::int64_t made_at_us = 0;  // wall clock, microseconds since the Unix epoch
   Mode mode = Mode::enforce;
   IdMap<OrganizationView> organizations;
   IdMap<TenantView> tenants;
   IdMap<KeyView> keys;
-  std::vector<KeyOverrides> overrides;  // only from a bundle file; a server publishes its overrides itself
+  std::vector<KeyOverrides> overrides;  // only from a bundle file
   ProgramPool programs;
   std::size_t plan_count = 0;
   std::size_t policy_count = 0;
@@ -109,8 +104,7 @@ struct Snapshot {
   }
 };
 
-// Compiles a bundle. Returns faults if objects do not fit together, or if a match expression or key hash is invalid.
-// `chain` names the history that `revision` belongs to. `now_us`: wall clock.
+// Returns faults if objects do not fit together, or if a match expression or key hash is invalid.
 std::expected<std::shared_ptr<const Snapshot>, Faults> build_snapshot(const Bundle& bundle, std::uint64_t revision,
                                                                       std::int64_t now_us, std::string chain = {});
 

@@ -20,8 +20,7 @@ SnapshotBuilder::SnapshotBuilder(const Snapshot& before, const Bundle& objects, 
   out_.policy_count = before.policy_count;
 }
 
-// Removes objects before it adds any, because a delta may remove an API key from one tenant and add a key with the same
-// id to another. Checks at the end whether a removed object is still in use.
+// Removes first, because a delta may remove an API key from one tenant and add a key with the same id to another.
 std::expected<Snapshot, Faults> SnapshotBuilder::build() {
   for (const ObjectId& name : removed_) remove(name);
   put_organizations();

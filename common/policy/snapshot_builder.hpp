@@ -1,7 +1,5 @@
-// Builds a snapshot: starts with the previous snapshot, or with an empty one, and adds, replaces and removes objects.
-//
-// Thread safety: none; belongs to one call of build_snapshot() or next_snapshot().
-// Invariant: the previous snapshot never changes, whether the build succeeds or not.
+// Builds a snapshot from the previous one, or from an empty one: adds, replaces and removes objects. The previous
+// snapshot never changes.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +31,7 @@ class SnapshotBuilder {
 
   void set_mode(Mode mode) { out_.mode = mode; }
 
-  // Returns the new snapshot, without revision, chain and overrides. May be called only once, because it moves its
-  // result out of the builder.
+  // Returns the new snapshot, without revision, chain and overrides. REQUIRES: called once.
   std::expected<Snapshot, Faults> build();
 
  private:
@@ -42,7 +39,7 @@ class SnapshotBuilder {
   bool try_remove(const ObjectId& name);
   void put_organizations();
   void put_tenants();
-  // Calls put(tenant, item, index) for each item whose tenant exists. `put` returns the item's faults.
+  // put(tenant, item, index) returns the item's faults.
   template <class Item, class Put>
   void put_in_tenants(Kind kind, const std::vector<Item>& items, Put put) {
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -61,8 +58,8 @@ class SnapshotBuilder {
   std::unordered_map<std::string, std::ptrdiff_t> tenant_count_changes() const;
   void settle();
 
-  // Return the builder of a tenant, or nullptr if the tenant does not exist. builder_for() also returns nullptr if the
-  // tenant is being removed, and records a fault whenever it returns nullptr.
+  // Both return nullptr if the tenant does not exist. builder_for() also returns nullptr for a tenant that is being
+  // removed, and records a fault in both cases.
   TenantBuilder* builder_of(const std::string& tenant_id);
   TenantBuilder* builder_for(const std::string& tenant_id, Kind kind, std::size_t index);
 

@@ -1,4 +1,4 @@
-// SnapshotBuilder, second part: the checks that need the final set of objects, and the completion of the new snapshot.
+// The second part of SnapshotBuilder: the checks that need the final set of objects, and settle().
 #include <set>
 #include <utility>
 
@@ -38,12 +38,12 @@ void SnapshotBuilder::check_removed() {
   }
 }
 
-// Returns a text that says which objects still refer to a removed object, or nullopt if no object does.
+// Says which objects still refer to a removed object.
 std::optional<std::string> SnapshotBuilder::still_used(const ObjectId& name) {
   if (name.kind == Kind::organization) return organization_used(name.id);
   if (name.kind != Kind::tenant && name.kind != Kind::plan) return std::nullopt;
   const auto found = tenants_.find(name.kind == Kind::tenant ? name.id : name.tenant_id);
-  if (found == tenants_.end()) return std::nullopt;  // remove() has reported that the tenant does not exist
+  if (found == tenants_.end()) return std::nullopt;  // remove() has reported the fault
   if (name.kind == Kind::plan) {
     const auto policy = found->second.policy_on(name.id);
     return policy ? std::optional(fmt::format("policy {} is still on this plan", *policy)) : std::nullopt;
@@ -63,7 +63,7 @@ std::optional<std::string> SnapshotBuilder::organization_used(const std::string&
   return tenants > 0 ? std::optional(fmt::format("is still the organization of {} tenants", tenants)) : std::nullopt;
 }
 
-// Returns organization id → by how much the number of its tenants changes.
+// The keys are ids of organizations.
 std::unordered_map<std::string, std::ptrdiff_t> SnapshotBuilder::tenant_count_changes() const {
   std::unordered_map<std::string, std::ptrdiff_t> changes;
   for (const auto& [id, tenant] : tenants_) {

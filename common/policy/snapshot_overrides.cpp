@@ -9,7 +9,7 @@
 namespace sluice::policy {
 namespace {
 
-// The override `entry` of `limit` in the form of the counter store. `p` and `q`: see Rule in limiter/program.hpp.
+// `p` and `q`: see Rule in limiter/program.hpp.
 limiter::OverrideEntry entry_of(const Override& entry, Limit limit) {
   limiter::OverrideEntry out;
   out.name_id = limiter::name_id(limit);
@@ -43,7 +43,7 @@ class OverrideCompiler {
     if (entry.expires_at && entry.expires_at->time_since_epoch().count() <= snapshot_.made_at_us) return;
     const TenantView& tenant = *snapshot_.tenants.find(entry.tenant_id);
     if (!entry.policy_id.empty()) return add_to_key(tenant, tenant.policies.find(entry.policy_id)->rulebook, index);
-    // An override of a plan applies to checks that name the plan, and to the policies on it whose key_by is the plan's.
+    // An override of a plan also applies to the policies on the plan that have its key_by.
     const Rulebook& plan = *tenant.find_plan(entry.plan_id);
     add_to_key(tenant, plan, index);
     for (const Rulebook* policy : policies_on_[&plan]) {
@@ -54,7 +54,7 @@ class OverrideCompiler {
   std::vector<KeyOverrides> take() { return std::move(out_); }
 
  private:
-  // Adds the override to the counter key of its limit's group (limiter::Group: the limits that share a counter key).
+  // The limits of one group (limiter::Group) share a counter key.
   void add_to_key(const TenantView& tenant, const Rulebook& rulebook, std::size_t index) {
     const Override& entry = bundle_.overrides[index];
     const limiter::Program& program = *rulebook.program;
@@ -70,7 +70,7 @@ class OverrideCompiler {
   const Bundle& bundle_;
   const Snapshot& snapshot_;
   std::vector<KeyOverrides> out_;
-  std::unordered_map<std::string, std::size_t> index_of_;  // counter key → index in out_
+  std::unordered_map<std::string, std::size_t> index_of_;  // of a counter key in out_
   std::unordered_map<const Rulebook*, std::vector<const Rulebook*>> policies_on_;
 };
 

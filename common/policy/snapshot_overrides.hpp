@@ -1,6 +1,4 @@
 // Compiles the overrides of a bundle and groups them by counter key.
-//
-// Thread safety: pure function.
 #pragma once
 
 #include <vector>

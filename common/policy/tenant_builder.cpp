@@ -18,7 +18,7 @@ bool delays_alike(const Enforcement& a, const Enforcement& b) {
   return a.max_delay == b.max_delay;
 }
 
-// Returns the program for a policy on `plan` that has this enforcement: usually the plan's own program.
+// Usually returns the plan's own program.
 ProgramPool::Shared program_on(const PlanView& plan, const Enforcement& enforcement, ProgramPool& programs) {
   if (delays_alike(enforcement, plan.rulebook.enforcement)) return plan.rulebook.program;
   return programs.of(plan.limits, enforcement);
@@ -161,8 +161,7 @@ void TenantBuilder::settle_plans() {
   }
 }
 
-// Moves expired policies into the dormant indexes. It visits all policies of the tenant, so settle() calls it only when
-// a policy is due.
+// Moves expired policies into the dormant indexes. Visits all policies of the tenant.
 void TenantBuilder::make_dormant(std::int64_t now_us) {
   constexpr std::int64_t kHourUs = 3'600'000'000;
   std::vector<SharedPolicy> due;

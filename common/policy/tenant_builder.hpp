@@ -1,7 +1,5 @@
-// Builds the TenantView of one tenant in the next snapshot: SnapshotBuilder adds and removes plans and policies, then
-// settle() updates the indexes. Everything that does not change is shared with the TenantView in the previous snapshot.
-//
-// Thread safety: none; belongs to one build of a snapshot.
+// Builds the TenantView of one tenant for the next snapshot. Everything that does not change is shared with the
+// tenant's previous TenantView.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +18,11 @@ namespace sluice::policy {
 
 class TenantBuilder {
  public:
-  // For a tenant of the previous snapshot.
   explicit TenantBuilder(std::shared_ptr<const TenantView> before) : before_(std::move(before)), view_(*before_) {}
   // For a new tenant.
   explicit TenantBuilder(std::string id);
 
-  // Sets the tenant's own fields. Returns false if they were set before, because the tenant is given twice.
+  // Returns false if the tenant was set before.
   bool set(const Tenant& tenant) {
     view_.tenant = tenant;
     return !std::exchange(is_set_, true);
@@ -42,24 +39,21 @@ class TenantBuilder {
   bool remove_plan(const std::string& id);
   bool remove_policy(const std::string& id);
 
-  // Add the object, or replace the object with the same id. The JSON pointers of the faults are relative to the object.
-  // `index`: the position of the object in Bundle::plans or Bundle::policies.
+  // The JSON pointers of the faults are relative to the object. `index`: its position in Bundle::plans or
+  // Bundle::policies.
   Faults put_plan(const Plan& plan, std::size_t index, ProgramPool& programs);
   Faults put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us);
 
-  // Compiles unchanged policies again if the limits of their plan changed. If the new limits do not fit one of these
-  // policies, calls `report` with the plan's position in Bundle::plans: one call for each such plan, however many
-  // policies do not fit. To be called once, after all put functions.
+  // Compiles unchanged policies again if the limits of their plan changed. Calls `report` once for each plan (its index
+  // in Bundle::plans) whose new limits do not fit all its policies. REQUIRES: called once, after all put functions.
   void renew_policies(ProgramPool& programs, const std::function<void(std::size_t plan, Fault fault)>& report);
 
-  // Returns the id of a policy that still uses the plan, or nullopt if there is none.
   std::optional<std::string> policy_on(const std::string& plan_id) const;
 
-  // At most kMaxUnindexedPolicies policies may have a scope that the policy index cannot use. Returns the position (the
-  // `index` of put_policy()) of the first policy beyond that number, or nullopt if there is none.
+  // The `index` of the first policy beyond kMaxUnindexedPolicies.
   std::optional<std::size_t> first_policy_over_limit() const;
 
-  // Updates counts and indexes, and moves the TenantView out of the builder. To be called last.
+  // Updates counts and indexes, and moves the TenantView out of the builder. REQUIRES: called last.
   std::shared_ptr<const TenantView> settle(std::int64_t now_us);
 
  private:
@@ -72,14 +66,14 @@ class TenantBuilder {
   void make_dormant(std::int64_t now_us);
   void settle_levels();
 
-  std::shared_ptr<const TenantView> before_;  // nullptr: the tenant is new
+  std::shared_ptr<const TenantView> before_;  // nullptr for a new tenant
   TenantView view_;
   bool is_set_ = false;
   bool is_removed_ = false;
   std::vector<SharedPolicy> removed_;  // kept alive until settle() has removed them from the indexes
   std::vector<SharedPolicy> added_;
-  std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // plan → change of its number of policies
-  std::unordered_map<std::string, std::size_t> changed_limits_;  // plan with new limits → its index in Bundle::plans
+  std::unordered_map<std::string, std::ptrdiff_t> on_plans_;     // the change of each plan's number of policies
+  std::unordered_map<std::string, std::size_t> changed_limits_;  // plans with their index in Bundle::plans
   std::size_t over_limit_ = 0;                                   // for first_policy_over_limit()
 };
 

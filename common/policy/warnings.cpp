@@ -8,7 +8,7 @@
 
 namespace sluice::policy {
 
-// A policy in shadow mode and one in another mode get different texts, because they never compete with each other.
+// The text names shadow mode, because shadow policies compete only with each other.
 std::string competition_key(const Policy& policy) {
   Policy competing;
   competing.tenant_id = policy.tenant_id;

@@ -1,6 +1,4 @@
 // Finds settings in a bundle that are allowed, but most likely a mistake.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include "common/base/error.hpp"
@@ -8,13 +6,11 @@
 
 namespace sluice::policy {
 
-// One text with everything that determines where and when a policy applies, and how it ranks. Only version and id are
-// left out. Two enabled policies with the same text conflict.
+// A text with everything that says where and when a policy applies and how it ranks, without version and id. Two
+// enabled policies with equal texts conflict.
 std::string competition_key(const Policy& policy);
 
-// The warnings, each with a JSON pointer:
-// - two policies apply to the same requests with the same priority, so only version or id decides;
-// - all counters of a policy or plan have one hash tag, so they are in one slot, and on one node, of a Redis Cluster.
+// Warns of policies that conflict, and of policies and plans whose counters all share one slot of a Redis Cluster.
 Faults warnings(const Bundle& bundle);
 
 }  // namespace sluice::policy

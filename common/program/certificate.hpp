@@ -1,7 +1,7 @@
-// The certificate of a TLS listener: loaded at the start, and checked for changes every 5 s. New connections use a
-// renewed certificate. If the renewed files are faulty, the old certificate stays in force, and the log says so.
+// The certificate of a TLS listener, checked for changes every 5 s. If changed files are faulty, the old certificate
+// stays in force.
 //
-// Thread safety: a Certificate belongs to the loop's thread; the object that get() returns may be used by any thread.
+// Thread safety: a Certificate belongs to the loop's thread; any thread may use the object that get() returns.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,9 @@
 
 namespace sluice::program {
 
-// Reads the flags `tls-cert` and `tls-key`. Records a fault if only one is given. Without TLS, both paths are "".
+// Reads the flags `tls-cert` and `tls-key`. Without TLS, both paths are "".
 http::CertificateFiles read_certificate(ConfigReader& reader);
 
-// The metric of a certificate's expiry. A program with further certificates exposes their expiry under the same name.
 inline constexpr const char* kCertificateExpiry = "sluice_tls_certificate_expiry_timestamp_seconds";
 inline constexpr const char* kCertificateExpiryHelp = "Expiry of the certificate in force, in Unix time.";
 std::int64_t expiry(const http::Certificates& certificates);  // in Unix time
@@ -33,10 +32,10 @@ class Certificate {
               std::chrono::milliseconds check_every = std::chrono::seconds(5))
       : log_(log), check_every_(check_every), timer_(loop) {}
 
-  // Loads the files and registers the metric; does nothing if the paths are "". Returns false if the files are faulty;
-  // the log says why. REQUIRES: called before the loop runs; this object lives as long as `metrics` is read.
+  // Does nothing without TLS. Logs faulty files and returns false.
+  // REQUIRES: called before the loop runs; this object lives as long as `metrics` is read.
   bool load(const http::CertificateFiles& files, telemetry::Registry& metrics);
-  void stop() { timer_.cancel(); }  // ends the checks for changes
+  void stop() { timer_.cancel(); }
 
   const std::shared_ptr<http::Certificates>& get() const { return certificates_; }  // nullptr without TLS
 

@@ -7,9 +7,9 @@
 namespace sluice::program {
 namespace {
 
-constexpr std::size_t kMaxNameShown = 120;  // bytes of a flag's name that the text of a fault shows
+constexpr std::size_t kMaxNameShown = 120;  // bytes
 
-// Breaks `text` into lines of at most 80 characters. CLI11 indents lines, but does not break them.
+// CLI11 indents lines, but does not break them.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kWidth = 80;
   std::string lines;
@@ -22,7 +22,7 @@ std::string wrapped(std::string_view text) {
   return lines.append(text);
 }
 
-// Levenshtein distance: how many characters must be replaced, added or removed to turn one text into the other.
+// The Levenshtein distance.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
@@ -42,7 +42,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 CommandFlags::CommandFlags(CLI::App& app, const Program& program, const Command& command)
     : app_(app), program_(program), command_(command), texts_(command.flags.size()) {
-  // --help is an ordinary flag of the table. CLI11's own --help would end parsing before faults are found.
+  // CLI11's own --help would end parsing before faults are found.
   app.set_help_flag();
   app.allow_extras();
   app.footer(std::string(command.footer));
@@ -74,7 +74,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
     FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
     const std::string its_variable = variable_of(program_, command_, *entry.spec);
     const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
-    // Found if this command and the program have a flag of the same name: the values of the program come first.
+    // Found if the program has a flag of the same name.
     const auto before = out.values.find(entry.spec->name);
     if (entry.option->count() > 0) {
       value.text = *entry.text;
@@ -88,7 +88,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
   }
 }
 
-// A word after an unknown flag is most likely the flag's value, so only the flag is reported.
+// A word after an unknown flag is most likely the flag's value, so it is not reported.
 void CommandFlags::report_unknown(Flags& out) const {
   bool behind_flag = false;
   for (const std::string& argument : app_.remaining()) {
@@ -99,7 +99,7 @@ void CommandFlags::report_unknown(Flags& out) const {
       const std::size_t dashes = std::min(name.find_first_not_of('-'), name.size());
       const std::string_view hint = nearest(name.substr(dashes));
       const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
-      // Show only the name: a value after '=' may be a secret that was meant for another flag.
+      // A value after '=' may be a secret that was meant for another flag.
       out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
     } else if (!behind_flag) {
       out.faults.push_back(

@@ -1,4 +1,4 @@
-// One command and its flags, registered with CLI11. An internal part of flags.cpp.
+// One command and its flags, registered with CLI11, for read_flags().
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,21 +13,20 @@ namespace sluice::program {
 
 class CommandFlags {
  public:
-  // Registers the command's flags with `app`. `app`, `program` and `command` outlive this object.
-  // REQUIRES: `command` is one of the program's commands, and no other command uses `app`.
+  // REQUIRES: the arguments outlive this object; `program` has `command`, and no other command uses `app`.
   CommandFlags(CLI::App& app, const Program& program, const Command& command);
   CommandFlags(const CommandFlags&) = delete;  // CLI11 holds pointers into texts_
   CommandFlags& operator=(const CommandFlags&) = delete;
 
   std::string_view name() const { return command_.name; }
 
-  // The flag that `argument` ("--listen") names; nullptr if there is no such flag or if it takes no value.
+  // The flag with a value that `argument` ("--listen") names, or nullptr.
   const FlagSpec* value_flag(std::string_view argument) const;
 
-  // To be called after CLI11 has parsed the arguments:
-  bool given() const { return app_.parsed(); }                         // the user gave this command
-  void report_unknown(Flags& out) const;                               // reports arguments that CLI11 did not recognise
-  void take_values(const Environment& environment, Flags& out) const;  // adds the value of each flag
+  // REQUIRES: CLI11 has parsed the arguments.
+  bool given() const { return app_.parsed(); }
+  void report_unknown(Flags& out) const;
+  void take_values(const Environment& environment, Flags& out) const;
 
  private:
   struct Entry {

@@ -11,7 +11,7 @@ std::size_t raise_descriptor_limit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
   rlim_t before = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
-  // A hard limit of "unlimited" may be above what the kernel accepts; then the soft limit stays as it was.
+  // The kernel may refuse a hard limit of "unlimited".
   if (limit.rlim_cur != before && setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
   return limit.rlim_cur;
 }

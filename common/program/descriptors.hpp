@@ -1,5 +1,5 @@
-// Raises the limit of file descriptors, and computes how many of them client connections may use. The rest is kept for
-// work that must not fail while clients hold connections: probes, Redis, reading files.
+// Raises the limit of file descriptors, and says how many of them client connections may use. The rest is kept for
+// probes, Redis and files.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,7 @@ namespace sluice::program {
 // Raises the soft limit of open files to the hard limit, if the kernel allows it. Returns the limit in force.
 std::size_t raise_descriptor_limit();
 
-// How many connections each of `workers` (≥ 1) may hold if the process may open `descriptors` files. The result is at
-// least 1 and at most `max_connections`.
+// Returns 1 to `max_connections`. REQUIRES: workers ≥ 1.
 std::size_t connections_per_worker(std::size_t descriptors, std::size_t workers, std::size_t max_connections);
 
 }  // namespace sluice::program

@@ -15,18 +15,17 @@ namespace sluice::program {
 namespace {
 
 using Texts = std::vector<std::string>;
-using Commands = std::deque<CommandFlags>;  // in the order of Program::commands, so the program itself first
+using Commands = std::deque<CommandFlags>;  // in the order of Program::commands
 
-constexpr std::size_t kMaxValueShown = 120;  // bytes of a value that the text of a fault shows
+constexpr std::size_t kMaxValueShown = 120;  // bytes
 
-// "audit verify" → {"audit", "verify"}
 Texts words_of(std::string_view command) {
   Texts words;
   for (const auto word : std::views::split(command, ' ')) words.emplace_back(word.begin(), word.end());
   return words;
 }
 
-// Creates the CLI11 subcommand for `command`. "audit verify" becomes a subcommand of "audit".
+// "audit verify" becomes a CLI11 subcommand of "audit".
 CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   if (command.name.empty()) return program;
   const Texts words = words_of(command.name);
@@ -35,9 +34,8 @@ CLI::App& add_subcommand(const Command& command, CLI::App& program) {
   return *parent->add_subcommand(words.back(), std::string(command.description));
 }
 
-// Returns the command that the user most likely means; CLI11 has not parsed the arguments yet. It is the command whose
-// words appear earliest in the arguments, next to each other. If two commands begin at the same word, the later one in
-// the list wins: "audit verify", not "audit".
+// Guesses the command before CLI11 parses the arguments: the one whose words appear first. If two commands begin at the
+// same word, the later one in the list wins: "audit verify", not "audit".
 const CommandFlags& likely_command(const Commands& commands, const Texts& arguments) {
   const CommandFlags* likely = &commands.front();
   auto first = arguments.end();
@@ -50,8 +48,7 @@ const CommandFlags& likely_command(const Commands& commands, const Texts& argume
   return *likely;
 }
 
-// Removes and reports arguments at which CLI11 would stop: `--flag=` without a value, and a last flag without its
-// value.
+// Removes and reports arguments at which CLI11 would stop: `--flag=`, and a last flag without its value.
 void report_missing_values(Texts& arguments, const CommandFlags& command, Flags& out) {
   const auto report = [&out](std::string_view flag) {
     out.faults.push_back({std::string(flag), "needs a value; leave the flag out for its default"});
@@ -68,7 +65,7 @@ void report_missing_values(Texts& arguments, const CommandFlags& command, Flags&
   }
 }
 
-// Reports "audit" without one of its subcommands, such as "audit verify".
+// Reports "audit" without a subcommand such as "verify".
 void report_incomplete(const Program& program, Flags& out) {
   const auto given = std::ranges::find(program.commands, out.command, &Command::name);
   if (given == program.commands.end() || !given->is_group) return;
@@ -92,7 +89,7 @@ const char* Environment::find(std::string_view name) const {
 }
 
 bool has_variable(const FlagSpec& spec) {
-  // These two are actions rather than settings, and many container images set a variable that ends in _VERSION.
+  // Many container images set a variable that ends in _VERSION.
   return spec.name != "help" && spec.name != "version";
 }
 
@@ -112,7 +109,7 @@ std::string variable_of(const Program& program, const Command& command, const Fl
 }
 
 std::string shown_value(std::string_view text) {
-  // The value may be a URL with a password that was meant for another flag.
+  // The value may be a URL with a password.
   if (text.find('@') != std::string_view::npos) return "(a value with an '@', not shown)";
   std::string shown;
   json::append_string(shown, text.substr(0, kMaxValueShown));
@@ -123,7 +120,7 @@ std::string shown_value(std::string_view text) {
 Flags read_flags(const Program& program, int argc, const char* const* argv, const Environment& environment) {
   Flags out;
   CLI::App app(std::string(program.commands.front().description), std::string(program.name));
-  app.require_subcommand(0, 1);  // a second command counts as a stray word; subcommands inherit this
+  app.require_subcommand(0, 1);  // a second command is a stray word
   Commands commands;
   for (const Command& command : program.commands) commands.emplace_back(add_subcommand(command, app), program, command);
 

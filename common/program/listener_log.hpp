@@ -10,8 +10,7 @@
 
 namespace sluice::program {
 
-// Logs the port of a listener, or why `address` could not be bound. Returns whether it was bound. `what`: the
-// listener's name in the line, such as "checks over TLS". `flag`: the flag that sets the address.
+// Returns whether `address` was bound. `what` names the listener, such as "checks over TLS". `flag` sets the address.
 bool log_listener(telemetry::Log& log, const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                   const std::string& address);
 

@@ -49,7 +49,6 @@ void Probes::handle(http::Request& request, http::Reply reply) {
 
 namespace {
 
-// Appends a JSON list of texts: ["one","two"].
 void append_texts(std::string& body, const std::vector<std::string>& texts) {
   std::string_view separator;
   body += '[';

@@ -1,4 +1,4 @@
-// Reads the flags that name the Redis server and its credentials. `sluice-agent` and `sluice-server` share them.
+// Reads the flags that name the Redis server and its credentials.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,7 @@
 
 namespace sluice::program {
 
-// Rows for the program's flag table. The program adds "counters" (the URL) and "redis-deadline" itself, because their
-// help texts differ by program.
+// Rows for the program's flag table. The program adds "counters" (the URL) and "redis-deadline" itself.
 inline constexpr FlagSpec kRedisUser{"redis-user", "Counters", "NAME", "",
                                      "ACL user of Redis, instead of one in the URL. Default: that of the URL, else "
                                      "Redis' default user."};
@@ -37,16 +36,14 @@ inline constexpr FlagSpec kRedisTlsCert{
 inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
                                        "Key of the client certificate (PEM); needs --redis-tls-cert."};
 
-// The value of --counters with which a program works without Redis, and the error texts about it.
+// The value of --counters with which a program works without Redis, and error texts.
 struct WithoutRedis {
-  std::string_view flag_value;  // such as "memory"; "" if the flag must be left out
-  // For an invalid URL: "must be memory or the URL of a Redis". What is wrong with the URL follows this text.
-  std::string_view invalid_text;
-  std::string_view useless_text;  // for a needless user or password file: "has no use with --counters memory; leave it out"
+  std::string_view flag_value;    // such as "memory"; "" if the flag must be left out
+  std::string_view invalid_text;  // for an invalid URL: "must be memory or the URL of a Redis"
+  std::string_view useless_text;  // for a needless login: "has no use with --counters memory; leave it out"
 };
 
-// Reads all Redis flags and records their faults in `reader`. Returns nullopt if the value of --counters is the
-// `flag_value` of `without`: the program then works without Redis.
+// Returns nullopt if --counters has the `flag_value` of `without`. Records faults in `reader`.
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without);
 
 }  // namespace sluice::program

@@ -1,5 +1,4 @@
-// Describes a program for the generated pages in docs/reference: its commands and flags, the problems it answers, and
-// its metrics. `sluice-agent reference` and `sluice-server reference` print the description; scripts/docs renders it.
+// Describes the flags, problems and metrics of a program, for the generated pages in docs/reference.
 #pragma once
 
 #include <span>
@@ -11,7 +10,7 @@
 
 namespace sluice::program {
 
-// Returns one JSON document. REQUIRES: `answered_by` means the same program as `program`; it is not AnsweredBy::both.
+// Returns JSON. REQUIRES: `answered_by` is the same program as `program`.
 std::string reference_document(const Program& program, http::AnsweredBy answered_by,
                                std::span<const telemetry::MetricSpec> metrics);
 

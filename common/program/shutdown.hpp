@@ -1,8 +1,7 @@
 // Ends a program in order: the first SIGTERM or SIGINT starts the drain. A second signal, or the end of
 // `drain_timeout`, stops the loop at once.
 //
-// Once this object exists, these signals do not kill the process. A signal that arrives during the start is handled
-// when the loop runs. Thread safety: call everything but drained() on the loop's thread.
+// A signal that arrives before the loop runs is handled later. Call everything but drained() on the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -24,13 +23,12 @@ class Shutdown {
   Shutdown(const Shutdown&) = delete;
   Shutdown& operator=(const Shutdown&) = delete;
 
-  // At the first signal, calls `drain`, which must make each of `workers` (≥ 1) finish its requests in flight and then
-  // call drained(). The loop stops when all workers have called drained(), at a second signal, or after the time-out.
-  // REQUIRES: called once, before the loop runs.
+  // `drain` must make each of `workers` (≥ 1) finish its requests in flight and then call drained(). The last call of
+  // drained() stops the loop. REQUIRES: called once, before the loop runs.
   void await_signal(std::size_t workers, std::function<void()> drain);
   void drained();  // may be called from any thread
 
-  // To be called when the loop has ended: further signals are ignored while the process cleans up.
+  // REQUIRES: the loop has ended.
   void ignore_signals();
 
  private:

@@ -1,8 +1,5 @@
-// Bump allocator for the objects of one reply, which are all freed together. The first block is reused, so replies of
-// ordinary size allocate nothing. The total is limited; otherwise the sender of a reply would decide how much memory
-// the client uses.
-//
-// Not thread-safe. For trivially destructible objects only: destructors are not run.
+// Bump allocator for the objects of one reply. The first block is reused, so ordinary replies allocate nothing.
+// Not thread-safe. Destructors are not run.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +24,7 @@ class Arena {
     extra_.clear();
   }
 
-  // `count` default-constructed objects, or nullptr when the limit is reached.
+  // Returns nullptr when the limit is reached.
   template <class T>
   T* make(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlign);
@@ -39,7 +36,7 @@ class Arena {
     return objects;
   }
 
-  // A copy of `text`, or data() == nullptr when the limit is reached (an empty text has a non-null data()).
+  // data() is nullptr only when the limit is reached, not for an empty text.
   std::string_view copy(std::string_view text) {
     auto* memory = static_cast<char*>(allocate(text.size()));
     if (memory == nullptr) return {};
@@ -61,7 +58,7 @@ class Arena {
       used_ += bytes;
       return memory;
     }
-    // Rare (a long INFO text, or a broken server): a block of its own.
+    // Rare: a long INFO text, or a broken server.
     return extra_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes)).get();
   }
 

@@ -1,19 +1,18 @@
-// Decides when commands for a Redis that does not answer are refused at once instead of being sent: a circuit breaker.
+// A circuit breaker: decides when commands for a Redis that does not answer are refused at once.
 // Source: M. Nygard, "Release It!", 2007, chapter 5.
 //
 //   closed ──failures──▶ open ──a PING was answered──▶ half-open ──the trial command succeeded──▶ closed
 //                         ▲                               │
 //                         └───────────it failed───────────┘
 //
-// It opens in two cases:
+// The breaker opens in two cases:
 // - kFailures commands in a row failed, over at least kFailingTime;
 // - in the last second at least kRateOutcomes commands ended, at least half of them failed, and at least three of the
 //   second's four quarters had a failure.
-// One pause of a busy machine fails a whole burst of commands at once; that alone does not open the breaker.
+// So one pause of a busy machine, in which a burst of commands fails, does not open the breaker.
 //
-// Only commands that were sent and failed attempts to connect count: a command that was never sent says nothing about
-// Redis.
-// No I/O, no clock, no timer: time and random numbers are arguments. Not thread-safe.
+// Only commands that were sent and failed attempts to connect count.
+// No I/O and no clock: time and random numbers are arguments. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -24,7 +23,6 @@
 
 namespace sluice::redis {
 
-// How many commands succeeded, and how many failed.
 struct Outcomes {
   std::uint32_t succeeded = 0;
   std::uint32_t failed = 0;
@@ -42,17 +40,16 @@ class Breaker {
 
   State state() const { return state_; }
 
-  // Counts outcomes while the breaker is closed. Ignores them otherwise: they belong to commands that were sent before
-  // it opened. `random` must be uniform in [0, 1).
+  // Does nothing unless closed. `random` must be uniform in [0, 1).
   void count(Outcomes outcomes, TimePoint now, double random);
 
   // When the next PING is due; TimePoint::max() unless the breaker is open.
   TimePoint next_probe() const { return state_ == State::open ? next_probe_ : TimePoint::max(); }
-  // A PING was answered in time, or the handshake of a new connection succeeded. Does nothing unless open.
+  // A PING was answered, or a handshake succeeded. Does nothing unless open.
   void probe_succeeded();
   void probe_failed(TimePoint now, double random);
 
-  // The one command that was sent in half_open has ended. Does nothing unless half-open.
+  // Does nothing unless half-open.
   void trial_ended(bool succeeded, TimePoint now, double random);
 
  private:
@@ -66,7 +63,7 @@ class Breaker {
   std::uint32_t failures_ = 0;          // since the last success
   TimePoint failing_since_{};           // when the first of these failed
   std::array<Outcomes, 4> quarters_{};  // of the last second
-  std::size_t quarter_ = 0;             // the index of the current quarter
+  std::size_t quarter_ = 0;
   TimePoint quarter_ends_{};
   TimePoint next_probe_{};
 };

@@ -1,9 +1,8 @@
-// Chooses the node that a command goes to, and keeps the list of nodes. Without a Cluster there is one node. In a
-// Cluster the slot map names the node of each slot. If the map names no node for the slot of a command, or before the
-// first map, the command goes to any node, whose reply may redirect it.
+// Chooses the node for each command, and keeps the list of nodes. Without a Cluster there is one node. In a Cluster the
+// slot map names the node of each slot. A command for an unknown slot goes to any node, whose reply may redirect it.
 //
-// Nodes of a Cluster come and go. At first there are those in the URL. Every primary of a slot map joins, and so does a
-// node that MOVED or ASK names. A node without slots leaves when it has been idle for kKeepIdle.
+// At first there are the nodes in the URL. Every primary of a slot map joins, and so does a node that MOVED or ASK
+// names. A node without slots leaves when it has been idle for kKeepIdle.
 #include "common/redis/client.hpp"
 
 #include <algorithm>
@@ -30,7 +29,7 @@ namespace {
 
 constexpr std::chrono::seconds kKeepIdle{10};
 
-// How long a node may take to reply with its slot map.
+// The time limit for a slot map.
 constexpr std::chrono::milliseconds kMapWithin{500};
 
 }  // namespace
@@ -61,12 +60,12 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   class SlotsQuestion;
   struct Member {
     HostPort address;      // in a Cluster
-    std::string endpoint;  // its URL without a password
+    std::string endpoint;  // the URL without a password
     std::shared_ptr<Node> node;
     bool has_slots = false;
-    std::optional<ServerInfo> greeted;     // from its handshake; set while it is connected
-    bool told = false;                     // the observer knows that it is connected
-    TimePoint used_at = TimePoint::min();  // when it was last needed while it had no slots
+    std::optional<ServerInfo> greeted;     // set while connected
+    bool told = false;                     // the observer knows about the connection
+    TimePoint used_at = TimePoint::min();  // when the node was last needed without having slots
   };
 
   bool in_cluster() const { return !options_.target.cluster.empty(); }
@@ -100,16 +99,15 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
 
   // For a Cluster:
   Topology topology_;
-  std::vector<Member*> primaries_;  // the members for topology_.map().primaries(), in the same order
+  std::vector<Member*> primaries_;  // in the order of topology_.map().primaries()
   std::unique_ptr<SlotsQuestion> question_;
-  std::string fault_;  // the last error about the slot map that the observer got; "": none since the last map
+  std::string fault_;  // the last error about the slot map that the observer got
   Timer timer_;
   TimePoint armed_for_ = TimePoint::max();
   std::uint64_t former_writes_ = 0;  // of nodes that have left
   std::uint64_t redirects_ = 0;
 };
 
-// Asks a node for the slot map.
 class Client::Impl::SlotsQuestion final : public Command {
  public:
   explicit SlotsQuestion(Impl& owner) : owner_(owner) {}
@@ -177,8 +175,6 @@ void Client::Impl::rotate() {
   for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->node->rotate();
 }
 
-// ---- which node
-
 Node& Client::Impl::route(std::string_view key) {
   if (!in_cluster()) return *members_[0]->node;
   if (const auto owner = topology_.map().owner(slot_of(key))) return *primaries_[*owner]->node;
@@ -191,7 +187,7 @@ std::optional<std::size_t> Client::Impl::node_of(std::string_view key) const {
   return topology_.map().owner(slot_of(key));
 }
 
-// Returns how many of the nodes that have slots are connected.
+// In a Cluster, counts only nodes that have slots.
 std::size_t Client::Impl::connected() const {
   if (!in_cluster()) return members_[0]->node->ready() ? 1 : 0;
   return static_cast<std::size_t>(
@@ -211,8 +207,7 @@ std::uint64_t Client::Impl::total(Number number) const {
   return sum;
 }
 
-// Sends the command to the node that the reply names. Returns false if the reply names none. `asked`: the node that
-// replied.
+// Returns false if the reply names no node. `asked`: the node that replied.
 bool Client::Impl::redirect(const HostPort& asked, Command& command, const Reply& reply) {
   const std::optional<Redirect> to = read_redirect(reply, asked);
   if (!to || !to->asking) doubt(to ? std::optional(to->node) : std::nullopt);
@@ -224,8 +219,6 @@ bool Client::Impl::redirect(const HostPort& asked, Command& command, const Reply
   arm_timer();
   return true;
 }
-
-// ---- nodes
 
 Client::Impl::Member& Client::Impl::add(Target target) {
   Member& made = *members_.emplace_back(std::make_unique<Member>());
@@ -268,8 +261,7 @@ Observer Client::Impl::observer_of(Member& member) {
   return made;
 }
 
-// Tells the observer that a node is connected, as soon as the node also has slots. Nodes without slots matter only to
-// the client.
+// The observer hears only of nodes that have slots.
 void Client::Impl::tell_connected(Member& member) {
   if (!member.has_slots || !member.greeted || std::exchange(member.told, true)) return;
   if (observer_.connected) observer_.connected(*member.greeted);
@@ -290,7 +282,6 @@ void Client::Impl::on_lost(Member& member, const std::function<void(const Error&
   if (tell && (member.has_slots || topology_.map().empty())) tell(error);
 }
 
-// Removes the nodes that are not needed any more.
 void Client::Impl::let_go() {
   if (topology_.map().empty()) return;
   const TimePoint idle_since = Clock::now() - kKeepIdle;
@@ -303,8 +294,6 @@ void Client::Impl::let_go() {
     return true;
   });
 }
-
-// ---- the slot map
 
 void Client::Impl::doubt(std::optional<HostPort> knows) {
   topology_.doubt(std::move(knows));
@@ -320,13 +309,13 @@ void Client::Impl::ask_if_due() {
 void Client::Impl::ask() {
   std::vector<HostPort> able;
   for (const auto& each : members_) {
-    // A half-open node is asked too: the question may be the one command that its breaker lets pass.
+    // A half-open breaker lets one command pass, which may be the question.
     if (each->node->ready() && each->node->breaker() != Breaker::State::open) able.push_back(each->address);
   }
   const TimePoint now = Clock::now();
   const std::optional<std::size_t> chosen = topology_.ask(able, now);
   if (!chosen) {
-    // All nodes may have new addresses: connect to the nodes of the URL, whose names are looked up again.
+    // All nodes may have new addresses, so the names in the URL are looked up again.
     for (const HostPort& address : options_.target.cluster) member(address).used_at = now;
     return;
   }
@@ -371,7 +360,7 @@ void Client::Impl::on_map(SlotMap map) {
   }
   fault_.clear();
   if (connected() < primaries_.size()) topology_.doubt();
-  // This runs later, from the loop: now a handler of a node is running, and let_go() destroys nodes.
+  // Posted, because let_go() destroys nodes, and a handler of a node is running now.
   asio::post(context_, [self = shared_from_this()] {
     if (!self->started_) return;
     for (std::size_t i = 0; i < self->primaries_.size(); ++i) self->tell_connected(*self->primaries_[i]);
@@ -385,7 +374,7 @@ void Client::Impl::on_no_slots(Error error) {
   if (observer_.connect_failed) observer_.connect_failed(error);
 }
 
-// Wakes the client for the next question, and to remove nodes that have become idle.
+// For the next question, and to remove idle nodes.
 void Client::Impl::arm_timer() {
   if (!started_ || !in_cluster()) return;
   const bool spare = members_.size() > primaries_.size() && !primaries_.empty();
@@ -400,8 +389,6 @@ void Client::Impl::arm_timer() {
     self->ask_if_due();
   });
 }
-
-// ----
 
 Client::Client(asio::io_context& context, Options options, Observer observer)
     : impl_(std::make_shared<Impl>(context, std::move(options), std::move(observer))) {}

@@ -1,6 +1,4 @@
-// Appends RESP2 commands to a buffer of the caller, without allocation once the buffer has grown.
-//
-// Not thread-safe. The buffer outlives the writer.
+// Appends RESP2 commands to a buffer, which outlives the writer.
 #pragma once
 
 #include <charconv>
@@ -14,7 +12,7 @@ class CommandWriter {
  public:
   explicit CommandWriter(std::string& out) : out_(out) {}
 
-  // Begins a command of `elements` words. The caller then calls bulk() for each word.
+  // The caller then calls bulk() for each word of the command.
   CommandWriter& array(std::size_t elements) { return head('*', elements); }
   CommandWriter& bulk(std::string_view text) {
     head('$', text.size());
@@ -26,7 +24,7 @@ class CommandWriter {
     auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
     return bulk(std::string_view(digits, static_cast<std::size_t>(end - digits)));
   }
-  // Bytes that are RESP already: whole commands or parts of one.
+  // Bytes that are RESP already.
   CommandWriter& raw(std::string_view bytes) {
     out_.append(bytes);
     return *this;

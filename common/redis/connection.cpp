@@ -16,8 +16,7 @@ using boost::system::error_code;
 
 namespace {
 
-// In bytes. A large batch of commands should be one write, but the default send buffer of a Unix socket is smaller, and
-// Linux does not grow it as it does for TCP. The kernel caps this value at net.core.wmem_max.
+// In bytes, so that a large batch of commands is one write. Linux does not grow the send buffer of a Unix socket.
 constexpr int kUnixSendBuffer = 1 << 20;
 
 }  // namespace

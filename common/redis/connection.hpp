@@ -1,8 +1,7 @@
-// One connection to one Redis. A thin driver that moves bytes; Handshake and Pipeline interpret them.
+// Moves the bytes of one connection to one Redis, which Handshake and Pipeline interpret.
 //
-// Thread safety: none; it belongs to the io_context's thread. Pending operations keep the object alive, so the owner
-// may drop its pointer after close(). The owner is never called inside open(), write() or close(), and never after
-// close().
+// Belongs to the io_context's thread. Pending operations keep the object alive, so the owner may drop its pointer after
+// close(). The owner is never called inside open(), write() or close(), and never after close().
 #pragma once
 
 #include <array>
@@ -24,33 +23,32 @@ class Connection : public std::enable_shared_from_this<Connection> {
    public:
     virtual void on_ready(ServerInfo info) = 0;
     virtual void on_bytes(std::string_view bytes) = 0;
-    virtual void on_sent() = 0;     // the kernel took bytes of out(); a long write causes several calls
-    virtual void on_written() = 0;  // the last write() is complete: out() may be filled again
-    // The connection failed and is closed. `nothing_written`: no byte of the last write() was sent.
+    virtual void on_sent() = 0;     // a long write causes several calls
+    virtual void on_written() = 0;  // out() may be filled again
+    // The connection is closed. `nothing_written`: no byte of the last write() was sent.
     virtual void on_lost(Error error, bool nothing_written) = 0;
 
    protected:
     ~Owner() = default;
   };
 
-  // `attempt` counts the owner's attempts in a row: see Dialer::dial().
+  // `attempt`: see Dialer::dial().
   Connection(boost::asio::io_context& context, Options options, Owner& owner, unsigned attempt);
 
-  // Begins to dial and to do the Redis handshake. on_ready() or on_lost() follows. After on_ready(), on_bytes() gets
-  // the replies. The owner sets a time limit by calling close().
+  // Dials and does the Redis handshake. on_ready() or on_lost() follows. There is no time limit.
   void open();
 
-  // Writes the content of out(), which the owner has filled. REQUIRES: ready, and no write under way.
+  // Writes the content of out(). REQUIRES: ready, and no write under way.
   void write();
   std::string& out() { return out_; }
   bool writing() const { return writing_; }
 
-  // From now on, calls `owner` instead of the previous owner. REQUIRES: not closed.
+  // Changes the owner. REQUIRES: not closed.
   void serve(Owner& owner) { owner_ = &owner; }
 
   void close();
 
-  // The current step, for the text of a timeout: "looking up the host name", …
+  // For the text of a timeout: "looking up the host name", …
   std::string_view stage() const {
     if (dialer_) return dialer_->stage();
     return handshake_ ? "waiting for the replies to the handshake" : "ready";

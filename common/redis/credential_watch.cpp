@@ -27,8 +27,7 @@ std::vector<FileIdentity> CredentialWatch::look() const {
   return found;
 }
 
-// A certificate and its key may change one after the other: a connection that is made in between fails, and is tried
-// again.
+// A certificate may change before its key. A connection that is made in between fails, and is tried again.
 void CredentialWatch::wait() {
   timer_.expires_after(kEvery);
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {

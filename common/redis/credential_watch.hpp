@@ -1,7 +1,5 @@
-// Notices that a file with credentials has changed: a password, a login, a certificate, its key, or the trusted
-// certificate authorities. Secrets that Kubernetes mounts change in place, without a signal to the program.
-//
-// Thread safety: none; it belongs to the io_context's thread.
+// Notices that a file with credentials or certificates has changed. Secrets that Kubernetes mounts change in place,
+// without a signal to the program.
 #pragma once
 
 #include <chrono>
@@ -22,11 +20,10 @@ class CredentialWatch : public std::enable_shared_from_this<CredentialWatch> {
  public:
   static constexpr std::chrono::milliseconds kEvery{1000};
 
-  // Between start() and stop(), looks at the files every kEvery. If one of them has changed, calls `changed` from the
-  // event loop. Empty paths are left out.
+  // Calls `changed` from the event loop. Empty paths are left out.
   CredentialWatch(boost::asio::io_context& context, std::vector<std::string> paths, std::function<void()> changed);
 
-  void start();  // does nothing if it was started
+  void start();
   void stop();
 
  private:

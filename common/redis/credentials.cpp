@@ -28,7 +28,7 @@ Result<std::string> read_small(std::string_view what, const std::string& path) {
     return failure("credentials", fmt::format("the {} file {} is larger than {} bytes", what, path, kMaxFileBytes));
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  // An empty file is most likely being written at this moment. Nobody configures an empty password by a file.
+  // An empty file is most likely being written at this moment.
   if (text.empty()) return failure("credentials", fmt::format("the {} file {} is empty", what, path));
   return text;
 }

@@ -7,9 +7,9 @@
 namespace sluice::redis {
 namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // clear() frees a buffer that a burst has made larger
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // clear() frees larger buffers
 
-// The window keeps replies within deadline / kTargetDivisor. So it shrinks well before commands are late.
+// The window keeps replies within deadline / kTargetDivisor.
 constexpr int kTargetDivisor = 5;
 
 void clear(std::string& buffer) {
@@ -17,7 +17,7 @@ void clear(std::string& buffer) {
   if (buffer.capacity() > kKeptBytes) buffer.shrink_to_fit();
 }
 
-// Removes the first `count` elements, and appends those again for which `keep` returns true.
+// Moves the first `count` elements to the end, but drops those for which `keep` returns false.
 template <class T, class Keep>
 void rotate(Ring<T>& ring, std::size_t count, Keep keep) {
   for (; count > 0; --count) {
@@ -28,7 +28,7 @@ void rotate(Ring<T>& ring, std::size_t count, Keep keep) {
 
 }  // namespace
 
-// Loads one script. Commands that call it are sent behind it, on the same connection.
+// Loads one script. Commands that call the script are sent later on the same connection.
 class Endpoint::Load final : public Command {
  public:
   explicit Load(std::string_view text) : text_(text) {}
@@ -42,7 +42,6 @@ class Endpoint::Load final : public Command {
   std::string_view text_;
 };
 
-// Asks whether Redis answers again.
 class Endpoint::Ping final : public Command {
  public:
   explicit Ping(Endpoint& endpoint) : endpoint_(endpoint) {}
@@ -63,7 +62,7 @@ class Endpoint::Ping final : public Command {
   Endpoint& endpoint_;
 };
 
-// Makes a node of a Cluster accept the next command, although its slot is still being moved to that node.
+// Makes a node accept the next command, although the command's slot is still being moved to that node.
 class Endpoint::Asking final : public Command {
  public:
   void write(CommandWriter& out, CallBy) override { out.array(1).bulk("ASKING"); }
@@ -86,8 +85,6 @@ Endpoint::Endpoint(Settings settings)
 
 Endpoint::~Endpoint() = default;
 
-// ---- commands
-
 void Endpoint::submit(Command& command, const Terms& terms) {
   command.terms_ = terms;
   command.answer_by_ = terms.answer_by.value_or(TimePoint{});
@@ -105,7 +102,7 @@ void Endpoint::resubmit(Command& command, bool asking) {
   if (passes(command)) hurry(command);
 }
 
-// Whether the command may be sent or wait. False: it has failed, because of the breaker or for lack of a connection.
+// Returns false if the command has failed, because of the breaker or for lack of a connection.
 bool Endpoint::passes(Command& command) {
   if (breaker_.state() != Breaker::State::closed) {
     const bool tried = breaker_.state() == Breaker::State::half_open && trial_ == nullptr;
@@ -128,7 +125,7 @@ bool Endpoint::postpone(Command& command, TimePoint now) {
   return true;
 }
 
-// Sends the command with the next write, ahead of all that wait.
+// Sends the command with the next write.
 void Endpoint::hurry(Command& command) {
   urgent_.push_back(&command);
   if (command.answer_by_ != TimePoint{}) urgent_until_ = std::min(urgent_until_, command.answer_by_);
@@ -206,7 +203,7 @@ void Endpoint::on_no_reply(Command& command, FailureKind kind) {
   fail(command, {kind, true});
 }
 
-// True: the command will be sent again.
+// Returns whether the command will be sent again.
 bool Endpoint::heal(Command& command, const Reply& reply) {
   const std::string_view code = reply.error_code();
   if (code == "NOSCRIPT" && command.terms_.script) {
@@ -224,7 +221,7 @@ bool Endpoint::heal(Command& command, const Reply& reply) {
   return true;
 }
 
-// True: another endpoint has the command now.
+// Returns whether another endpoint has taken the command.
 bool Endpoint::redirect(Command& command, const Reply& reply) {
   if (!settings_.redirect || command.redirects_ == kMostRedirects) return false;
   ++command.redirects_;
@@ -238,8 +235,6 @@ void Endpoint::load(std::uint8_t script) {
   load.answer_by_ = {};
   hurry(load);
 }
-
-// ---- the connection
 
 void Endpoint::opened() {
   phase_ = Phase::open;
@@ -278,8 +273,6 @@ void Endpoint::stop() {
   fail_waiting(FailureKind::disconnected);
 }
 
-// ---- time
-
 bool Endpoint::expire(TimePoint now) {
   now_ = now;
   const std::size_t live = pipeline_.live();
@@ -307,9 +300,8 @@ void Endpoint::expire_urgent() {
   });
 }
 
-// Fails the commands that waited too long: with `overload` if their tenant had a turn during the wait, because then the
-// tenant asks for more than its share. With `queue_timeout` if the tenant had no turn, or if Redis was too slow for
-// everybody: Redis sent nothing in the second half of the wait, or a reply became overdue during the wait.
+// A tenant that had a turn during the wait asks for more than its share. But if Redis sent nothing in the second half
+// of the wait, or a reply became overdue, Redis is too slow for everybody.
 void Endpoint::expire_queue() {
   for (;;) {
     const auto [command, had_turn] = queue_.pop_overdue(now_);
@@ -325,8 +317,6 @@ Endpoint::TimePoint Endpoint::next_event() const {
   return std::min({pipeline_.next_event(), urgent_until_, next_postponed, queue_.next_overdue()});
 }
 
-// ---- failures
-
 void Endpoint::fail(Command& command, Failure failure) {
   end_trial(command, false);
   failures_.add(command, failure);
@@ -340,9 +330,6 @@ void Endpoint::fail_waiting(FailureKind kind) {
   while (Command* const command = queue_.pop(now_)) fail(*command, {kind, false});
 }
 
-// ---- the breaker
-
-// Gives the outcomes of commands to the breaker. If it opens, all commands that wait fail.
 void Endpoint::count_outcomes() {
   if (breaker_.state() != Breaker::State::closed) {
     outcomes_ = {};

@@ -1,5 +1,4 @@
-// The commands for one Redis, from submit() to their results: which of them is sent now, which waits and for how long,
-// which is refused, and which is sent again.
+// Decides which command for one Redis is sent now, waits, is refused, or is sent again.
 //
 //   submit ──▶ arrivals ──┬─────────────────┬─▶ pipeline ──▶ reply, or failure
 //                         └─▶ fair queue ───┤
@@ -9,14 +8,14 @@
 // The Window limits the commands in flight, the FairQueue chooses which waiting command is sent next, the Pipeline
 // pairs replies with commands, and the Breaker decides whether Redis is asked at all.
 //
-// After some error replies the endpoint sends the command again, within its deadline:
-//   NOSCRIPT               the script is loaded, once for all commands that wait for it, and the command is sent again
-//   READONLY, MASTERDOWN   the endpoint asks its driver (Node) for a new connection, and the command is sent once more
-//   MOVED, ASK             Settings::redirect gives the command to the endpoint of the node that Redis names
-// All these replies say that the command has not run. A command that may have run is never sent again.
+// After some error replies a command is sent again, within its deadline:
+//   NOSCRIPT               the script is loaded first
+//   READONLY, MASTERDOWN   only once; the driver (Node) should make a new connection
+//   MOVED, ASK             the endpoint of the node that Redis names sends the command
+// A command that may have run is never sent again.
 //
-// No I/O, no clock, no timer: bytes, time and random numbers are arguments. Not thread-safe. The handlers of commands
-// are called inside feed() and report_failures() only; they may call any function except feed().
+// No I/O and no clock: bytes, time and random numbers are arguments. Not thread-safe. The handlers of commands are
+// called inside feed() and report_failures() only; they may call any function except feed().
 #pragma once
 
 #include <chrono>
@@ -49,77 +48,65 @@ class Endpoint final : private Pipeline::Receiver {
   struct Settings {
     Duration deadline{};                        // from sending to the reply
     Duration queue_wait{};                      // how long a command with Patience::single may wait to be sent
-    Duration batch_queue_wait{};                // the same with Patience::batch
-    std::span<const std::string_view> scripts;  // the scripts' texts; loaded when a connection opens
+    Duration batch_queue_wait{};                // the queue_wait of a command with Patience::batch
+    std::span<const std::string_view> scripts;  // texts; loaded when a connection opens
     std::function<double()> random;             // uniform in [0, 1)
     std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes;
-    // Called with each NOSCRIPT, READONLY and MASTERDOWN that the command does not get, because it is sent again.
+    // Called with each NOSCRIPT, READONLY and MASTERDOWN after which the command is sent again.
     std::function<void(const Reply&)> healed{};
-    // For a node of a Cluster. Called with each MOVED, ASK and CLUSTERDOWN. True: another endpoint has the command now.
+    // Called with each MOVED, ASK and CLUSTERDOWN. Returns whether another endpoint has taken the command.
     std::function<bool(Command&, const Reply&)> redirect{};
   };
   explicit Endpoint(Settings settings);
   ~Endpoint();
 
-  // ---- commands
-
   void submit(Command& command, const Terms& terms);
-  // Sends a command again that this endpoint or another one has sent: within its deadline, and ahead of commands that
-  // wait. Called from inside the command's on_reply() or from Settings::redirect. `asking`: send ASKING before it.
+  // For a command that this or another endpoint has sent. The command keeps its deadline, and is sent ahead of commands
+  // that wait. REQUIRES: called inside the command's on_reply() or Settings::redirect. `asking`: ASKING is sent first.
   void resubmit(Command& command, bool asking = false);
-  // Does what resubmit() does, after a pause of kPause. False: the command is not taken, because its deadline would
-  // pass during the pause, or because there is no connection.
+  // Resubmits after a pause of kPause. Returns false, and does not take the command, if its deadline would pass
+  // meanwhile or if there is no connection.
   bool postpone(Command& command, TimePoint now);
 
   static constexpr std::chrono::milliseconds kPause{5};
-  // The most redirections that a command follows, so that nodes that disagree do not send it in circles.
+  // Nodes that disagree could otherwise send a command in circles.
   static constexpr std::uint8_t kMostRedirects = 5;
-
-  // ---- the connection
 
   enum class Phase : std::uint8_t { closed, opening, open };
   void opening() { phase_ = Phase::opening; }
   void opened();      // the scripts are loaded before anything else is sent
   void taken_over();  // another connection replaces the open one. REQUIRES: idle()
-  // The connection is lost, or none could be made. Commands that were sent fail. Commands that wait go to the next
-  // connection if one is being made (`next` is opening); otherwise (`next` is closed) they fail with `unavailable`.
+  // Commands that were sent fail. Commands that wait go to the next connection if `next` is opening, and fail with
+  // `unavailable` if `next` is closed.
   void lost(FailureKind kind, Phase next, TimePoint now);
-  void connect_failed(TimePoint now);  // counts the attempt for the breaker; the caller calls lost() next
+  void connect_failed(TimePoint now);  // counts for the breaker; the caller calls lost() next
   void stop();                         // all commands fail with `disconnected`
 
-  bool idle() const { return pipeline_.owed() == 0; }  // Redis owes no reply
+  bool idle() const { return pipeline_.owed() == 0; }
 
-  // Chooses the commands that are sent now, and replaces the content of `out` by their bytes. False: there is nothing
-  // to send. `out` nullptr: no connection is open, or a write is under way, so nothing can be sent.
+  // Replaces the content of `out` by the commands that are sent now. Returns false if there is nothing to send. `out`
+  // is nullptr if nothing can be sent.
   bool turn(std::string* out, TimePoint now);
   // The write of the last turn() failed before its first byte: its commands wait again.
   void not_written();
-  // Takes bytes of replies. Error `protocol`: the connection must be closed.
+  // After an error (`protocol`) the connection must be closed.
   Result<> feed(std::string_view bytes, TimePoint now);
-  // Whether an error reply since the last call makes a new connection necessary: Redis is a replica, or refuses our
-  // login.
+  // Whether an error reply since the last call says that Redis is a replica or refuses our login.
   bool take_reconnect_wish() { return std::exchange(wishes_reconnect_, false); }
 
-  // ---- time
-
-  // Ends overdue commands. False: the connection is dead and must be closed.
+  // Ends overdue commands. Returns false if the connection is dead and must be closed.
   bool expire(TimePoint now);
-  // When expire() and then turn() must be called at the latest; TimePoint::max(): nothing is due.
+  // When expire() and then turn() must be called at the latest.
   TimePoint next_event() const;
-  // Calls on_failure() of all commands that have failed so far. Failures that these handlers cause wait for the next
-  // call.
+  // Failures that the handlers cause wait for the next call.
   void report_failures() { failures_.report(); }
   bool has_failures() const { return !failures_.empty(); }
 
-  // ---- the breaker
-
   Breaker::State breaker() const { return breaker_.state(); }
   TimePoint next_probe() const { return breaker_.next_probe(); }
-  void probe();                 // asks by PING whether Redis answers again. REQUIRES: the breaker is open
+  void probe();                 // sends a PING. REQUIRES: the breaker is open
   void greeted(TimePoint now);  // a handshake succeeded; it counts as an answered PING if next_probe() <= now
-  void forget_failures() { breaker_ = {}; }  // the connection goes to another Redis than the one that failed
-
-  // ---- numbers
+  void forget_failures() { breaker_ = {}; }  // for a connection to another Redis
 
   std::size_t unfinished() const;  // commands without a result yet
   std::size_t waiting() const { return urgent_.size() + postponed_.size() + arrivals_.size() + queue_.size(); }
@@ -167,7 +154,7 @@ class Endpoint final : private Pipeline::Receiver {
   std::unique_ptr<Ping> ping_;
   std::unique_ptr<Asking> asking_;  // may be in flight several times at once
   Outcomes outcomes_;               // not given to the breaker yet
-  TimePoint now_{};                 // the latest time that a caller passed
+  TimePoint now_{};                 // from the last call
   TimePoint heard_at_{};            // when the last bytes arrived
   TimePoint late_at_{};             // when a reply was last overdue
   bool wishes_reconnect_ = false;

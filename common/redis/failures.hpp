@@ -1,7 +1,5 @@
-// Failures that have not been reported to their commands yet. A failure is recorded where it happens and reported
-// later, so that no command's handler runs while the endpoint is in the middle of a change.
-//
-// Not thread-safe. Allocates only when more failures are pending than ever before.
+// Failures that have not been reported to their commands yet, so that no command's handler runs in the middle of a
+// change of the endpoint.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +17,8 @@ class Failures {
     ++added_;
   }
 
-  // Reports all failures recorded so far. Failures that the handlers cause wait for the next call. A handler may itself
-  // call report(), by stopping the client: the inner call then reports the rest, and the outer call returns.
+  // Failures that the handlers cause wait for the next call. A handler may itself call report(): the inner call then
+  // reports the rest.
   void report() {
     const std::uint64_t end = added_;
     while (reported_ < end) {

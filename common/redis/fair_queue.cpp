@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::size_t index(Patience patience) { return static_cast<std::size_t>(patience); }
 
-// Makes an object, or takes an idle one.
 template <class T>
 T& take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& idle) {
   if (idle.empty()) return *all.emplace_back(std::make_unique<T>());
@@ -84,7 +83,7 @@ QueuedTenant& FairQueue::tenant_of(std::uint64_t id) {
   return *tenant;
 }
 
-// Removes the command. A key that has no command left becomes idle and takes no turns. So does a tenant without keys.
+// A key without commands becomes idle and takes no turns. So does a tenant without keys.
 void FairQueue::remove(Command& command) {
   const std::size_t lane = index(command.patience_);
   QueuedKey& key = *command.key_;

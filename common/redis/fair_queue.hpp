@@ -1,11 +1,9 @@
-// Commands that wait until the window lets them be sent. Tenants take turns, and within a tenant its API keys do; a
-// turn is one command. So an API key with few commands waits a short time, however many commands other keys have. A
-// batch of n checks takes n turns, because each of its checks is a command.
+// Commands that wait to be sent. Tenants take turns, and within a tenant its API keys do; a turn is one command. So an
+// API key with few commands waits a short time, however many commands other keys have.
 //
-// Source: J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985: round robin by flow. All commands have
-// the same weight.
+// Source: J. Nagle, "On Packet Switches with Infinite Storage", RFC 970, 1985: round robin by flow.
 //
-// No I/O, no clock: time is an argument. Not thread-safe. All functions take constant time.
+// No clock: time is an argument. Not thread-safe. All functions take constant time.
 #pragma once
 
 #include <array>
@@ -26,19 +24,17 @@ template <class T, CommandLink T::* kLink>
 using TurnList = boost::intrusive::list<T, boost::intrusive::member_hook<T, CommandLink, kLink>,
                                         boost::intrusive::constant_time_size<false>>;
 
-// The waiting commands of one API key.
 struct QueuedKey {
   Flow flow;
   struct QueuedTenant* tenant = nullptr;
   std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // one list for each Patience, oldest first
-  std::size_t next = 0;  // the Patience that has the key's next turn, if commands of both kinds wait
+  std::size_t next = 0;  // the Patience that has the next turn, if commands of both kinds wait
   CommandLink in_turn;
 };
 
-// One tenant with those of its API keys that have waiting commands, in the order of their turns.
 struct QueuedTenant {
   std::uint64_t id = 0;
-  TurnList<QueuedKey, &QueuedKey::in_turn> keys;
+  TurnList<QueuedKey, &QueuedKey::in_turn> keys;  // with waiting commands, in the order of their turns
   std::chrono::steady_clock::time_point last_turn{};
   CommandLink in_turn;
 };
@@ -51,24 +47,21 @@ class FairQueue {
   FairQueue(const FairQueue&) = delete;  // commands point into it
   FairQueue& operator=(const FairQueue&) = delete;
 
-  // Adds a command that waits until `send_by` at most. REQUIRES: commands of the same Patience are added in ascending
-  // order of `send_by`.
+  // REQUIRES: commands of one Patience are added in ascending order of `send_by`.
   void push(Command& command, const Flow& flow, Patience patience, TimePoint now, TimePoint send_by);
 
-  // Removes and returns the command that has the next turn. nullptr: the queue is empty.
+  // Returns nullptr if the queue is empty.
   Command* pop(TimePoint now);
 
   struct Overdue {
-    Command* command = nullptr;  // nullptr: none is overdue
-    // Whether the command's tenant had a turn while the command waited: then the tenant asked for more than its share.
-    bool had_turn = false;
+    Command* command = nullptr;
+    bool had_turn = false;  // the tenant had a turn while the command waited
   };
-  // Removes and returns a command that should have been sent by now.
   Overdue pop_overdue(TimePoint now);
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  // When the next command becomes overdue. TimePoint::max(): the queue is empty.
+  // Returns TimePoint::max() if the queue is empty.
   TimePoint next_overdue() const;
 
  private:
@@ -86,7 +79,7 @@ class FairQueue {
   TurnList<QueuedTenant, &QueuedTenant::in_turn> tenants_;      // with waiting commands, in the order of their turns
   boost::unordered_flat_map<std::uint64_t, QueuedTenant*> tenant_by_id_;
   boost::unordered_flat_map<Flow, QueuedKey*, Hash> key_by_flow_;
-  // All tenants and keys that were ever made. Those without a waiting command are idle, and are reused.
+  // Tenants and keys without a waiting command are idle, and are reused.
   std::vector<std::unique_ptr<QueuedTenant>> all_tenants_;
   std::vector<std::unique_ptr<QueuedKey>> all_keys_;
   std::vector<QueuedTenant*> idle_tenants_;

@@ -90,8 +90,7 @@ Handshake::Handshake(const Login& login) : user_(login.user), database_(login.da
   // PING is refused while the server cannot serve (LOADING, MASTERDOWN, BUSY); INFO is not.
   out.array(1).bulk("PING");
   steps_.push_back(Step::ping);
-  // One INFO for each section: servers before 7.0 refuse several sections at once, and the error `too_old` must name
-  // the version of such a server.
+  // Servers before 7.0 refuse several sections at once, and the error `too_old` must name their version.
   for (const std::string_view section : {"server", "replication", "memory"}) {
     out.array(2).bulk("INFO").bulk(section);
     steps_.push_back(Step::info);
@@ -124,8 +123,7 @@ Result<> Handshake::take(Step step, const Reply& reply) {
     return {};
   }
   if (reply.is_error()) {
-    // An ACL user may lack the right to CLIENT SETNAME or PING. The name only helps people who read CLIENT LIST, and
-    // PING only shows whether the server can serve.
+    // An ACL user may lack the right to CLIENT SETNAME or PING.
     const bool optional = step == Step::setname || (step == Step::ping && reply.error_code() == "NOPERM");
     const bool broken = reply.error_code() == "NOAUTH" || reply.error_code() == "DENIED";
     if (optional && !broken) return {};
@@ -139,8 +137,7 @@ Result<> Handshake::take(Step step, const Reply& reply) {
   return {};
 }
 
-// Errors other than ERR are about the server's state or the user's rights. They do not show that the server cannot run
-// scripts.
+// Errors other than ERR are about the server's state or the user's rights, not about scripts.
 void Handshake::note_trial(Step step, const Reply& reply) {
   const bool lacks_struct = step == Step::run_trial && reply.type == Reply::Type::integer && reply.integer != 1;
   const bool refused = reply.is_error() && reply.error_code() == "ERR";

@@ -1,7 +1,5 @@
-// The commands that open a connection (AUTH, SELECT, CLIENT SETNAME, PING, INFO, and a script that tries what Sluice's
-// scripts need), and what their replies mean.
-//
-// No I/O: the caller moves the bytes. Not thread-safe. One object serves one connection.
+// The commands that open a connection (AUTH, SELECT, CLIENT SETNAME, PING, INFO, and a trial script), and what their
+// replies mean. No I/O: the caller moves the bytes. One object serves one connection.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +14,11 @@
 
 namespace sluice::redis {
 
-// Fills `info` from a reply to INFO: the whole text, or one section. Fields that the text lacks stay as they are.
+// Reads a reply to INFO, or one section of it. Fields that the text lacks stay as they are.
 void read_info(std::string_view text, ServerInfo& info);
 
-// Accepts Redis 7.0 or later: Sluice's scripts begin with `#!lua`, which older versions refuse. The same holds for
-// Valkey and KeyDB, which use Redis' version numbers. Accepts any version of Dragonfly, which has numbers of its own.
-// Errors: `too_old`, `protocol` (INFO has no version).
+// Accepts Redis, Valkey and KeyDB from 7.0 on: older versions refuse scripts that begin with `#!lua`. Accepts any
+// Dragonfly, which has version numbers of its own. Errors: `too_old`, `protocol` (INFO has no version).
 Result<> check_version(const ServerInfo& info);
 
 // An error reply's text for a log line: at most 200 bytes, without control characters.
@@ -32,17 +29,17 @@ struct Login {
   std::string password;
   std::uint32_t database = 0;
   std::string client_name;
-  bool runs_scripts = false;  // the connection will call scripts: find out whether the server can run them
+  bool runs_scripts = false;  // find out whether the server can run scripts
 };
 
 class Handshake {
  public:
   explicit Handshake(const Login& login);
 
-  // All commands, to be sent in one write: none of them depends on an earlier reply.
+  // All commands, to be sent in one write.
   const std::string& request() const { return request_; }
 
-  // Takes bytes from the server. nullopt: more are needed. REQUIRES: no earlier call returned an error or a ServerInfo.
+  // Returns nullopt if more bytes are needed. REQUIRES: no earlier call returned an error or a ServerInfo.
   // Errors: authentication, permission, database, loading, busy, masterdown, too_old, no_scripts, denied, refused,
   // protocol.
   Result<std::optional<ServerInfo>> feed(std::string_view bytes);
@@ -61,7 +58,7 @@ class Handshake {
   std::size_t done_ = 0;
   ReplyReader reader_;
   ServerInfo info_;
-  // The error if the server cannot run our scripts. `too_old` explains more, so feed() returns `too_old` if both apply.
+  // feed() prefers the error `too_old`, which explains more.
   std::optional<Error> no_scripts_;
 };
 

@@ -12,14 +12,13 @@ namespace asio = boost::asio;
 
 namespace {
 
-// The least time between two checks of deadlines. The deadlines of thousands of commands are microseconds apart, and a
-// timer for each would cost more than the precision is worth.
+// The least time between two checks of deadlines: the deadlines of thousands of commands are microseconds apart.
 constexpr std::chrono::milliseconds kTick{1};
 
-// The least time between two replacements of a lost connection without back-off: at most 20 a second.
+// The least time between two replacements of a lost connection without back-off.
 constexpr std::chrono::milliseconds kReplaceEvery{50};
 
-// Enough for a reply to CLUSTER SLOTS in which each of the 16,384 slots is a range of its own, with a few replicas.
+// Enough for a reply to CLUSTER SLOTS in which each of the 16,384 slots is a range of its own.
 constexpr std::size_t kMaxSlotsBytes = std::size_t{32} << 20;
 
 // The least time between two reconnects that error replies cause.
@@ -77,8 +76,7 @@ Endpoint::Settings Node::settings(Redirect redirect) {
           .redirect = std::move(redirect)};
 }
 
-// ---- one turn (iteration) of the event loop: all its commands share one write and one reading of the clock
-
+// All commands of one turn (iteration) of the event loop share one write.
 void Node::schedule_turn() {
   if (std::exchange(turn_scheduled_, true)) return;
   asio::post(context_, [self = shared_from_this()] { self->end_turn(); });
@@ -93,11 +91,9 @@ void Node::end_turn() {
   settle(now);
 }
 
-// Sends the commands that may be sent now, and reports failures.
 void Node::settle(TimePoint now) {
   if (state_ == State::ready && rotation_->ready() && endpoint_.idle() && !connection_->writing()) use_successor();
-  // While a connection with new credentials waits to take over, nothing more is sent on the old one. So all replies
-  // that are owed on it arrive, and it can be closed.
+  // While a connection with new credentials is ready, the old connection gets no commands, so that it becomes idle.
   const bool free = state_ == State::ready && !connection_->writing() && !rotation_->ready();
   if (endpoint_.turn(free ? &connection_->out() : nullptr, now)) connection_->write();
   arm_deadline_timer(now);
@@ -127,8 +123,6 @@ void Node::expire(TimePoint now) {
       FailureKind::disconnected);
 }
 
-// ---- the connection
-
 void Node::connect() {
   state_ = State::connecting;
   rotate_when_ready_ = false;
@@ -146,14 +140,14 @@ void Node::open(const Options& node, Clock::duration limit) {
   start_link_timer(limit, &Node::connect_timed_out);
 }
 
-// Connects to the sentinels' next candidate. False: none is left, or there are no sentinels.
+// Connects to the sentinels' next candidate. Returns false if none is left, or without sentinels.
 bool Node::try_next() {
   const auto candidate = sentinels_ != nullptr ? sentinels_->next_candidate() : std::nullopt;
   if (candidate) open(candidate->options, candidate->limit);
   return candidate.has_value();
 }
 
-// Connects to the new primary at once. Back-off and breaker do not delay that: they concern the former primary.
+// Connects to the new primary at once, because back-off and breaker concern the former primary.
 void Node::on_moved(Error why) {
   if (state_ == State::stopped) return;
   const bool was_ready = state_ == State::ready;
@@ -200,7 +194,7 @@ void Node::connect_failed(Error error) {
   schedule_turn();  // reports the failures
 }
 
-// Waits before the next attempt to connect. While the breaker is open, its next probe makes that attempt.
+// While the breaker is open, its next probe makes the next attempt to connect.
 void Node::back_off() {
   state_ = State::backing_off;
   endpoint_.lost(FailureKind::disconnected, Endpoint::Phase::closed, Clock::now());
@@ -214,9 +208,8 @@ double Node::random() {
          (static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min()) + 1);
 }
 
-// Replaces at once a connection that was lost after its handshake; commands submitted meanwhile wait for the new one.
-// Backs off instead while the breaker is open, and if a connection was replaced less than kReplaceEvery ago: a server
-// that accepts and drops connections, or a command that causes a reconnect each time, must not make the client loop.
+// Replaces at once a connection that was lost after its handshake. Backs off instead while the breaker is open, and if
+// a connection was replaced less than kReplaceEvery ago: a server that drops connections must not make the client loop.
 void Node::replace_connection(FailureKind kind) {
   drop_connection();
   const TimePoint now = Clock::now();
@@ -233,16 +226,16 @@ void Node::on_connection_lost(const Error& error, FailureKind kind) {
   if (observer_.disconnected) observer_.disconnected(error);
 }
 
-// While the node backs off there is nothing to do: each connect reads the files with the credentials.
+// Nothing to do while the node backs off, because each connect reads the files.
 void Node::rotate() {
   if (state_ == State::connecting) rotate_when_ready_ = true;
   if (state_ != State::ready) return;
   rotation_->begin(node_options());
-  schedule_turn();  // a successor that was ready is gone: what waited for it goes to the old connection
+  schedule_turn();  // the old connection gets the commands that waited for a successor
 }
 
 void Node::on_rotation_failed(const Error& why, bool report) {
-  schedule_turn();  // a successor that was ready may be gone, as in rotate()
+  schedule_turn();  // as in rotate()
   if (report && observer_.rotation_failed) observer_.rotation_failed(why);
 }
 
@@ -256,8 +249,6 @@ void Node::use_successor() {
   if (observer_.rotated) observer_.rotated(info);
 }
 
-// Checks that the server fits the URL: with Sentinel it must be a primary. It must be in cluster mode if the URL says
-// +cluster, and must not be otherwise.
 Result<> Node::check(const ServerInfo& info) const {
   if (sentinels_ != nullptr && info.role != "master") {
     return failure("replica", fmt::format("{}: a sentinel names it as the primary, but its role is '{}'",
@@ -283,7 +274,7 @@ void Node::on_ready(ServerInfo info) {
   state_ = State::ready;
   end_link_wait();
   if (sentinels_ != nullptr && std::exchange(primary_, info.address) != info.address) {
-    endpoint_.forget_failures();  // they are those of the former primary
+    endpoint_.forget_failures();  // of the former primary
   }
   endpoint_.opened();
   use(info);
@@ -291,7 +282,7 @@ void Node::on_ready(ServerInfo info) {
   if (rotate_when_ready_ && state_ == State::ready) rotation_->begin(node_options());
 }
 
-// Begins to serve from a connection whose handshake has just succeeded.
+// For a connection whose handshake has just succeeded.
 void Node::use(const ServerInfo& info) {
   ready_since_ = Clock::now();
   endpoint_.greeted(ready_since_);
@@ -311,8 +302,7 @@ void Node::on_bytes(std::string_view bytes) {
   notice_breaker();
 }
 
-// Reconnects because of a reply, but not too often: a Redis that refuses every command must not get a new connection
-// for every command.
+// A Redis that refuses every command must not get a new connection for every command.
 void Node::reconnect_soon() {
   const TimePoint now = Clock::now();
   if (state_ != State::ready || now < next_reconnect_) return;
@@ -328,9 +318,6 @@ void Node::on_lost(Error error, bool nothing_written) {
   on_connection_lost(error, FailureKind::disconnected);
 }
 
-// ---- the breaker
-
-// Tells the observer about a change, and arms the timer for the next probe.
 void Node::notice_breaker() {
   if (state_ == State::stopped) return;
   arm_probe_timer();
@@ -351,7 +338,7 @@ void Node::arm_probe_timer() {
   });
 }
 
-// Asks by PING whether Redis answers; without a connection, it connects, because the handshake has a PING.
+// Connects instead of sending a PING if there is no connection, because the handshake has a PING.
 void Node::probe() {
   if (state_ == State::backing_off) return connect();
   if (state_ != State::ready) return;

@@ -1,15 +1,12 @@
-// The driver of one Endpoint: moves bytes between the endpoint and a connection to its Redis, and replaces a connection
-// that fails.
+// The driver of one Endpoint: moves bytes between the endpoint and its connection, and replaces a lost connection.
 //
 //   stopped ──start()──▶ connecting ──greeted──▶ ready ──lost──▶ connecting (at once, at most 20 times a second)
 //                         ▲      └──failed──▶ backing off ◀──┘
 //                         └───────timer──────────┘
 //
-// Greeted: the Redis handshake has succeeded. With Sentinel, connecting begins with a search for the primary. When one
-// candidate fails, the node tries the next.
+// Greeted: the Redis handshake has succeeded. With Sentinel, connecting begins with a search for the primary.
 //
-// Thread safety: none; it belongs to the io_context's thread. Pending timers keep the object alive, so after destroy()
-// it lives until their last handler has run.
+// Belongs to the io_context's thread. Pending timers keep the object alive after destroy().
 #pragma once
 
 #include <chrono>
@@ -58,8 +55,7 @@ class Node final : public std::enable_shared_from_this<Node>,
     return endpoint_.postpone(command, Clock::now());
   }
 
-  // Stops for good. Before it returns, all unfinished commands have failed, including those that their handlers submit
-  // meanwhile. No callback comes later.
+  // Stops for good. All commands fail, including those that handlers submit meanwhile. No callback comes later.
   void destroy();
 
   const Target& target() const { return node_options().target; }
@@ -130,18 +126,18 @@ class Node final : public std::enable_shared_from_this<Node>,
   TimePoint probe_armed_for_ = TimePoint::max();
   Backoff backoff_;
   State state_ = State::stopped;
-  std::shared_ptr<Sentinels> sentinels_;  // nullptr: the target is one Redis
-  std::string primary_;                   // with Sentinel: the URL of the primary that was connected last
+  std::shared_ptr<Sentinels> sentinels_;  // nullptr without Sentinel
+  std::string primary_;                   // the URL of the last primary, with Sentinel
   std::shared_ptr<Connection> connection_;
-  std::shared_ptr<Rotation> rotation_;  // replaces connection_ when the credentials have changed
-  bool rotate_when_ready_ = false;      // the credentials have changed since this attempt to connect began
+  std::shared_ptr<Rotation> rotation_;
+  bool rotate_when_ready_ = false;  // the credentials have changed since this attempt to connect began
   unsigned attempts_ = 0;
   std::uint64_t writes_ = 0;
   TimePoint ready_since_{};
   TimePoint replaced_at_{};      // when a lost connection was last replaced without back-off
   TimePoint next_reconnect_{};   // before this time no error reply causes a new connection
   Timer link_timer_;             // time limit of connecting, or the pause of the back-off
-  std::uint64_t link_wait_ = 0;  // number of the current wait of link_timer_; handlers of earlier waits do nothing
+  std::uint64_t link_wait_ = 0;  // counts waits of link_timer_; handlers of earlier waits do nothing
   Timer deadline_timer_;
   Timer probe_timer_;
   TimePoint armed_for_ = TimePoint::max();

@@ -6,7 +6,7 @@
 namespace sluice::redis {
 namespace {
 
-constexpr std::size_t kFeedBytes = 4096;  // given to the reader in one call, see ReplyReader::feed
+constexpr std::size_t kFeedBytes = 4096;  // see ReplyReader::feed()
 
 }  // namespace
 
@@ -48,7 +48,7 @@ Result<> Pipeline::deliver(TimePoint now) {
     if (!reply) return std::unexpected(reply.error());
     if (*reply == nullptr) break;
     if (slots_.empty()) return failure("protocol", "the server sent a reply without a command");
-    // Remove the slot before the call: the receiver may send the next command, or end the connection.
+    // Removed before the call, because the receiver may send the next command, or end the connection.
     const Slot slot = slots_.pop_front();
     last_write_ = std::min(last_write_, slots_.size());
     fastest_ = std::min<Duration>(fastest_, now - slot.sent_at);
@@ -73,9 +73,7 @@ bool Pipeline::expire(TimePoint now) {
   return owed() == 0 || silence_deadline() > now;
 }
 
-// The time at which the connection counts as dead unless a byte arrives: never before the oldest command's deadline.
-// Silence is counted from the last byte, or from the sending of that command if that was later: a server that owes
-// nothing may be silent for long.
+// Silence before the oldest command was sent does not count, because a server that owes nothing may be silent.
 Pipeline::TimePoint Pipeline::silence_deadline() const {
   const Slot& oldest = slots_[0];
   return std::max(std::max(oldest.sent_at, heard_at_) + max_silence_, oldest.answer_by);

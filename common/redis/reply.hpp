@@ -15,7 +15,7 @@ struct Reply {
   std::span<const Reply> elements;  // array
 
   bool is_error() const { return type == Type::error; }
-  // The first token of an error: "NOSCRIPT", "READONLY", …
+  // "NOSCRIPT", "READONLY", …
   std::string_view error_code() const { return text.substr(0, text.find(' ')); }
 };
 

@@ -8,8 +8,7 @@
 namespace sluice::redis {
 namespace {
 
-// Where to build the object of this task: in the elements of its parent, or as a new root. nullptr at the arena's
-// limit, which makes hiredis stop with an error.
+// Returns nullptr at the arena's limit, which makes hiredis stop with an error.
 Reply* place(const redisReadTask* task, Arena& arena) {
   if (task->parent == nullptr) return arena.make<Reply>(1);
   auto* parent = static_cast<Reply*>(task->parent->obj);
@@ -20,8 +19,7 @@ Reply* place(const redisReadTask* task, Arena& arena) {
 Arena& arena_of(const redisReadTask* task) { return *static_cast<Arena*>(task->privdata); }
 
 void* create_string(const redisReadTask* task, char* text, std::size_t size) {
-  // hiredis does not check that CR LF follows a bulk string. It calls this only when the two bytes are in its buffer,
-  // so the check here notices a wrong length.
+  // hiredis does not check that CR LF follows a bulk string. The two bytes are in its buffer by now.
   if (task->type == REDIS_REPLY_STRING && std::memcmp(text + size, "\r\n", 2) != 0) return nullptr;
   Arena& arena = arena_of(task);
   const std::string_view copy = arena.copy({text, size});
@@ -65,7 +63,7 @@ redisReader* make_reader(Arena& arena) {
   redisReader* reader = redisReaderCreateWithFunctions(&functions);
   if (reader == nullptr) throw std::bad_alloc();
   reader->privdata = &arena;
-  reader->maxbuf = 0;  // keep the empty buffer instead of freeing it; next() limits its size
+  reader->maxbuf = 0;  // keep the empty buffer; next() limits its size
   return reader;
 }
 
@@ -79,7 +77,7 @@ ReplyReader::ReplyReader(std::size_t max_reply_bytes)
 ReplyReader::~ReplyReader() = default;
 
 void ReplyReader::feed(std::string_view bytes) {
-  redisReaderFeed(reader_.get(), bytes.data(), bytes.size());  // a failure stays in the reader: next() reports it
+  redisReaderFeed(reader_.get(), bytes.data(), bytes.size());  // next() reports a failure
 }
 
 Result<const Reply*> ReplyReader::next() {

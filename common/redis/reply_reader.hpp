@@ -1,8 +1,7 @@
 // Parses RESP2 with hiredis' reader and builds the replies in an arena.
 //
-// Safe for any input: the result is a reply, "more bytes needed" or an error. The nesting of arrays is limited (hiredis
-// allows 7 levels below the first), and so is the memory of one reply. After an error every call fails until reset().
-// No I/O. Not thread-safe.
+// Safe for any input: the nesting of arrays and the memory of one reply are limited. After an error every call fails
+// until reset(). Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +18,7 @@ namespace sluice::redis {
 
 class ReplyReader {
  public:
-  // Default limit for the unparsed bytes of one reply and for the memory it is built in. Replies to Sluice's scripts
-  // have a few hundred bytes.
+  // The default limit of the unparsed bytes of one reply, and of the reply's memory.
   static constexpr std::size_t kMaxReplyBytes = std::size_t{1} << 20;
 
   explicit ReplyReader(std::size_t max_reply_bytes = kMaxReplyBytes);
@@ -28,15 +26,14 @@ class ReplyReader {
   ReplyReader(const ReplyReader&) = delete;
   ReplyReader& operator=(const ReplyReader&) = delete;
 
-  // Adds bytes. Take out all replies with next() before adding more. A few KiB at a time are cheapest, because hiredis
-  // moves unparsed bytes to the front of its buffer.
+  // Take out all replies with next() before adding more bytes. A few KiB at a time are cheapest, because hiredis moves
+  // unparsed bytes to the front of its buffer.
   void feed(std::string_view bytes);
 
-  // The next complete reply, valid until the next call; nullptr: more bytes are needed. Error: `protocol`.
+  // Returns nullptr if more bytes are needed. A reply is valid until the next call. Error: `protocol`.
   Result<const Reply*> next();
 
-  // Drops all bytes, for a new connection. The last reply stays valid, because reset() may be called by the handler of
-  // that reply.
+  // Drops all bytes. The last reply stays valid, because its handler may call reset().
   void reset();
 
  private:

@@ -1,7 +1,5 @@
-// A queue in one block of memory (a ring buffer). It allocates only when it becomes longer than ever before, unlike
-// std::deque, which allocates a node every few elements.
-//
-// Not thread-safe. References are invalidated by push_back().
+// A ring buffer: a queue that allocates only when it becomes longer than ever before. push_back() invalidates
+// references.
 #pragma once
 
 #include <cassert>

@@ -1,5 +1,4 @@
-// Replaces a node's connection after its credentials have changed, without a gap: connects a second time, with what the
-// files hold now, while the first connection serves on.
+// Makes a second connection with changed credentials, while the first connection serves on.
 //
 //   idle ──begin()──▶ connecting ──greeted──▶ ready ──take()──▶ idle
 //                      ▲     └──failed──▶ backing off
@@ -7,7 +6,7 @@
 //
 // Greeted: the Redis handshake has succeeded.
 //
-// Thread safety: none; it belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
+// Belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
 #pragma once
 
 #include <chrono>
@@ -33,10 +32,9 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
 
   class Owner {
    public:
-    virtual Result<> check(const ServerInfo& info) const = 0;  // an error: the owner does not want this Redis
+    virtual Result<> check(const ServerInfo& info) const = 0;  // refuses a Redis that does not fit
     virtual void on_successor() = 0;                           // ready() is true now
-    // An attempt has failed; the next one follows after a back-off. `report`: this failure differs from the one that
-    // was reported last, or that was kRepeat ago.
+    // The next attempt follows after a back-off. `report`: the error's code is new, or was last reported kRepeat ago.
     virtual void on_rotation_failed(const Error& why, bool report) = 0;
     virtual void on_sent() = 0;   // as Connection::Owner::on_sent()
     virtual double random() = 0;  // uniform in [0, 1)
@@ -48,13 +46,13 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
   // `owner` lives until stop().
   Rotation(boost::asio::io_context& context, Owner& owner) : context_(context), owner_(owner), timer_(context) {}
 
-  // Connects to options.target. What an earlier begin() started is dropped.
+  // Drops what an earlier begin() started.
   void begin(const Options& options);
   void stop();
 
   bool ready() const { return info_.has_value(); }
   struct Successor {
-    std::shared_ptr<Connection> connection;  // to be handed to its new owner with Connection::serve()
+    std::shared_ptr<Connection> connection;  // its new owner calls Connection::serve()
     ServerInfo info;
   };
   Successor take();  // REQUIRES: ready()
@@ -82,11 +80,11 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
   std::optional<Backoff> backoff_;
   std::shared_ptr<Connection> connection_;
   std::optional<ServerInfo> info_;  // of a connection that is greeted
-  std::string reported_;            // code of the last failure that was reported; "": none
+  std::string reported_;            // code of the last reported failure
   Clock::time_point reported_at_{};
   unsigned attempts_ = 0;
   Timer timer_;
-  std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing
+  std::uint64_t wait_ = 0;  // counts waits of timer_; handlers of earlier waits do nothing
 };
 
 }  // namespace sluice::redis

@@ -27,7 +27,7 @@ std::optional<HostPort> read_address(std::string_view host, std::string_view por
   return HostPort{std::string(host), *number};
 }
 
-// The value of a field in SENTINEL MASTER's list of names and values.
+// SENTINEL MASTER lists names and values in turn.
 std::optional<std::string_view> field(const Reply& master, std::string_view name) {
   for (std::size_t i = 0; i + 1 < master.elements.size(); i += 2) {
     if (master.elements[i].text == name) return master.elements[i + 1].text;
@@ -52,7 +52,7 @@ bool better(const SentinelSearch::Candidate& left, const SentinelSearch::Candida
   return left.votes != right.votes ? left.votes > right.votes : left.config_epoch > right.config_epoch;
 }
 
-// Whether this error means that the sentinel was not reached. An error of a sentinel that was reached explains more.
+// An error of a sentinel that was reached explains more.
 bool unreached(std::string_view code) {
   static constexpr std::array kCodes{"refused", "unreachable", "timeout", "resolve", "disconnected"};
   return std::ranges::find(kCodes, code) != kCodes.end();
@@ -146,7 +146,7 @@ std::vector<SentinelSearch::Candidate> SentinelSearch::finish() {
     ++same->votes;
     same->config_epoch = std::max(same->config_epoch, answer.view->config_epoch);
   }
-  // An insertion sort, which is stable; there are few candidates. std::stable_sort uses a deprecated library function.
+  // A stable insertion sort, because std::stable_sort uses a deprecated library function.
   std::vector<Candidate> ranked;
   for (Candidate& each : candidates) {
     ranked.insert(std::ranges::upper_bound(ranked, each, better), std::move(each));

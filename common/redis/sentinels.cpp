@@ -19,26 +19,25 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::string_view kChannel = "+switch-master";
-// A search connects to a sentinel again at the earliest this long after the last attempt. A check begins at the
-// earliest this long after the last search or check. Also the first bound of the back-off.
+// The shortest time between two connections to one sentinel, and from a search or check to the next check. Also the
+// first bound of the back-off.
 constexpr std::chrono::milliseconds kBetweenAttempts{100};
-// A sentinel is asked this long after its last answer even if nothing happened: the connection may be dead unnoticed.
+// A sentinel is asked again this long after its last answer, because a dead connection may go unnoticed.
 constexpr std::chrono::seconds kPoll{10};
 
-// Options for a connection to one sentinel.
 Options sentinel_options(const Options& options, const HostPort& address) {
   Options out = options;
   out.target = {};
   out.target.transport = options.target.transport;
   out.target.host = address.host;
   out.target.port = address.port;
-  out.scripts = {};  // a sentinel runs none
+  out.scripts = {};
   out.password_file = options.sentinel_password_file;
   out.login_file = options.sentinel_login_file;
   return out;
 }
 
-// Gives login errors of a sentinel a code of their own, so that nobody takes them for login errors of the Redis server.
+// Login errors get the code `sentinel_login`, so that nobody blames the login of the Redis server.
 Error as_sentinel_error(Error error) {
   static constexpr std::array kLogin{"authentication", "permission", "credentials", "no_login"};
   error.text = "sentinel " + error.text;
@@ -48,7 +47,7 @@ Error as_sentinel_error(Error error) {
 
 }  // namespace
 
-// The connection to one sentinel. Asks on each ask(), and kPoll after the last answer. In between it is subscribed.
+// The connection to one sentinel.
 class Sentinels::Link final : private Connection::Owner, private Rotation::Owner {
  public:
   Link(Sentinels& set, std::size_t index)
@@ -60,7 +59,7 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
         timer_(set.context_) {}
   ~Link() { close(); }
 
-  // Asks for the primary. Sentinels::answered() follows, unless close() comes first.
+  // Sentinels::answered() follows, unless close() comes first.
   void ask() {
     if (connection_ == nullptr) {
       wait(std::max(Clock::duration::zero(), opened_ + kBetweenAttempts - Clock::now()), &Link::open);
@@ -69,7 +68,7 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
     }
   }
 
-  // To be called after the credentials have changed. A link that is lost reads them when it connects next.
+  // Logs in again after the credentials have changed. A lost link reads them when it connects next.
   void rotate() {
     if (ready_) return rotation_->begin(options_);
     if (connection_ == nullptr) return;
@@ -88,7 +87,7 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
   }
 
  private:
-  // Which reply the link waits for: to UNSUBSCRIBE, GET-MASTER-ADDR-BY-NAME, MASTER or SUBSCRIBE.
+  // The reply that the link waits for: to UNSUBSCRIBE, GET-MASTER-ADDR-BY-NAME, MASTER or SUBSCRIBE.
   enum class Awaited : std::uint8_t { nothing, unsubscribed, primary, view, subscribed };
 
   void open() {
@@ -100,10 +99,10 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
     wait(options_.connect_timeout, &Link::timed_out);
   }
 
-  // Unsubscribes, asks and subscribes again: a subscribed RESP2 connection accepts no other commands. A sentinel
-  // executes these commands in one go, so no message is published while the link is not subscribed.
+  // Unsubscribes first, because a subscribed RESP2 connection accepts no other commands. A sentinel executes all the
+  // commands in one go, so the link misses no message.
   void send() {
-    if (awaited_ != Awaited::nothing) return;  // the answer is on its way
+    if (awaited_ != Awaited::nothing) return;
     ask_again_ = connection_->writing();
     if (ask_again_) return;
     awaited_ = subscribed_ ? Awaited::unsubscribed : Awaited::primary;
@@ -136,8 +135,8 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
   }
   double random() override { return set_.random(); }
 
-  // Changes to the connection with new credentials, unless an answer is on its way. Asks at once: a message may have
-  // been published before the new connection is subscribed.
+  // Replaces the connection by one with new credentials. Asks at once, because a message may have been published before
+  // the new connection is subscribed.
   void use_successor() {
     if (!rotation_->ready() || awaited_ != Awaited::nothing || connection_->writing()) return;
     connection_->close();
@@ -160,7 +159,7 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
     }
   }
 
-  // False: this reply was not awaited.
+  // Returns false if the link did not wait for this reply.
   bool take(const Reply& reply) {
     const bool message = reply.elements.size() == 3 && reply.elements[0].text == "message";
     if (message && (awaited_ == Awaited::nothing || awaited_ == Awaited::unsubscribed)) {
@@ -238,9 +237,9 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
   const std::size_t index_;
   const Options options_;
   Backoff backoff_;
-  std::shared_ptr<Connection> connection_;  // nullptr: lost, or not opened yet
+  std::shared_ptr<Connection> connection_;  // nullptr while there is no connection
   ReplyReader reader_;
-  const std::shared_ptr<Rotation> rotation_;  // of connection_
+  const std::shared_ptr<Rotation> rotation_;
   Awaited awaited_ = Awaited::nothing;
   Result<HostPort> primary_;
   Result<SentinelView> view_;
@@ -251,7 +250,7 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
   unsigned opens_ = 0;
   Clock::time_point opened_{};
   Timer timer_;
-  std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing
+  std::uint64_t wait_ = 0;  // number of the current wait; handlers of earlier waits do nothing
 };
 
 Sentinels::Sentinels(asio::io_context& context, const Options& options, Owner& owner)
@@ -267,7 +266,7 @@ Sentinels::Sentinels(asio::io_context& context, const Options& options, Owner& o
       node_(options),
       timer_(context) {
   node_.target.sentinels.clear();
-  node_.target.host.clear();  // no candidate yet
+  node_.target.host.clear();
   for (std::size_t i = 0; i < options.target.sentinels.size(); ++i) links_.push_back(std::make_unique<Link>(*this, i));
 }
 
@@ -319,8 +318,7 @@ bool Sentinels::in_use(const HostPort& address) const {
   return address == HostPort{node_.target.host, node_.target.port};
 }
 
-// A sentinel names `primary` in a message, or in an answer outside of a search. If that primary is not the one in use,
-// a check follows.
+// A sentinel names `primary` in a message, or in an answer outside of a search.
 void Sentinels::named(const HostPort& primary) {
   if (in_use(primary)) return;
   check_wanted_ = true;
@@ -360,7 +358,7 @@ void Sentinels::finish() {
                                     to_string(found[0].address), options_.target.primary_name)});
 }
 
-// Waits for the end of the search or check; if none is under way, until the next check may begin.
+// Waits for the end of the search or check, or else until the next check may begin.
 void Sentinels::arm_timer() {
   timer_.expires_at(mode_ == Mode::idle ? begun_ + kBetweenAttempts : search_.ends_at());
   timer_.async_wait([self = shared_from_this(), wait = ++wait_](const boost::system::error_code& error) {

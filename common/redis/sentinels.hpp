@@ -1,13 +1,12 @@
-// The connections to the sentinels that watch a primary: finds the primary for the client, and notices a new one.
+// Finds the Redis primary by asking the sentinels that watch it, and notices a new primary.
 //
 //   idle ──search()──▶ asking ──enough answers──▶ Owner::on_candidates() or Owner::on_no_primary()
 //     └──a sentinel names another primary──▶ asking ──it has more votes──▶ Owner::on_moved()
 //
-// There is one connection to each sentinel. Except while it asks, it is subscribed to +switch-master, the channel on
-// which a sentinel announces a new primary. A lost connection is replaced after a back-off. SentinelSearch decides;
-// this class is its driver, which does the I/O.
+// There is one connection to each sentinel, subscribed to the channel +switch-master, which announces a new primary. A
+// lost connection is replaced after a back-off. SentinelSearch decides; this class does the I/O.
 //
-// Thread safety: none; it belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
+// Thread: that of the io_context. Callbacks come from the loop, never inside a call.
 #pragma once
 
 #include <chrono>
@@ -36,10 +35,10 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
 
   class Owner {
    public:
-    virtual void on_candidates() = 0;           // the search is over: next_candidate() returns them one by one
-    virtual void on_no_primary(Error why) = 0;  // the search is over: no sentinel names a primary
-    virtual void on_moved(Error why) = 0;       // another Redis is the primary now: the owner calls search() again
-    // A sentinel is lost or refuses to answer. Called once; for the same sentinel again only after it has answered.
+    virtual void on_candidates() = 0;
+    virtual void on_no_primary(Error why) = 0;
+    virtual void on_moved(Error why) = 0;  // another Redis is the primary now; the owner calls search() again
+    // A sentinel is lost or refuses to answer. Not called again for this sentinel until it has answered.
     virtual void on_sentinel_failed(const Error& why) = 0;
 
    protected:
@@ -53,22 +52,22 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   // Asks all sentinels. on_candidates() or on_no_primary() follows within half of Options::connect_timeout.
   void search();
 
-  // The next best candidate, and how long to try it: what is left of connect_timeout, divided by the number of
-  // candidates that are left. nullopt: all candidates were returned.
+  // The next best candidate, and how long to try it: the rest of connect_timeout, divided by the number of candidates
+  // left. Returns nullopt when no candidate is left.
   struct Attempt {
-    const Options& options;  // for a connection to the candidate; valid until the next call
+    const Options& options;  // valid until the next call
     Clock::duration limit;
   };
   std::optional<Attempt> next_candidate();
 
-  // The options for a connection to the candidate that was returned last.
+  // Options for a connection to the candidate that was returned last.
   const Options& node() const { return node_; }
 
-  void stop();  // closes all connections; search() opens them again
+  void stop();  // search() may be called again afterwards
 
  private:
   class Link;
-  // check: asks all sentinels whether the primary in use is still the right one.
+  // A check asks all sentinels whether the primary in use is still the right one.
   enum class Mode : std::uint8_t { idle, search, check };
 
   void rotate();
@@ -86,16 +85,16 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   Owner& owner_;
   const std::shared_ptr<CredentialWatch> watch_;
   SentinelSearch search_;
-  Options node_;  // options_ with the host and port of the candidate that was returned last
+  Options node_;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<SentinelSearch::Candidate> candidates_;
   std::size_t tried_ = 0;  // how many candidates next_candidate() has returned
   Mode mode_ = Mode::idle;
-  bool check_wanted_ = false;         // a sentinel named another primary than the one in use
-  Clock::time_point begun_{};         // when the last search or check began
-  Clock::time_point attempt_ends_{};  // connect_timeout after the last call of search()
+  bool check_wanted_ = false;
+  Clock::time_point begun_{};  // start of the last search or check
+  Clock::time_point attempt_ends_{};
   Timer timer_;
-  std::uint64_t wait_ = 0;  // number of the current wait of timer_; handlers of earlier waits do nothing
+  std::uint64_t wait_ = 0;  // number of the current wait; handlers of earlier waits do nothing
   std::minstd_rand random_{std::random_device{}()};
 };
 

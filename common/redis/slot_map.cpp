@@ -22,7 +22,7 @@ std::string_view hash_tag(std::string_view key) {
   return key.substr(open + 1, close - open - 1);
 }
 
-// The value of `name` among a node's metadata: name, value, name, value, …
+// A node's metadata are a list of names, each before its value.
 std::string_view metadata(const Reply& node, std::string_view name) {
   if (node.elements.size() < 4) return {};
   const std::span<const Reply> pairs = node.elements[3].elements;
@@ -32,8 +32,8 @@ std::string_view metadata(const Reply& node, std::string_view name) {
   return {};
 }
 
-// A node is named by its preferred endpoint. "" and nil: the host that was asked. "?": the Cluster prefers hostnames
-// but the node has none, so its IP address is in the metadata.
+// As the host, "" and nil stand for the host of `asked`. "?" stands for an unknown hostname; the node's metadata then
+// have an IP address.
 std::optional<HostPort> read_node(const Reply& node, const HostPort& asked) {
   if (node.elements.size() < 2 || node.elements[1].type != Reply::Type::integer) return std::nullopt;
   const std::int64_t port = node.elements[1].integer;

@@ -1,5 +1,4 @@
-// Reads and writes the URLs that name a Redis. No text made here contains any part of a password. So error texts never
-// quote an invalid URL: any part of it might be a password.
+// Reads and writes the URLs that name a Redis. Error texts never quote an invalid URL: any part might be a password.
 #include "common/redis/target.hpp"
 
 #include <algorithm>
@@ -124,8 +123,7 @@ Result<Target> read_unix(std::string_view text) {
   return target;
 }
 
-// Splits "[USER:PASSWORD@]HOSTS[/PATH]". Stores the credentials in `target`, and returns HOSTS, and PATH without the
-// slash.
+// Splits "[USER:PASSWORD@]HOSTS[/PATH]" and stores the credentials in `target`.
 struct Parts {
   std::string_view hosts;
   std::string_view path;
@@ -165,12 +163,12 @@ Result<Target> read_network(std::string_view text, Target::Transport transport) 
   return with_database(std::move(target), parts->path);
 }
 
-// Reads HOST[:PORT],HOST[:PORT],… `port`: the default. `what`: "sentinel" or "node", for error texts.
-Result<std::vector<HostPort>> read_hosts(std::string_view list, std::uint16_t port, std::string_view what) {
+// Reads HOST[:PORT],HOST[:PORT],…
+Result<std::vector<HostPort>> read_hosts(std::string_view list, std::uint16_t default_port, std::string_view what) {
   std::vector<HostPort> hosts;
   for (bool more = true; more;) {
     const std::size_t comma = list.find(',');
-    HostPort address{.host = {}, .port = port};
+    HostPort address{.host = {}, .port = default_port};
     if (Result<> read = read_address(list.substr(0, comma), address); !read) {
       return failure("invalid_url", fmt::format("{} {}: {}", what, hosts.size() + 1, read.error().text));
     }

@@ -1,5 +1,4 @@
-// What a URL names: one Redis, a primary that Redis Sentinels watch, or a Redis Cluster; how to reach it, and the login
-// to it.
+// What a Redis URL names: one Redis, a primary that Redis Sentinels watch, or a Redis Cluster.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ struct HostPort {
 };
 std::string to_string(const HostPort& address);  // HOST:PORT, [IPV6]:PORT
 
-// Whether `text` can be a host: 1 to 255 letters, digits, '-', '.', '_', and ':' of an IPv6 address.
+// Whether `text` is 1 to 255 letters, digits, '-', '.', '_', and ':' of an IPv6 address.
 bool is_host(std::string_view text);
 
 struct Target {
@@ -28,29 +27,26 @@ struct Target {
   Transport transport = Transport::tcp;
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;
-  std::string path;  // of a Transport::unix_socket
+  std::string path;  // for Transport::unix_socket
   std::string user;  // ACL user; "" is the default user
   std::string password;
   std::uint32_t database = 0;
-  // The sentinels, which name the primary. Empty: the URL names no sentinels. Otherwise `host` and `port` have no
-  // meaning.
+  // If `sentinels` or `cluster` names hosts, `host` and `port` have no meaning.
   std::vector<HostPort> sentinels;
-  std::string primary_name;  // what the sentinels call the primary: "mymaster"
-  // Nodes of a Redis Cluster, which name all other nodes. Empty: no Cluster. Otherwise `host` and `port` have no
-  // meaning.
-  std::vector<HostPort> cluster;
-  bool in_cluster = false;  // `host` and `port` are those of one node of a Cluster
+  std::string primary_name;       // what the sentinels call the primary: "mymaster"
+  std::vector<HostPort> cluster;  // some nodes of a Redis Cluster; they name the others
+  bool in_cluster = false;        // `host` and `port` name one node of a Cluster
 
   net::Address address() const { return {transport, host, port, path}; }
 };
 
 // Reads redis://[user:pass@]host[:port][/db], redis+sentinel://[user:pass@]host[:port],host,host/name[/db],
-// redis+cluster://[user:pass@]host[:port],host,host, the same with rediss (TLS), and unix:PATH[?db=N]. Error:
-// `invalid_url`.
+// redis+cluster://[user:pass@]host[:port],host,host, each also with rediss (TLS), and unix:PATH[?db=N].
+// Error: `invalid_url`.
 Result<Target> parse_target(std::string_view url);
 std::string to_string(const Target& target);  // without the password
 
-// The target of one node, at `address`, of the Cluster that `cluster` names. The login is that of `cluster`.
+// The target for one node of `cluster`, with the login of `cluster`.
 Target node_of(const Target& cluster, const HostPort& address);
 
 }  // namespace sluice::redis

@@ -1,8 +1,7 @@
-// What a client knows about its Redis Cluster, and when the client asks for the slot map again. It asks at once when
-// something says that the map is out of date. But it asks only one node at a time, and asks at most once in kAskEvery.
-// After a question without an answer, and while a primary is not connected, it asks again after kAskEvery.
+// The slot map that a client of a Redis Cluster uses, and when to ask for a new map. While the map is in doubt, the
+// client asks one node at a time, at most once in kAskEvery.
 //
-// No I/O, no clock, no timer: time is an argument. Not thread-safe.
+// No I/O, no clock: time is an argument. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -18,24 +17,22 @@ class Topology {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds kAskEvery{250};
-  // A map in which some slots have no primary is asked for again: the node that sent it may not know all others yet.
+  // Used while some slots have no primary: the node that sent the map may not know all other nodes yet.
   static constexpr std::chrono::milliseconds kAskIncompleteEvery{1000};
 
   const SlotMap& map() const { return map_; }
 
-  // Something says that the map may be out of date. `knows`: the node that MOVED named; its map is newer.
+  // The map may be out of date. `knows` is the node that a MOVED reply named; its map is newer.
   void doubt(std::optional<HostPort> knows = {});
 
   // A node can answer again. If the last ask() found no node, the next question is due now.
   void reachable();
 
-  // When to ask; TimePoint::max(): not now, because nothing is in doubt, or a question is under
-  // way.
+  // TimePoint::max() while the map is not in doubt or a question is under way.
   TimePoint next_question() const;
 
-  // Chooses the node to ask among `nodes`, which can answer: the one that MOVED named, or else the next in turn.
-  // Returns its index; answered() or not_answered() must follow. nullopt: `nodes` is empty, so the map remains in
-  // doubt. REQUIRES: next_question() <= now.
+  // Chooses one of `nodes`: the node that MOVED named, or else the next in turn. Returns its index; answered() or
+  // not_answered() must follow. Returns nullopt if `nodes` is empty. REQUIRES: next_question() <= now.
   std::optional<std::size_t> ask(std::span<const HostPort> nodes, TimePoint now);
   void answered(SlotMap map);
   void not_answered();
@@ -44,8 +41,8 @@ class Topology {
   SlotMap map_;
   bool doubted_ = true;
   bool asking_ = false;
-  bool found_nobody_ = false;      // the last ask() found no node
-  std::optional<HostPort> knows_;  // the node that MOVED named last; the next question goes to it
+  bool found_nobody_ = false;
+  std::optional<HostPort> knows_;
   std::size_t turn_ = 0;
   TimePoint asked_at_ = TimePoint::min();
 };

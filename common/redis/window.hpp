@@ -1,9 +1,9 @@
-// Decides how many commands may be in flight on one connection, from how long Redis takes to answer them.
+// How many commands may be in flight on one connection to Redis.
 //
 // Additive increase, multiplicative decrease. Source: D.-M. Chiu and R. Jain, "Analysis of the Increase and Decrease
 // Algorithms for Congestion Avoidance in Computer Networks", 1989. The signal is delay, as in TCP Vegas (L. Brakmo and
-// L. Peterson, 1995): the latency of the fastest reply of each round. A round is as long as the target latency. A pause
-// of the machine makes some replies slow, a queue in Redis makes all of them slow.
+// L. Peterson, 1995): the latency of the fastest reply of each round. A pause of the machine makes some replies slow; a
+// queue in Redis makes all replies slow.
 //
 // No I/O, no clock: time is an argument. Not thread-safe.
 #pragma once
@@ -21,18 +21,16 @@ class Window {
   static constexpr std::size_t kFirst = 512;
   static constexpr std::size_t kLeast = 8;
   static constexpr std::size_t kMost = 8192;
-  static constexpr std::size_t kStep = 16;  // the increase in a round
+  static constexpr std::size_t kStep = 16;
 
-  // `target`: if even the fastest reply of a round takes longer, the window shrinks. A round is as long as `target`.
+  // A round takes `target`. If even its fastest reply takes longer than `target`, the window shrinks.
   explicit Window(Duration target) : target_(target) {}
 
-  // How many commands may be in flight.
   std::size_t size() const { return size_; }
 
-  // Replies have arrived, the fastest of them after `fastest`. `full`: commands wait for room in the window. Only then
-  // can the window grow.
+  // Replies have arrived. `full` means that commands wait for room in the window; only then does the window grow.
   void answered(Duration fastest, bool full, TimePoint now);
-  // Commands got no reply within their deadline. Halves the window, once a round.
+  // Commands got no reply in time. Halves the window, at most once a round.
   void timed_out(TimePoint now);
 
  private:
@@ -41,8 +39,8 @@ class Window {
   const Duration target_;
   std::size_t size_ = kFirst;
   TimePoint round_ends_{};
-  Duration fastest_ = Duration::max();  // in this round
-  bool full_ = false;                   // in this round
+  Duration fastest_ = Duration::max();  // of this round
+  bool full_ = false;
   TimePoint halved_until_{};
 };
 

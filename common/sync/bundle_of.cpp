@@ -13,13 +13,12 @@
 namespace sluice::sync {
 namespace {
 
-// Reads the documents of objects into a bundle. REQUIRES: the objects come in the order of ids, as in an ObjectSet.
+// Reads the documents of objects into a bundle. REQUIRES: count() for each object, then begin() once, then read() for
+// each object, in the order of ids.
 class ObjectsReader {
  public:
   explicit ObjectsReader(ExpressionCheck check) : builder_(check) {}
 
-  // Before the builder reads the first object, it must know how many objects of each kind will come. REQUIRES: count()
-  // for each object, then begin() once, then read() for each object.
   void count(Kind kind) { ++counts_[static_cast<std::size_t>(kind)]; }
   void begin() {
     for (const Kind kind : kAllKinds) builder_.expect(kind, counts_[static_cast<std::size_t>(kind)]);
@@ -29,7 +28,6 @@ class ObjectsReader {
     tree_.clear();
     read(object, tree_.parse(object.document));
   }
-  // The same for an object with a document that is already parsed.
   void read(const ObjectView& object, const std::expected<json::Value, Fault>& document) {
     if (!document) return fault(object, "", document.error().text);
     const json::Place whole;
@@ -46,12 +44,11 @@ class ObjectsReader {
 
  private:
   void fault(const ObjectView& object, std::string pointer, std::string_view text) {
-    if (faults_.size() == json::FaultList::kMaxFaults) return;  // no more than a FaultList keeps
+    if (faults_.size() == json::FaultList::kMaxFaults) return;
     faults_.push_back({std::move(pointer), fmt::format("{}: {}", describe(object.id), text)});
   }
 
-  // A document must have the id under which it was sent: the server checked that id against the scope, and a later
-  // delta removes the object by that id.
+  // A document must have the id under which it was sent, because a later delta removes the object by that id.
   void check_document_id(const ObjectView& object) {
     const ObjectIdView named = builder_.last(object.id.kind);
     if (named != object.id) fault(object, "/id", fmt::format("its document is that of {}", describe(named)));
@@ -63,8 +60,6 @@ class ObjectsReader {
   Faults faults_;
 };
 
-// The ids of the objects that an object refers to. The tenant is read from the object's id, all others from its
-// document.
 std::vector<ObjectId> references_of(const ObjectIdView& id, const json::Value& document) {
   std::vector<ObjectId> out;
   const std::string tenant_id(id.tenant_id);
@@ -104,7 +99,7 @@ std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span
     ObjectPtr object;
     std::expected<json::Value, Fault> document;
   };
-  json::Tree tree;  // holds all the documents, so each is parsed only once
+  json::Tree tree;
   std::vector<Parsed> part;
   std::vector<ObjectPtr> to_visit(wanted.begin(), wanted.end());
   if (auto settings = objects.find({Kind::setting, "", ""})) to_visit.push_back(std::move(settings));

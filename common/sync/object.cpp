@@ -9,7 +9,6 @@ namespace {
 
 static_assert(kMaxIdBytes <= UINT8_MAX, "an object keeps the lengths of its ids in a byte each");
 
-// Hashes the length of `text` in 8 bytes, big-endian, then `text`.
 void add(Sha256& hash, std::string_view text) {
   std::array<std::uint8_t, 8> size;
   for (std::size_t i = 0; i < size.size(); ++i) {

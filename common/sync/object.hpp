@@ -1,7 +1,5 @@
-// One object as servers send it to agents: its kind and id, and the bytes of its document. Nobody rewrites these bytes,
-// so server and agent compute the same hash.
-//
-// Thread safety: immutable once made; shared freely between threads.
+// One object as servers send it to agents. Nobody rewrites the bytes of its document, so server and agent compute the
+// same hash. Immutable.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +14,16 @@ namespace sluice::sync {
 
 class Object {
  public:
-  // REQUIRES: agents get objects of this kind; check_id(id) finds no fault; `document` is the canonical JSON of the
-  // object, as in a list of a bundle.
+  // REQUIRES: agents get objects of this kind; check_id(id) finds no fault; `document` is canonical JSON.
   Object(const ObjectIdView& id, std::string_view document);
-  // The same with a hash that is known already. REQUIRES: `hash` is the hash that the first constructor would compute.
+  // REQUIRES: `hash` is what the constructor above would compute.
   Object(const ObjectIdView& id, std::string_view document, const Sha256Digest& hash);
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
   ObjectIdView id() const;
   std::string_view document() const;
-  // SHA-256 of kind, tenant_id, id and document. The length of each text, as 8 bytes (big-endian), is hashed before the
-  // text.
+  // SHA-256 of kind, tenant_id, id and document, each after its length in 8 bytes (big-endian).
   const Sha256Digest& hash() const { return hash_; }
 
  private:
@@ -35,12 +31,11 @@ class Object {
   Kind kind_;
   std::uint8_t tenant_size_;
   std::uint8_t id_size_;
-  std::string text_;  // tenant_id, id, document: one allocation for all three
+  std::string text_;  // tenant_id, id and document
 };
 
 using ObjectPtr = std::shared_ptr<const Object>;
 
-// An object whose texts the caller owns.
 struct ObjectView {
   ObjectIdView id;
   std::string_view document;

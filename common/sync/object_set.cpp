@@ -9,14 +9,13 @@ namespace {
 
 constexpr auto id_of = [](const ObjectPtr& object) { return object->id(); };
 
-// Sorts edits by id. Of several edits with the same id, keeps the last.
+// Of several edits with the same id, keeps the last.
 std::vector<Edit> sorted_unique(std::vector<Edit> edits) {
   const auto out_of_order = [](const Edit& a, const Edit& b) { return a.id >= b.id; };
-  if (std::ranges::adjacent_find(edits, out_of_order) == edits.end())
-    return edits;  // the usual case: snapshots are written in order
+  if (std::ranges::adjacent_find(edits, out_of_order) == edits.end()) return edits;  // the usual case
   std::vector<std::size_t> order(edits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // std::stable_sort of libstdc++ 12 calls a function that clang reports as deprecated. So this sorts by (id, index).
+  // Not std::stable_sort, which in libstdc++ 12 calls a function that clang reports as deprecated.
   std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(edits[i].id, i); });
   std::vector<Edit> out;
   out.reserve(edits.size());
@@ -58,7 +57,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
     const std::size_t touched = rest.empty() ? chunks_.size() : chunk_of(rest.front().id);
     for (; i < std::min(touched, chunks_.size()); ++i) out.chunks_.push_back(chunks_[i]);
     if (rest.empty()) break;
-    // Edits above the last object form a new chunk. If it and the chunk before it are small, append() merges them.
+    // Edits above the last object form a new chunk.
     std::size_t count = rest.size();
     if (touched < chunks_.size()) {
       const auto end = std::ranges::upper_bound(rest, chunks_[touched]->back()->id(), {}, &Edit::id);
@@ -72,7 +71,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
   return out;
 }
 
-// Returns the objects of `chunk` after the edits. Updates size_, document_bytes_ and checksum_ of *this, the new set.
+// Returns the objects of `chunk` after the edits, and counts the changes in *this, the new set.
 ObjectSet::Chunk ObjectSet::merged(const Chunk& chunk, std::span<Edit> edits, std::vector<ObjectChange>* changes) {
   Chunk out;
   out.reserve(chunk.size() + edits.size());
@@ -107,8 +106,7 @@ void ObjectSet::count(const ObjectChange& change) {
   }
 }
 
-// Appends objects in new chunks of about equal size. If there are only a few objects and the last chunk is small, they
-// are merged into the last chunk instead.
+// Appends objects in new chunks of about equal size. A few objects are merged into the last chunk if it is small.
 void ObjectSet::append(Chunk items) {
   if (items.empty()) return;
   if (!chunks_.empty() && items.size() < kMaxInChunk / 4 && chunks_.back()->size() + items.size() <= kMaxInChunk / 2) {

@@ -1,11 +1,7 @@
-// The objects of a scope: an immutable set with its checksum, ordered by kind, tenant and id. A changed copy shares all
-// unchanged objects with the original, so a change among 100,000 objects does not cost 100,000 copies.
+// The objects of a scope: an immutable set with its checksum, ordered by kind, tenant and id.
 //
-// The objects are stored in order in chunks of at most kMaxInChunk. A change copies the affected chunks and the list
-// of chunks; copying a set copies the list only. Objects are reference-counted.
-//
-// Thread safety: values. Any number of threads may read one set at the same time.
-// Invariants: chunks are sorted, not empty, and in order; the checksum is the sum of all objects' hashes.
+// Objects are stored in chunks of at most kMaxInChunk. A changed copy of a set shares its unchanged objects and chunks
+// with the original. Invariant: chunks are sorted, not empty, and in order.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +14,8 @@
 
 namespace sluice::sync {
 
-// A change to make in a set. It adds `object`, or replaces the object with the same id. If `object` is nullptr, it
-// removes the object with the id `id`.
+// A change to make in a set: adds `object` or replaces the object with its id. If `object` is nullptr, removes the
+// object with the id `id`.
 struct Edit {
   Edit(ObjectPtr put) : id(put->id()), object(std::move(put)) {}    // NOLINT: implicit on purpose
   static Edit removal(const ObjectIdView& id) { return Edit(id); }  // REQUIRES: the id's texts outlive the edit
@@ -31,8 +27,7 @@ struct Edit {
   explicit Edit(const ObjectIdView& removed) : id(removed) {}
 };
 
-// A change that was made to one object. `before` is nullptr for a new object, `after` for a removed one. If both are
-// set, their documents differ.
+// A change that was made. `before` is nullptr for a new object, `after` for a removed one.
 struct ObjectChange {
   ObjectPtr before;
   ObjectPtr after;
@@ -45,30 +40,28 @@ class ObjectSet {
   static constexpr std::size_t kMaxInChunk = 256;
 
   std::size_t size() const { return size_; }
-  std::size_t document_bytes() const { return document_bytes_; }  // sum over all documents
-  std::size_t chunk_count() const { return chunks_.size(); }      // number of pointers that a copy of the set copies
+  std::size_t document_bytes() const { return document_bytes_; }
+  std::size_t chunk_count() const { return chunks_.size(); }
   const Checksum& checksum() const { return checksum_; }
 
-  // nullptr if there is no such object.
+  // Returns nullptr if the set has no such object.
   ObjectPtr find(const ObjectIdView& id) const;
 
-  // The set after the edits. Of several edits with the same id, the last counts. Objects that are equal byte for byte
-  // stay shared. If `changes` is given, the objects that really changed are appended to it, in order.
+  // The set after the edits. Of several edits with the same id, the last counts. Appends the objects whose bytes really
+  // changed to `changes`, in order.
   ObjectSet with(std::vector<Edit> edits, std::vector<ObjectChange>* changes = nullptr) const;
 
-  // Calls visit(object) for all objects, in order.
+  // Calls visit(object) in order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& chunk : chunks_) {
       for (const ObjectPtr& object : *chunk) visit(object);
     }
   }
-  // The same for the objects of one kind.
   template <class Visit>
   void for_each(Kind kind, Visit visit) const {
     for (Cursor at = lower_bound({kind, {}, {}}); at && at.object()->id().kind == kind; at.next()) visit(at.object());
   }
-  // The same for the objects of one kind that belong to one tenant.
   template <class Visit>
   void for_each(Kind kind, std::string_view tenant_id, Visit visit) const {
     for (Cursor at = lower_bound({kind, tenant_id, {}}); at; at.next()) {
@@ -78,15 +71,14 @@ class ObjectSet {
     }
   }
 
-  // The changes that lead from `before` to `after`, in order. The cost depends on how many chunks the two sets do not
-  // share.
+  // The changes from `before` to `after`, in order. Only chunks that the sets do not share cost time.
   friend std::vector<ObjectChange> difference(const ObjectSet& before, const ObjectSet& after);
 
  private:
   using Chunk = std::vector<ObjectPtr>;
   using Chunks = std::vector<std::shared_ptr<const Chunk>>;
 
-  // A position in the set; converts to false behind the last object.
+  // Converts to false behind the last object.
   class Cursor {
    public:
     Cursor(const Chunks& chunks, std::size_t chunk, std::size_t item) : chunks_(&chunks), chunk_(chunk), item_(item) {}
@@ -99,7 +91,7 @@ class ObjectSet {
       ++chunk_;
       item_ = 0;
     }
-    // The chunk that begins at this position; nullptr inside a chunk and behind the last one.
+    // The chunk that begins at this cursor, or nullptr.
     const Chunk* chunk_begun() const { return *this && item_ == 0 ? (*chunks_)[chunk_].get() : nullptr; }
 
    private:
@@ -108,7 +100,7 @@ class ObjectSet {
     std::size_t item_;
   };
 
-  // The index of the chunk in which `id` is or would be; chunk_count() if `id` is above all objects.
+  // The index of the chunk where `id` belongs; chunk_count() if `id` is above all objects.
   std::size_t chunk_of(const ObjectIdView& id) const;
   Cursor lower_bound(const ObjectIdView& id) const;
   Chunk merged(const Chunk& chunk, std::span<Edit> edits, std::vector<ObjectChange>* changes);

@@ -1,6 +1,4 @@
-// A position: a revision, and the chain that names the history to which the revision belongs.
-//
-// Thread safety: values and pure functions.
+// A position: a revision, and the chain that names its history.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +11,7 @@
 
 namespace sluice::sync {
 
-// A chain is 64 hex digits in lower case. Chains are compared as texts, so upper case is not accepted.
+// A chain is hex digits in lower case. Chains are compared as texts, so upper case is refused.
 inline constexpr std::size_t kChainDigits = 64;
 bool is_chain(std::string_view text);
 
@@ -24,7 +22,7 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// The names of the two query parameters that together carry a position.
+// The names of two query parameters.
 struct PositionParameters {
   std::string_view revision;
   std::string_view chain;
@@ -33,24 +31,23 @@ inline constexpr PositionParameters kSince{"since", "chain"};  // the position o
 // The position that the agent's watch announced and that the agent has not fetched yet.
 inline constexpr PositionParameters kAnnounced{"heard", "heard_chain"};
 
-// If the position in the parameters kAnnounced is foreign (not part of PostgreSQL's history), the answer to the fetch
-// has the header kAnnouncedField (written here in lower case) with the value kForeignPosition.
+// A fetch with a foreign position in kAnnounced is answered with the header kAnnouncedField: kForeignPosition.
 inline constexpr std::string_view kAnnouncedField = "sluice-heard";
 inline constexpr std::string_view kForeignPosition = "foreign";
 
-// Reads a position from the values of its two query parameters. `names`: the parameters' names, for texts of errors.
+// Reads a position from two query parameters.
 // Error `position`: the revision is not a whole number from 0 to 2^63 − 1, or the chain is malformed.
 Result<Position> parse_position(std::string_view revision, std::string_view chain,
                                 const PositionParameters& names = kSince);
 
-// The two query parameters: "since=7&chain=…".
+// For example "since=7&chain=…".
 std::string query_of(const Position& position, const PositionParameters& names = kSince);
 
 // Reads the required members `revision` and `chain` of a JSON object.
 Position read_position(json::Fields& fields);
 
-// Reads a required member of 64 hex digits in lower case. If it is missing or faulty, adds a fault to `fields` and
-// returns "". `what` describes the member in that fault.
+// Reads a required member of 64 hex digits in lower case. Returns "" after a fault, which describes the member as
+// `what`.
 std::string read_hex_digest(json::Fields& fields, std::string_view name, std::string_view what);
 
 }  // namespace sluice::sync

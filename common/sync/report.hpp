@@ -1,5 +1,5 @@
-// Reports: the messages in which an agent sends its state and its usage to the server. The usage is in numbered usage
-// reports of one interval each.
+// Reports: the messages in which an agent sends its state and usage to the server. Each usage report is numbered and
+// covers one interval.
 //
 //   {"agent_id":"a1","pod":"shop-7f9","boot_id":"…","version":"0.1.0","revision":7,"chain":"…",
 //    "degraded":["redis: …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
@@ -9,14 +9,11 @@
 //   → {"stored":7}
 //
 // Within a boot (one start of an agent), usage reports are numbered 1, 2, 3, … The server stores each (agent_id,
-// boot_id, number) once, however often the agent sends it. `stored` in the reply is the number of the boot's last usage
-// report that this server knows to be in PostgreSQL; 0: it knows of none. A message with `"leaving":true` is the last
-// one: the agent exits, and the server forgets the agent at once instead of counting it as missing.
+// boot_id, number) once, however often the agent sends it. `stored` is the last number that this server knows to be in
+// PostgreSQL, or 0. After a message with `"leaving":true` the agent exits, and the server forgets the agent instead of
+// counting it as missing.
 //
-// Forward compatibility: unknown members are ignored everywhere, in reports and in the reply, because agents and
-// servers are upgraded one by one, in either order.
-//
-// Thread safety: values and pure functions.
+// Unknown members are ignored everywhere.
 #pragma once
 
 #include <cstddef>
@@ -34,15 +31,16 @@
 
 namespace sluice::sync {
 
-inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;  // of a whole message
-inline constexpr std::size_t kMaxReportsAtOnce = 64;                  // usage reports in one message
-inline constexpr std::size_t kMaxCountsAtOnce = 20'000;               // in all usage reports of one message together
-inline constexpr std::size_t kMaxDegraded = 32;                       // reasons why the agent is degraded
-inline constexpr std::size_t kMaxReportText = 1024;                   // bytes of a reason, and of a refusal's text
-inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;              // in all usage reports of one message together
-inline constexpr std::size_t kMaxSubjectBytes = 512;                  // of one throttled subject; longer ones are cut
-inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;      // the largest value of a `count`
-inline constexpr std::size_t kMaxAgentNameBytes = 253;                // as for host names; see AgentState
+// Limits of one message.
+inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kMaxReportsAtOnce = 64;
+inline constexpr std::size_t kMaxCountsAtOnce = 20'000;   // in all usage reports together
+inline constexpr std::size_t kMaxDegraded = 32;           // reasons why the agent is degraded
+inline constexpr std::size_t kMaxReportText = 1024;       // bytes of a reason, and of a refusal's text
+inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;  // in all usage reports together
+inline constexpr std::size_t kMaxSubjectBytes = 512;      // longer subjects are cut
+inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
+inline constexpr std::size_t kMaxAgentNameBytes = 253;  // as for host names
 
 // The number of decisions with one outcome. `policy_id` is "" if no policy applied.
 struct UsageCount {
@@ -54,13 +52,12 @@ struct UsageCount {
   bool operator==(const UsageCount&) const = default;
 };
 
-// One of the subjects that a policy's limits denied most often in the interval. Other subjects are left out,
-// so the sum of these counts may be below the number of all denied checks.
+// One of the subjects that a policy's limits denied most often in the interval. Other subjects are left out.
 struct ThrottledSubject {
   std::string tenant_id;
   std::string policy_id;   // "" for checks that named a plan
   std::string subject;     // "sha256:<16 hex>", or the subject itself if the policy says so; 1 to kMaxSubjectBytes
-  std::int64_t count = 0;  // lower bound of refused checks; 1 to kMaxCount
+  std::int64_t count = 0;  // lower bound of the denied checks; 1 to kMaxCount
 
   bool operator==(const ThrottledSubject&) const = default;
 };
@@ -70,15 +67,14 @@ struct UsageReport {
   WallTime from;            // inclusive
   WallTime to;              // exclusive; not before `from`
   std::vector<UsageCount> counts;
-  std::vector<ThrottledSubject> subjects{};  // if empty, the JSON has no `subjects`
+  std::vector<ThrottledSubject> subjects{};
 
   bool operator==(const UsageReport&) const = default;
 };
 
-// Why the agent refused a snapshot. `code`: one of the errors in scope_state.hpp, or `invalid_snapshot`.
 struct SnapshotRefusal {
   Position refused;
-  std::string code;  // [a-z][a-z0-9_]{0,62}
+  std::string code;  // an error of scope_state.hpp, or `invalid_snapshot`; [a-z][a-z0-9_]{0,62}
   std::string text;  // at most kMaxReportText bytes
 
   bool operator==(const SnapshotRefusal&) const = default;
@@ -90,11 +86,10 @@ struct AgentState {
   std::string pod;
   std::string boot_id;
   std::string version;
-  // The position of the snapshot in force. nullopt: there is none yet, and the JSON has no `revision` and no `chain`.
-  std::optional<Position> enforced;
-  std::vector<std::string> degraded;  // reasons; empty: the agent is not degraded
+  std::optional<Position> enforced;   // the position of the snapshot in force
+  std::vector<std::string> degraded;  // reasons
   std::optional<SnapshotRefusal> refusal;
-  bool leaving = false;  // this is the agent's last message
+  bool leaving = false;
 
   bool operator==(const AgentState&) const = default;
 };
@@ -106,17 +101,16 @@ struct ReportDocument {
   bool operator==(const ReportDocument&) const = default;
 };
 
-// Cuts texts that are too long, and leaves out reasons above kMaxDegraded and subjects above kMaxSubjectsAtOnce. So
-// parse_report accepts the result if ids, numbers and counts are valid.
+// Cuts texts that are too long, and leaves out reasons and subjects above their maxima.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
-// Faults, each with its JSON pointer, line and column: the text is not JSON or too large; a member is missing, of
-// another type or out of range; a list is too long; or the numbers of the usage reports do not increase.
+// Faults: the text is not JSON or too large; a member is missing, of another type or out of range; a list is too long;
+// the numbers of the usage reports do not increase.
 std::expected<ReportDocument, Faults> parse_report(std::string_view json);
 
 std::string write_report_reply(std::int64_t stored);
 
-// Returns `stored`: the number of the last usage report that the server has stored. Faults as parse_report.
+// Returns `stored`.
 std::expected<std::int64_t, Faults> parse_report_reply(std::string_view json);
 
 }  // namespace sluice::sync

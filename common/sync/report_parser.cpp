@@ -1,4 +1,3 @@
-// Reads reports and the reply to them.
 #include <fmt/core.h>
 
 #include <algorithm>

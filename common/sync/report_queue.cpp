@@ -16,7 +16,7 @@ constexpr auto key_of = []<class Count>(const Count& count) {
   }
 };
 
-// Sorts counts, adds up those with the same key, and removes zeros.
+// Sorts counts, adds up counts with the same key, and removes zeros.
 template <class Count>
 void add_up(std::vector<Count>& counts) {
   std::ranges::sort(counts, {}, key_of);
@@ -64,8 +64,7 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
   if (waiting_.back().empty()) waiting_.pop_back();
 }
 
-// Drops counts of `interval`, the newest one, until all waiting counts fit within max_waiting_counts_. REQUIRES:
-// waiting_counts_ does not include the counts of `interval`.
+// Drops counts of `interval` until all waiting counts fit. REQUIRES: waiting_counts_ does not include `interval`.
 void ReportQueue::bound_counts(Interval& interval) {
   const std::size_t room = max_waiting_counts_ - waiting_counts_;
   while (interval.counts.size() > room) {
@@ -93,8 +92,7 @@ std::span<const UsageReport> ReportQueue::to_send() {
   return sent_;
 }
 
-// Moves all subjects of the interval, and its last `count` counts, into a new report. The remaining counts become
-// another report later.
+// Moves all subjects of the interval, and its last `count` counts, into a new report.
 void ReportQueue::make_report(Interval& interval, std::size_t count) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);
   UsageReport& report = sent_.emplace_back();

@@ -1,4 +1,3 @@
-// Writes reports and the reply to them.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -43,8 +42,7 @@ void write_subject(json::Writer& out, const ThrottledSubject& subject) {
   out.end_object();
 }
 
-// `room`: how many more subjects fit into the request.
-void write_usage(json::Writer& out, const UsageReport& report, std::size_t& room) {
+void write_usage(json::Writer& out, const UsageReport& report, std::size_t& room_for_subjects) {
   out.begin_object();
   out.field("number", report.number);
   out.field("from", format_timestamp(report.from));
@@ -53,8 +51,8 @@ void write_usage(json::Writer& out, const UsageReport& report, std::size_t& room
   out.begin_list();
   for (const UsageCount& count : report.counts) write_count(out, count);
   out.end_list();
-  const auto subjects = std::span(report.subjects).first(std::min(room, report.subjects.size()));
-  room -= subjects.size();
+  const auto subjects = std::span(report.subjects).first(std::min(room_for_subjects, report.subjects.size()));
+  room_for_subjects -= subjects.size();
   if (!subjects.empty()) {
     out.key("subjects");
     out.begin_list();
@@ -87,8 +85,8 @@ std::string write_report(const AgentState& agent, std::span<const UsageReport> r
   if (agent.leaving) out.field("leaving", true);
   out.key("reports");
   out.begin_list();
-  std::size_t room = kMaxSubjectsAtOnce;
-  for (const UsageReport& report : reports) write_usage(out, report, room);
+  std::size_t room_for_subjects = kMaxSubjectsAtOnce;
+  for (const UsageReport& report : reports) write_usage(out, report, room_for_subjects);
   out.end_list();
   out.end_object();
   return out.take();

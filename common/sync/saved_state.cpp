@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::string_view kFormat = "sluice-state/v1";
 constexpr std::string_view kNone = "-";      // written for an id that is ""
-constexpr std::size_t kLineBytes = 256;      // estimated size of an object's line; each word in it must be shorter
-constexpr std::size_t kLeastLineBytes = 80;  // smallest size of an object's line: kind, ids, length, hash, line ends
+constexpr std::size_t kLineBytes = 256;      // estimated size of an object's line; each word must be shorter
+constexpr std::size_t kLeastLineBytes = 80;  // smallest size of an object's line
 
 std::string_view shown(std::string_view id) { return id.empty() ? kNone : id; }
 std::string_view id_from(std::string_view word) { return word == kNone ? std::string_view() : word; }
 
-// Reads words from the front of a text. Each function returns nullopt if the text does not have the expected form.
+// Reads words from the front of a text. Each function returns nullopt if the text has another form.
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text), rest_(text) {}
@@ -26,21 +26,21 @@ class Words {
   std::size_t offset() const { return text_.size() - rest_.size(); }
   bool at_end() const { return rest_.empty(); }
 
-  // The text up to `end`; consumes `end` too.
+  // The text up to `end`.
   std::optional<std::string_view> word(char end) {
     const std::size_t size = rest_.substr(0, kLineBytes).find(end);
     if (size == std::string_view::npos) return std::nullopt;
     return take(size);
   }
 
-  // The text between `name` and `end`; consumes all three.
+  // The text between `name` and `end`.
   std::optional<std::string_view> named(std::string_view name, char end) {
     if (!rest_.starts_with(name)) return std::nullopt;
     rest_.remove_prefix(name.size());
     return word(end);
   }
 
-  // The next `size` bytes; consumes the line end after them too.
+  // The next `size` bytes. A line end must follow.
   std::optional<std::string_view> bytes(std::size_t size) {
     if (size >= rest_.size() || rest_[size] != '\n') return std::nullopt;
     return take(size);

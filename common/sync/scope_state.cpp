@@ -16,7 +16,6 @@ std::vector<Edit> edits_of(const SnapshotDocument& document) {
   return edits;
 }
 
-// The id of an object that two edits name; nullopt: there is none.
 std::optional<ObjectIdView> duplicate_id(const std::vector<Edit>& edits) {
   std::vector<ObjectIdView> ids;
   ids.reserve(edits.size());
@@ -53,7 +52,6 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full) 
   }
   auto edits = checked_edits(full);
   if (!edits) return std::unexpected(std::move(edits.error()));
-  // Finds the objects to remove: those that are not in the full snapshot.
   std::vector<ObjectPtr> gone;
   if (before.objects.size() > 0) {
     for (ObjectChange& change : difference(before.objects, ObjectSet().with(*edits))) {

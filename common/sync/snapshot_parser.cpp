@@ -1,5 +1,5 @@
-// Reads full snapshots and deltas. The parser first replaces each object's document by {}, then reads the rest field by
-// field. A JSON tree of all documents would need many times their size in memory.
+// Reads full snapshots and deltas. The parser first replaces each object's document by {}: a JSON tree of all documents
+// would need many times their size in memory.
 #include <fmt/core.h>
 
 #include <limits>
@@ -14,7 +14,7 @@
 namespace sluice::sync {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 256;  // longest accepted text of a kind or an id
+constexpr std::size_t kMaxNameBytes = 256;
 
 std::string without_documents(std::string_view json, std::span<const json::MemberRange> documents) {
   std::string out;
@@ -98,15 +98,15 @@ class SnapshotReader {
     return {.kind = *kind, .tenant_id = std::string(*tenant_id), .id = std::string(*id)};
   }
 
-  // The document of item `index` of `objects`. REQUIRES: the item has no faults, so it has exactly one document.
+  // REQUIRES: item `index` of `objects` has no faults, so it has exactly one document.
   std::string_view document_of(std::size_t index) {
     while (next_ < documents_.size() && documents_[next_].item < index) ++next_;
     return next_ < documents_.size() ? documents_[next_].bytes : std::string_view();
   }
 
   std::span<const json::MemberRange> documents_;
-  std::size_t next_ = 0;   // the index in documents_ at which document_of() goes on searching
-  std::size_t index_ = 0;  // the index of the next item of `objects`
+  std::size_t next_ = 0;   // index into documents_
+  std::size_t index_ = 0;  // index of the next item of `objects`
   json::FaultList faults_;
   SnapshotDocument out_;
 };
@@ -120,9 +120,9 @@ std::expected<SnapshotDocument, Faults> parse_snapshot(std::string_view json) {
   const auto documents = json::find_members(json, "objects", "document");
   if (!documents) return std::unexpected(Faults{documents.error()});
   json::Tree tree;
-  const std::string frame = without_documents(json, *documents);  // the JSON with {} for each document
+  const std::string frame = without_documents(json, *documents);
   const auto root = tree.parse(frame);
-  // Leaves out the fault's line number, because the parser counted the lines of `frame` and not of `json`.
+  // The fault's line number is left out, because it counts the lines of `frame` and not of `json`.
   if (!root) return std::unexpected(Faults{{"", root.error().text}});
   auto snapshot = SnapshotReader(*documents).read(*root);
   if (!snapshot) json::locate_faults(json, snapshot.error());

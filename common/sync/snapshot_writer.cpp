@@ -1,4 +1,3 @@
-// Writes full snapshots and deltas.
 #include <fmt/format.h>
 
 #include "common/json/text.hpp"
@@ -10,7 +9,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 256;
 constexpr std::size_t kMemberBytes = 96;  // estimated size of an item without its ids and document
 
-// Writes a list as a JSON member, one item per line. The destructor closes the list.
+// Writes a list as a JSON member, one item per line.
 class Items {
  public:
   Items(std::string& out, std::string_view name) : out_(out) { out_.append(",\n\"").append(name).append("\":["); }
@@ -18,7 +17,7 @@ class Items {
   Items& operator=(const Items&) = delete;
   ~Items() { out_ += ']'; }
 
-  // Begins an item with its kind and ids. The caller writes the item's other members and the closing brace.
+  // The caller writes the item's other members and the closing brace.
   void begin(const ObjectIdView& id) {
     out_ += first_ ? "\n" : ",\n";
     first_ = false;

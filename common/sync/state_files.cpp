@@ -27,7 +27,7 @@ constexpr std::string_view kMagic = "sluice-last-known-good/v1";
 constexpr std::size_t kMaxHeadBytes = 256;
 constexpr mode_t kMode = 0600;
 
-// Owns a file descriptor. Closing it keeps errno as it is.
+// Owns a file descriptor. The destructor keeps errno.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -59,8 +59,7 @@ std::string head_of(std::uint64_t generation, std::string_view content) {
   return fmt::format("{} sha256={}\n", numbers, to_hex(hash));
 }
 
-// The generation in the first line. Does not check the rest of the line: StateFiles::read() computes the expected line
-// and compares it with the one in the file.
+// Does not check the rest of the line; StateFiles::read() does.
 std::optional<std::uint64_t> generation_in(std::string_view head) {
   const std::string start = fmt::format("{} generation=", kMagic);
   std::uint64_t generation = 0;
@@ -75,12 +74,11 @@ void populate(std::string& buffer) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(buffer.data()) + page - 1) / page * page;
   const auto end = (reinterpret_cast<std::uintptr_t>(buffer.data()) + buffer.capacity()) / page * page;
-  // A kernel without MADV_POPULATE_WRITE refuses this, and pages are allocated one by one.
+  // Older kernels refuse this call and allocate pages one by one.
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
-// The content of a regular file, at most `max_bytes` + 1 bytes; nullopt: errno says why. Sets `written` to the file's
-// modification time.
+// The content of a regular file, at most `max_bytes` + 1 bytes, and its modification time. On failure, errno is set.
 std::optional<std::string> read_all(int file, std::size_t max_bytes, std::chrono::sys_seconds& written) {
   struct stat status{};
   if (::fstat(file, &status) != 0) return std::nullopt;
@@ -126,10 +124,10 @@ StateFiles::~StateFiles() {
 
 std::string StateFiles::path_of(FileSlot slot) const { return path_ + (slot == FileSlot::first ? ".1" : ".2"); }
 
-// Reads one file. nullopt: it does not exist. The error says why it is damaged or unreadable.
+// Returns nullopt if the file does not exist. The error says why it is damaged or unreadable.
 std::expected<std::optional<StateFiles::StoredState>, std::string> StateFiles::read(FileSlot slot) const {
   const std::string path = path_of(slot);
-  // O_NONBLOCK: if the path is a named pipe, opening it would otherwise block for ever.
+  // O_NONBLOCK, because opening a named pipe would block for ever.
   const File file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   if (!file && errno == ENOENT) return std::nullopt;
   std::chrono::sys_seconds written;
@@ -147,7 +145,7 @@ std::expected<std::optional<StateFiles::StoredState>, std::string> StateFiles::r
   return found;
 }
 
-// The generation in a file's first line, without reading the rest; 0 if it has none.
+// The generation in a file's first line, or 0.
 std::uint64_t StateFiles::peek(FileSlot slot) const {
   const File file(::open(path_of(slot).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   std::array<char, kMaxHeadBytes> head;
@@ -158,8 +156,8 @@ std::uint64_t StateFiles::peek(FileSlot slot) const {
 Result<StateFiles::Loaded> StateFiles::load(const Check& check) const {
   const std::uint64_t first = peek(FileSlot::first);
   const std::uint64_t second = peek(FileSlot::second);
-  // Reads the newer file first. But a file without a valid first line is read before a valid file: otherwise the valid
-  // one would be returned and the damage not be reported.
+  // Reads the newer file first. A file without a valid first line comes before a valid file, so that the damage is
+  // reported.
   const bool second_first = second == 0 || (first != 0 && second > first);
   std::vector<std::string> damage;
   for (const FileSlot slot :
@@ -188,7 +186,7 @@ bool StateFiles::fails(Step step) const {
   return cause != 0;
 }
 
-// If the lock is not held, takes it and finds the newest complete generation.
+// Takes the lock, unless it is held, and finds the newest complete generation.
 Result<> StateFiles::lock() {
   if (lock_ >= 0) return {};
   const std::string path = path_ + ".lock";
@@ -205,7 +203,6 @@ Result<> StateFiles::lock() {
     const auto found = read(slot);
     if (!found || !*found || (*found)->generation <= generation_) continue;
     generation_ = (*found)->generation;
-    // Never replace the newest complete generation.
     next_ = slot == FileSlot::first ? FileSlot::second : FileSlot::first;
   }
   lock_ = file.release();
@@ -221,7 +218,7 @@ Result<> StateFiles::save(std::string_view content) {
   const std::string unfinished = path_ + ".new";
   auto done = write_new(content, unfinished);
   if (done) done = put(unfinished);
-  if (!done) ::unlink(unfinished.c_str());  // free the space, the disk may be full
+  if (!done) ::unlink(unfinished.c_str());  // the disk may be full
   return done;
 }
 
@@ -247,11 +244,11 @@ Result<> StateFiles::write_new(std::string_view content, const std::string& path
   return {};
 }
 
-// Makes the finished file the newest generation: renames it over the file with the older one.
+// Renames the finished file over the file with the older generation.
 Result<> StateFiles::put(const std::string& finished) {
   const std::string path = path_of(next_);
   if (fails(Step::rename) || ::rename(finished.c_str(), path.c_str()) != 0) return unwritable(path);
-  // From here on load() returns the new state. Until the folder is synced, a power failure may still lose that state.
+  // From here on load() returns the new state, but a power failure may still lose it.
   ++generation_;
   next_ = next_ == FileSlot::first ? FileSlot::second : FileSlot::first;
   auto folder = std::filesystem::path(path_).parent_path().string();

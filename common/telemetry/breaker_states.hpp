@@ -1,6 +1,4 @@
-// `sluice_breaker_state{endpoint}`: the state of the circuit breaker of each Redis.
-//
-// Thread safety: all functions from any thread.
+// `sluice_breaker_state{endpoint}`: the state of the circuit breaker of each Redis. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,22 +14,19 @@ namespace sluice::telemetry {
 
 class BreakerStates final : public Instrument {
  public:
-  // `workers`: the number of workers (threads with connections to Redis). Each has a breaker of its own for each
-  // endpoint.
+  // Each worker (a thread with connections to Redis) has a breaker of its own for each endpoint.
   explicit BreakerStates(std::size_t workers);
 
-  // `endpoint` comes from the configuration or from Redis, never from a request. `state`: 0 closed, 1 half-open,
-  // 2 open.
+  // `endpoint` never comes from a request. `state` is 0 for closed, 1 for half-open, 2 for open.
   void set(std::size_t worker, const std::string& endpoint, int state);
-  void remove(std::size_t worker, const std::string& endpoint);  // the worker no longer uses the endpoint
+  void remove(std::size_t worker, const std::string& endpoint);
 
-  // Shows the worst state of all workers.
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const std::size_t workers_;
   mutable std::mutex mutex_;
-  // By endpoint, then by worker. nullopt: the worker does not use the endpoint.
+  // By endpoint, then by worker; nullopt for workers that do not use the endpoint.
   std::map<std::string, std::vector<std::optional<int>>> states_;
 };
 

@@ -1,6 +1,4 @@
-// Counters for Prometheus that take no lock: counting is one relaxed atomic addition.
-//
-// Thread safety: all functions from any thread, also while a scrape collects.
+// Counters for Prometheus that take no lock: counting is one relaxed atomic addition. Thread-safe.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -18,14 +16,14 @@
 
 namespace sluice::telemetry {
 
-// A counter with one label. The samples of all label values are exposed from the start, at 0.
+// A counter with one label. Samples of all label values are exposed from the start, at 0.
 class CounterVector final : public Instrument {
  public:
   // REQUIRES: `its_spec` has one label, and lists the label's values.
   explicit CounterVector(MetricSpec its_spec)
       : Instrument(std::move(its_spec)), counts_(spec().labels.front().values.size()) {}
 
-  // `index`: an index into the list of the label's values. REQUIRES: index < number of values.
+  // REQUIRES: `index` is an index into the list of the label's values.
   void count(std::size_t index) noexcept {
     assert(index < counts_.size());
     counts_[index].fetch_add(1, std::memory_order_relaxed);
@@ -37,15 +35,13 @@ class CounterVector final : public Instrument {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-// `sluice_http_requests_total{route,status}`: replies by route template and status. The label `route` has the template
-// and not the requested path, so clients cannot create label values.
+// `sluice_http_requests_total{route,status}`: replies by route template and status.
 class HttpCounters final : public Instrument {
  public:
-  // `routes`: the route templates; count() takes an index into this list. The last one is for requests whose path
-  // matches no route.
+  // The last route template is for requests whose path matches no route.
   explicit HttpCounters(std::vector<std::string> routes);
 
-  // REQUIRES: route < number of routes. A status outside 100 to 599 is a bug of the program and counts as 500.
+  // REQUIRES: `route` is an index into the list of route templates. A status outside 100 to 599 counts as 500.
   void count(std::size_t route, unsigned status) noexcept {
     assert(route < counts_.size());
     const unsigned index = status >= kFirst && status < kFirst + kStatuses ? status - kFirst : 500 - kFirst;

@@ -1,7 +1,5 @@
-// The decision log (`--decision-log`): one JSON object per line for each logged check, without raw subjects or keys.
-//
-// Thread safety: all functions from any thread. If the reader of the log is blocked, lines are dropped (see
-// LineWriter); no decision is delayed.
+// The decision log (`--decision-log`): a JSON object per line for each logged check, without raw subjects or keys.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -24,10 +22,10 @@ struct DecisionLogMode {
   bool operator==(const DecisionLogMode&) const = default;
 };
 
-// Reads "off", "denied", "all", or "sample:N" with N from 1 to 1,000,000,000. nullopt for any other text.
+// Reads "off", "denied", "all", or "sample:N" with N from 1 to 1,000,000,000.
 std::optional<DecisionLogMode> parse_decision_log_mode(std::string_view text);
 
-// One decision to be logged. An empty text is written as null.
+// An empty text is written as null.
 struct DecisionRecord {
   std::string_view tenant{};
   std::string_view subject{};  // as in the request; only its hash is written
@@ -38,7 +36,7 @@ struct DecisionRecord {
   bool allowed = true;
   Reason reason = Reason::within_limit;
   std::string_view request_id{};
-  std::string_view traceparent{};  // the header as received; written only if it is valid
+  std::string_view traceparent{};  // the header as received
 };
 
 class DecisionLog {
@@ -46,7 +44,7 @@ class DecisionLog {
   // `out` and `clock` outlive the log.
   DecisionLog(DecisionLogMode mode, LineWriter& out, const Clock& clock) : mode_(mode), out_(out), clock_(clock) {}
 
-  // Whether to log this decision. Call it exactly once for each decision, because it counts them for sampling.
+  // Whether to log this decision. Call it exactly once for each decision, because sampling counts the calls.
   bool wants(bool allowed) {
     if (mode_.kind == DecisionLogMode::Kind::off) [[likely]]
       return false;
@@ -63,11 +61,10 @@ class DecisionLog {
   std::atomic<std::uint64_t> seen_{0};
 };
 
-// The first 16 hex digits of SHA-256(tenant ‖ 0x00 ‖ subject). It is the same on every agent, so all lines of a subject
-// can be found. It does not hide a subject from a reader who can guess it, because the reader can compute the hash.
+// The first 16 hex digits of SHA-256(tenant ‖ 0x00 ‖ subject). A reader who guesses the subject can compute the hash.
 std::string subject_hash(std::string_view tenant, std::string_view subject);
 
-// The first 55 characters of a W3C traceparent header: the fields that all versions have. "" if their form is invalid.
+// The fields of a W3C traceparent header that all versions have (55 characters), or "" if they are invalid.
 std::string_view valid_traceparent(std::string_view header);
 
 }  // namespace sluice::telemetry

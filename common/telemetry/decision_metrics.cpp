@@ -9,7 +9,7 @@ constexpr std::string_view kOther = "other";
 constexpr const char* kAllowed = "allowed";
 constexpr const char* kDenied = "denied";
 
-// Samples that are exposed from the start, at 0: rate() and alerts need a first value to compare with.
+// Some samples are exposed at 0 from the start, because rate() and alerts need a first value.
 bool always_exposed(bool allowed, Reason reason) {
   return allowed ? reason == Reason::within_limit : reason == Reason::limit_exceeded;
 }

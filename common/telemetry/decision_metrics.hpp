@@ -1,11 +1,7 @@
-// `sluice_decisions_total{tenant,outcome,reason[,policy]}` counts every decision exactly once, so its sum over all
-// labels is the number of checks that got a decision.
+// `sluice_decisions_total{tenant,outcome,reason[,policy]}` counts every decision exactly once. Thread-safe.
 //
 // A worker (a thread that answers checks) looks up the counters of a tenant (and policy) once for each snapshot and
-// keeps the reference. Counting is then one relaxed atomic addition, without a look-up or an allocation.
-//
-// Thread safety: all functions from any thread. DecisionCounters stay at their address as long as the DecisionMetrics
-// exist.
+// keeps the reference. Counting is then one relaxed atomic addition.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -27,7 +23,7 @@
 
 namespace sluice::telemetry {
 
-// Aligned to a cache line, so that workers counting for different tenants do not slow each other down.
+// Aligned to a cache line, so that workers do not slow each other down.
 class alignas(64) DecisionCounters {
  public:
   void count(bool allowed, Reason reason) noexcept {
@@ -45,13 +41,13 @@ class DecisionMetrics final : public Instrument {
  public:
   static constexpr std::size_t kMaxPolicies = 200;
 
-  // `policy_label`: add the label `policy`. The first kMaxPolicies policies have their ids as its value; later policies
-  // share the value `other`.
+  // With `policy_label`, the first kMaxPolicies policies have their id as the label `policy`; later policies share the
+  // value `other`.
   explicit DecisionMetrics(bool policy_label);
 
-  // The counters of a tenant and policy. Both ids come from the snapshot, never from a request. `tenant` is "" for
-  // decisions before the tenant is known (no_snapshot, overload), `policy` is "" where no policy decided. Takes a lock
-  // and may allocate, so do not call it for each decision.
+  // The ids come from the snapshot, never from a request. `tenant` is "" for decisions before the tenant is known,
+  // `policy` is "" where no policy decided. Takes a lock, so do not call this function for each decision. The counters
+  // live as long as the DecisionMetrics.
   DecisionCounters& counters(std::string_view tenant, std::string_view policy = {});
 
   std::vector<prometheus::MetricFamily> Collect() const override;
@@ -60,9 +56,9 @@ class DecisionMetrics final : public Instrument {
   using Names = std::pair<std::string, std::string>;  // tenant, policy
 
   const bool policy_label_;
-  mutable std::mutex mutex_;  // guards the members below, but not the counts, which are atomic
+  mutable std::mutex mutex_;  // guards the members below
   std::map<Names, std::unique_ptr<DecisionCounters>> blocks_;
-  std::size_t policies_ = 0;  // policies with a label of their own so far
+  std::size_t policies_ = 0;  // policies with a label value of their own
 };
 
 }  // namespace sluice::telemetry

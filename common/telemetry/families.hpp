@@ -20,7 +20,7 @@ inline prometheus::MetricFamily family(const MetricSpec& spec) {
   return made;
 }
 
-// Adds a sample to a family of counters or gauges.
+// REQUIRES: `family` has counters or gauges.
 inline void add_sample(prometheus::MetricFamily& family, Labels labels, double value) {
   prometheus::ClientMetric& sample = family.metric.emplace_back();
   sample.label = std::move(labels);

@@ -1,8 +1,7 @@
-// A histogram of durations from 10 µs to 10 s that takes no lock: an observation is two relaxed atomic additions.
-// (prometheus-cpp's histogram takes a mutex, on which threads that answer checks would wait for each other.)
+// A histogram of durations from 10 µs to 10 s. Thread-safe without a lock: an observation is two relaxed atomic
+// additions. (The histogram of prometheus-cpp takes a mutex, on which threads that answer checks would wait.)
 //
-// Thread safety: observe() from any thread, also while a scrape collects. A scrape may count an observation in its
-// bucket before `_sum` contains it; `_count` always equals the `+Inf` bucket.
+// A scrape may count an observation in its bucket before `_sum` contains it.
 #pragma once
 
 #include <prometheus/client_metric.h>
@@ -20,7 +19,6 @@
 
 namespace sluice::telemetry {
 
-// The buckets and the sum of one time series.
 class DurationBuckets {
  public:
   // A negative duration counts as zero.
@@ -47,7 +45,7 @@ class DurationBuckets {
 // A metric with one time series.
 class DurationHistogram final : public Instrument {
  public:
-  // `spec` has no label, and its name ends in _seconds.
+  // REQUIRES: `spec` has no label, and its name ends in _seconds.
   explicit DurationHistogram(MetricSpec spec) : Instrument(std::move(spec)) {}
 
   void observe(std::chrono::nanoseconds duration) noexcept { buckets_.observe(duration); }

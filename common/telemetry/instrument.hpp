@@ -1,5 +1,5 @@
-// The base class of metrics that keep their own samples, such as histograms. Where another object keeps the values, the
-// metrics are rows of a MetricTable instead.
+// The base class of metrics that keep their own samples, such as histograms. MetricTable is for values that another
+// object keeps.
 #pragma once
 
 #include <prometheus/collectable.h>

@@ -18,15 +18,15 @@ namespace sluice::telemetry {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{16} << 10;
-constexpr int kPollMs = 20;  // between two checks of give_up_ while the thread waits for the reader
+constexpr int kPollMs = 20;  // between two checks of give_up_
 
 struct Chunk {
   std::string bytes;
   std::uint64_t lines = 0;
 };
 
-// The next part of `text` to write: at most PIPE_BUF bytes, cut after a whole line if one fits. A pipe that poll()
-// reports as ready has room for PIPE_BUF bytes, so such a write does not block even on a blocking descriptor.
+// The next part of `text` to write, cut after a whole line if one fits. A pipe that poll() reports as ready has room
+// for PIPE_BUF bytes, so writing this part does not block.
 std::string_view next_write(std::string_view text) {
   if (text.size() <= PIPE_BUF) return text;
   text = text.substr(0, PIPE_BUF);
@@ -74,8 +74,8 @@ class LineWriter::Shared {
     while (!queue_.empty()) drop_oldest();
     const bool done = done_;
     lock.unlock();
-    // Another process may fill the pipe between our poll() and our write(). A write that then never returns must not
-    // keep the program from ending, so the thread is left behind; it holds a shared_ptr to this object.
+    // If another process fills the pipe between poll() and write(), the write may never return. The thread is left
+    // behind with its shared_ptr to this object, so that the program can end.
     if (done)
       thread_.join();
     else
@@ -107,7 +107,6 @@ class LineWriter::Shared {
     return chunk;
   }
 
-  // Keeps the chunk's memory for the next one.
   void give_back(Chunk chunk) {
     chunk.bytes.clear();
     chunk.lines = 0;
@@ -129,12 +128,12 @@ class LineWriter::Shared {
     dropped_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(rest, '\n')), std::memory_order_relaxed);
   }
 
-  // Waits until the descriptor accepts bytes. False: stop writing.
+  // Waits until the descriptor accepts bytes. Returns false to stop writing.
   bool ready() const {
     while (!give_up_.load(std::memory_order_relaxed)) {
       pollfd entry{.fd = fd_, .events = POLLOUT, .revents = 0};
       const int count = ::poll(&entry, 1, kPollMs);
-      if (count > 0) return true;  // also on an error condition, which the write then reports
+      if (count > 0) return true;  // also on an error, which write() reports
       if (count < 0 && errno != EINTR) return false;
     }
     return false;

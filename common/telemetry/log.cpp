@@ -31,7 +31,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-// Passes formatted lines to a LineWriter. The mutex protects the formatter, which caches the last second it formatted.
+// Passes formatted lines to a LineWriter. The mutex protects the formatter, which has a cache.
 class LineSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit LineSink(LineWriter& out)

@@ -1,7 +1,5 @@
 // The program's log: one JSON object per line with `time`, `level`, `event`, `message` and the fields of the event.
-//
-// Every text is escaped, so a line never breaks in two and never contains control characters for a terminal. Callers
-// must not pass secrets. Thread safety: all functions from any thread.
+// Every text is escaped. Callers must not pass secrets. Thread-safe.
 #pragma once
 
 #include <concepts>
@@ -23,9 +21,9 @@ namespace sluice::telemetry {
 
 enum class LogLevel : std::uint8_t { debug, info, warn, error };
 std::string_view to_string(LogLevel level);
-std::optional<LogLevel> parse_log_level(std::string_view text);  // "debug", "info", "warn", "error"
+std::optional<LogLevel> parse_log_level(std::string_view text);
 
-// A further member of the line. The name comes from the program and is written unescaped.
+// The name comes from the program and is written unescaped.
 struct LogField {
   LogField(std::string_view its_name, std::string_view text) : name(its_name), value(text) {}
   LogField(std::string_view its_name, const char* text) : name(its_name), value(std::string_view(text)) {}
@@ -49,8 +47,7 @@ class Log {
 
   bool wants(LogLevel level) const;
 
-  // `event`: a stable name in snake_case, for programs and searches. `message`: a sentence for people, with the
-  // consequence and, where it helps, what to do.
+  // `event` is a stable name in snake_case, for searches. `message` is a sentence for people.
   void write(LogLevel level, std::string_view event, std::string_view message,
              std::initializer_list<LogField> fields = {});
 

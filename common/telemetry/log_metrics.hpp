@@ -1,4 +1,4 @@
-// How many lines the LineWriters of the program's log and of the decision log have dropped, as metrics.
+// Metrics that count the lines that the program's log and the decision log have dropped.
 #pragma once
 
 #include "common/telemetry/line_writer.hpp"

@@ -1,5 +1,4 @@
-// The description of a metric: its name, type, labels and help. /metrics shows it, and docs/reference/metrics.md is
-// generated from it (`sluice-agent reference`, `sluice-server reference`).
+// The description of a metric, for /metrics and for docs/reference/metrics.md.
 #pragma once
 
 #include <prometheus/metric_type.h>
@@ -15,20 +14,19 @@ inline constexpr auto kHistogram = prometheus::MetricType::Histogram;
 
 struct LabelSpec {
   std::string name;
-  std::vector<std::string> values = {};  // all values of the label; empty: they are not known at build time
-  std::string about = {};                // describes the values where they are not listed: "the HTTP status"
+  std::vector<std::string> values = {};  // all values, if they are known at build time
+  std::string about = {};                // describes the values otherwise, for example "the HTTP status"
 };
 
-// Names follow https://prometheus.io/docs/practices/naming/; promtool checks them in tests/manifests.
+// Names follow https://prometheus.io/docs/practices/naming/
 struct MetricSpec {
   std::string name;
   prometheus::MetricType type = kCounter;
-  std::string help;  // sentences: what the program counts, and when
+  std::string help;
   std::vector<LabelSpec> labels = {};
-  std::string when = {};  // "": always exposed; else a condition: "with `--server`"
+  std::string when = {};  // the condition under which the metric is exposed, for example "with `--server`"
 
-  // A copy for a metric that the program registers under `condition` ("": always): its `when` is `condition`. If the
-  // metric has a `when` of its own, the copy keeps that one, because it is the narrower condition.
+  // A copy with the `when` of this metric, or else `condition`.
   MetricSpec registered(const std::string& condition) const {
     MetricSpec spec = *this;
     if (spec.when.empty()) spec.when = condition;

@@ -1,6 +1,5 @@
-// A table of metrics whose values some object (the source) keeps anyway. Each row describes a metric and how a scrape
-// reads it from the object. A folder defines its table in its file `metrics`, and the program registers the table
-// (Registry).
+// A table of metrics whose values an object (the source) keeps anyway. Each row describes a metric and how a scrape
+// reads it from the source.
 #pragma once
 
 #include <atomic>
@@ -16,7 +15,7 @@
 
 namespace sluice::telemetry {
 
-// How a scrape reads one value from a Source, on the thread of the scrape.
+// Reads one value from a Source, on the thread of the scrape.
 template <class Source>
 class Reading {
  public:
@@ -25,7 +24,7 @@ class Reading {
       : read_([value](const Source& source) {
           return static_cast<double>((source.*value).load(std::memory_order_relaxed));
         }) {}
-  // `read` returns a number, or an optional one: nullopt leaves the sample out.
+  // `read` returns a number or an optional number; nullopt leaves the sample out.
   template <std::invocable<const Source&> F>
   Reading(F read)  // NOLINT(google-explicit-constructor)
       : read_([read = std::move(read)](const Source& source) -> std::optional<double> {
@@ -50,11 +49,11 @@ struct LabelledReading {
 
 template <class Source>
 struct Metric {
-  // A metric without a label. `when`: as in MetricSpec.
+  // A metric without a label. `when` is as in MetricSpec.
   Metric(std::string name, prometheus::MetricType type, std::string help, Reading<Source> read, std::string when = {})
       : spec{.name = std::move(name), .type = type, .help = std::move(help), .labels = {}, .when = std::move(when)},
         samples{{"", std::move(read)}} {}
-  // A metric with one label, and one sample for each value of the label.
+  // A metric with one label.
   Metric(std::string name, prometheus::MetricType type, std::string help, std::string label,
          std::vector<LabelledReading<Source>> readings, std::string when = {})
       : spec{.name = std::move(name), .type = type, .help = std::move(help), .labels = {}, .when = std::move(when)},

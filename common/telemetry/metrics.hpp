@@ -1,9 +1,5 @@
 // The agent's metrics: a Registry that also owns the metrics of decisions, Redis, HTTP, workers and the bundle file.
-// The program creates one object and passes references to its parts to the code that counts.
-//
-// Thread safety: as documented by each part; render() from any thread.
-// Label values come from this program, its configuration, Redis (addresses) and the administrator's tenants and
-// policies, never from a request.
+// Label values never come from a request.
 #pragma once
 
 #include <atomic>
@@ -25,17 +21,17 @@ namespace sluice::telemetry {
 struct MetricsOptions {
   std::size_t workers = 1;
   bool policy_label = false;
-  bool redis = true;                             // false: expose no metrics about Redis
-  std::vector<std::string> redis_error_classes;  // label values of sluice_redis_errors_total
-  std::vector<std::string> routes;               // route templates: label values of sluice_http_requests_total
+  bool redis = true;  // whether to expose metrics about Redis
+  std::vector<std::string> redis_error_classes;
+  std::vector<std::string> routes;  // route templates
 };
 
-// The result of reading the bundle file. unchanged: the file has the same bytes as the bundle in force.
+// The result of reading the bundle file. An unchanged file has the same bytes as the bundle in force.
 enum class BundleLoad : std::uint8_t { loaded, unchanged, refused };
 
 class Metrics : public Registry {
  public:
-  // `clock` measures the age of the snapshot; it outlives the metrics.
+  // `clock` outlives the metrics.
   Metrics(MetricsOptions options, const Clock& clock);
 
   DecisionMetrics decisions;
@@ -46,21 +42,18 @@ class Metrics : public Registry {
   HttpCounters http;  // by index into MetricsOptions::routes
   WorkerSlots workers;
 
-  // Counts a decision that the failure mode made instead of the counter store.
   void count_failure_mode_decision(FailureMode mode) noexcept {
     failure_mode_decisions_.count(static_cast<std::size_t>(mode));
   }
-  // Counts an attempt to write the overrides of one counter key to the store.
   void count_override_publication(bool written) noexcept { override_publications_.count(written ? 0 : 1); }
 
-  // Counts a reading of the bundle file. After a refusal sluice_bundle_refused is 1 until a file is accepted.
+  // After a refusal, sluice_bundle_refused is 1 until a file is accepted.
   void count_bundle_load(BundleLoad result) noexcept {
     bundle_loads_.count(static_cast<std::size_t>(result));
     bundle_refused_.store(result == BundleLoad::refused, std::memory_order_relaxed);
   }
 
-  // Records the snapshot in force. `as_of_us`: when it was made or last confirmed as current, in microseconds since the
-  // Unix epoch.
+  // `as_of_us` is when the snapshot was made or last confirmed as current, in microseconds since the Unix epoch.
   void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
 
  private:
@@ -71,7 +64,7 @@ class Metrics : public Registry {
   CounterVector bundle_loads_;
   std::atomic<bool> bundle_refused_{false};
   std::atomic<std::int64_t> revision_{0};
-  std::atomic<std::int64_t> as_of_us_{0};  // 0: no snapshot yet
+  std::atomic<std::int64_t> as_of_us_{0};  // 0 before the first snapshot
   const Clock& clock_;
 };
 

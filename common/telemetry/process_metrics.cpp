@@ -23,8 +23,8 @@ std::optional<double> clock_seconds(clockid_t clock) {
   return seconds(time);
 }
 
-// When the process started, in seconds since the Unix epoch. Field 22 of /proc/self/stat has it in clock ticks after
-// boot. Field 2, the name of the program in parentheses, may contain spaces, so counting begins at its closing ')'.
+// Field 22 of /proc/self/stat has the start time in clock ticks after boot. Field 2, the name of the program in
+// parentheses, may contain spaces, so counting begins at its closing ')'.
 std::optional<double> read_start_time() {
   std::ifstream file("/proc/self/stat");
   std::string text;
@@ -40,7 +40,7 @@ std::optional<double> read_start_time() {
   return *now - *since_boot + ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-enum class Pages : std::uint8_t { total, resident };  // the order of fields in /proc/self/statm
+enum class Pages : std::uint8_t { total, resident };
 
 std::optional<double> pages_in_bytes(Pages wanted) {
   std::ifstream file("/proc/self/statm");
@@ -53,7 +53,7 @@ std::optional<double> pages_in_bytes(Pages wanted) {
 std::optional<double> open_descriptors() {
   std::error_code error;
   std::filesystem::directory_iterator entries("/proc/self/fd", error);
-  double count = -1;  // reading the directory opens one descriptor, which is not counted
+  double count = -1;  // leaves out the descriptor of the directory itself
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) ++count;
   if (error) return std::nullopt;
   return count;

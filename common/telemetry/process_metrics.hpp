@@ -1,7 +1,4 @@
-// The standard process_* metrics of Prometheus, read from the kernel at each scrape. A value that cannot be read (no
-// /proc) is left out instead of shown as zero.
-//
-// Thread safety: immutable after construction.
+// The standard process_* metrics of Prometheus, read from the kernel at each scrape. Unreadable values are left out.
 #pragma once
 
 #include <optional>

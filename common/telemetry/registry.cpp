@@ -55,7 +55,6 @@ std::string Registry::render() const {
       }
     }
   }
-  // A family without samples would show its HELP and TYPE lines only.
   std::erase_if(families, [](const MetricFamily& made) { return made.metric.empty(); });
   return prometheus::TextSerializer().Serialize(families);
 }

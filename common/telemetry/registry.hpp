@@ -1,8 +1,5 @@
-// Collects the metrics that a program exposes at /metrics. Programs register the metrics of their folders here.
-// render() reads all registered metrics, adds the metrics of the build and the process, and writes Prometheus' text
-// format. specs() describes the same metrics.
-//
-// Thread safety: all functions from any thread. Names, labels and their values never come from a request.
+// Collects the metrics that a program exposes at /metrics: registered metrics, and those of the build and the process.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -24,8 +21,7 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Registers all rows of a table. `when`: the condition under which the program registers the table, such as "with
-  // `--server`", for specs(). REQUIRES: `table` and `source` outlive every scrape.
+  // `when` is as in MetricSpec. REQUIRES: `table` and `source` outlive every scrape.
   template <class Source>
   void add(const MetricTable<Source>& table, const Source& source, const std::string& when = {}) {
     for (const Metric<Source>& metric : table) {
@@ -37,13 +33,13 @@ class Registry {
     }
   }
 
-  // Registers a metric that keeps its own samples. REQUIRES: `instrument` outlives every scrape.
+  // REQUIRES: `instrument` outlives every scrape.
   void add(const Instrument& instrument, std::string when = {});
 
   // All metrics in Prometheus' text format 0.0.4.
   std::string render() const;
 
-  // The descriptions of all metrics, in the order of render().
+  // All metrics, in the order of render().
   std::vector<MetricSpec> specs() const;
 
  private:
@@ -64,7 +60,7 @@ class Registry {
   std::vector<Entry> entries_;
 };
 
-// Adds the descriptions of a table to `specs`. `when`: the condition under which the program registers the table.
+// `when` is as in MetricSpec.
 template <class Source>
 void append_specs(std::vector<MetricSpec>& specs, const MetricTable<Source>& table, const std::string& when = {}) {
   for (const Metric<Source>& metric : table) specs.push_back(metric.spec.registered(when));

@@ -1,7 +1,5 @@
-// Gauges and counters of each worker (a thread that answers checks). A worker stores into its own slot, and a scrape
-// adds up all slots.
-//
-// Thread safety: only its worker writes a slot; any thread may read it.
+// Gauges and counters of each worker (a thread that answers checks). Only the worker writes its slot; any thread may
+// read it. A scrape adds up all slots.
 #pragma once
 
 #include <atomic>
@@ -15,16 +13,15 @@
 
 namespace sluice::telemetry {
 
-// The slot of one worker. Aligned to a cache line, so that workers do not slow each other down. Store values with
-// set(). Its relaxed stores are enough, because a scrape may see the values in any order.
+// The slot of one worker. Aligned to a cache line, so that workers do not slow each other down.
 struct alignas(64) WorkerMetrics {
   enum class Known : std::uint8_t { unknown, no, yes };
 
-  std::atomic<std::uint64_t> http_connections{0};           // open now
-  std::atomic<std::uint64_t> http_connections_accepted{0};  // since the start
+  std::atomic<std::uint64_t> http_connections{0};  // open now
+  std::atomic<std::uint64_t> http_connections_accepted{0};
   std::atomic<std::uint64_t> http_connections_refused{0};
   std::atomic<std::uint64_t> http_accept_errors{0};
-  std::atomic<std::uint64_t> http_bad_requests{0};  // invalid framing or too large: refused before routing
+  std::atomic<std::uint64_t> http_bad_requests{0};  // refused before routing
   std::atomic<std::uint64_t> in_flight{0};          // checks without a decision yet
   std::atomic<std::uint64_t> redis_writes{0};
   std::atomic<std::uint64_t> redis_waiting{0};  // calls that wait to be sent
@@ -47,7 +44,7 @@ class WorkerSlots {
   WorkerMetrics& at(std::size_t worker) { return slots_.at(worker); }
 
   std::uint64_t sum(std::atomic<std::uint64_t> WorkerMetrics::* member) const;
-  // false if any worker has `no`; true if all have `yes`; otherwise nullopt, because some are still `unknown`.
+  // Returns false if any worker has `no`, true if all have `yes`, otherwise nullopt.
   std::optional<bool> all(std::atomic<WorkerMetrics::Known> WorkerMetrics::* member) const;
 
  private:
@@ -55,6 +52,6 @@ class WorkerSlots {
 };
 
 const MetricTable<WorkerSlots>& worker_metrics();
-const MetricTable<WorkerSlots>& worker_redis_metrics();  // the metrics of the workers' connections to Redis
+const MetricTable<WorkerSlots>& worker_redis_metrics();
 
 }  // namespace sluice::telemetry

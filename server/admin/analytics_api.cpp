@@ -19,10 +19,9 @@ namespace {
 
 constexpr std::chrono::hours kDefaultWindow{1};
 constexpr std::size_t kMaxSubjects = 100;
-constexpr char kCursorSeparator = ' ';  // separates the values in a cursor; no value contains a space
-
 // A cursor of list_analytics() holds the time range of the answer (in store::Page::after_tenant_id), and the values of
-// the last row of the page (in after_id).
+// the last row of the page (in after_id). No value contains a space.
+constexpr char kCursorSeparator = ' ';
 
 // The time range of an answer (not the window of a limit). Includes `since`, excludes `until`.
 struct Window {
@@ -30,8 +29,7 @@ struct Window {
   WallTime until;
 };
 
-// Reads `since` and `until` from the query. `Unit`: the time that one row of usage covers; `since` is rounded down to
-// the start of a row.
+// One row of usage covers a `Unit` of time, so `since` is rounded down to the start of a row.
 template <class Unit>
 Window read_window(const Context& context) {
   Faults faults;
@@ -51,7 +49,6 @@ Window read_window(const Context& context) {
   return window;
 }
 
-// Begins the answer's object with the members "since" and "until".
 Answer open_answer(const Window& window) {
   Answer answer;
   answer.object = open_object();
@@ -60,10 +57,9 @@ Answer open_answer(const Window& window) {
   return answer;
 }
 
-// Adds SQL conditions: the window, and the filters of the query. `time`: the column with the time of a row.
-void filter(const Call& call, const Window& window, std::string_view time, store::Statement& statement) {
-  statement.add(fmt::format(" WHERE {} >= $::timestamptz", time), format_timestamp(window.since));
-  statement.add(fmt::format(" AND {} < $::timestamptz", time), format_timestamp(window.until));
+void add_filters(const Call& call, const Window& window, std::string_view time_column, store::Statement& statement) {
+  statement.add(fmt::format(" WHERE {} >= $::timestamptz", time_column), format_timestamp(window.since));
+  statement.add(fmt::format(" AND {} < $::timestamptz", time_column), format_timestamp(window.until));
   for (const std::string_view name : {"tenant_id", "policy_id", "outcome"}) {
     if (const auto value = call.parameter(name); !value.empty()) {
       statement.add(fmt::format(" AND {} = $", name), std::string(value));
@@ -73,16 +69,15 @@ void filter(const Call& call, const Window& window, std::string_view time, store
 
 // A column by which counts are grouped (not a dimension of checks).
 struct Dimension {
-  std::string_view name;  // of the column in SQL and of the member in the answer
+  std::string_view name;  // the column in SQL and the member in the answer
   std::string sql;
   bool is_time = false;
 };
 
 constexpr std::array<std::string_view, 6> kChoices{"tenant", "policy", "outcome", "minute", "hour", "day"};
 
-// Reads the dimensions from the parameter `by`. Returns them in the order in which rows are sorted; the order of the
-// words in `by` does not matter. Ids of policies are unique only within a tenant, so grouping by policy groups by
-// tenant too.
+// Reads the parameter `by`. Returns the dimensions in the order in which rows are sorted. Ids of policies are unique
+// only within a tenant, so grouping by policy groups by tenant too.
 std::vector<Dimension> read_dimensions(const Call& call) {
   std::string_view list = call.parameter("by");
   if (list.empty()) list = "policy,outcome";
@@ -106,16 +101,15 @@ std::vector<Dimension> read_dimensions(const Call& call) {
   return dimensions;
 }
 
-// The names of the columns for SQL. `as_text`: times are converted to RFC 3339 text.
-std::string names_of(const std::vector<Dimension>& dimensions, bool as_text) {
+std::string columns_of(const std::vector<Dimension>& dimensions, bool times_as_rfc3339) {
   std::vector<std::string> names;
   for (const Dimension& dimension : dimensions) {
-    names.push_back(as_text && dimension.is_time ? store::as_timestamp("at") : std::string(dimension.name));
+    names.push_back(times_as_rfc3339 && dimension.is_time ? store::as_timestamp("at") : std::string(dimension.name));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Adds the SQL condition by which a page begins after the last row of the previous one.
+// The page begins after the last row of the previous page.
 void continue_after(const store::Page& page, const std::vector<Dimension>& dimensions, store::Statement& statement) {
   if (page.after_tenant_id.empty()) return;
   std::vector<std::string> values;
@@ -124,7 +118,7 @@ void continue_after(const store::Page& page, const std::vector<Dimension>& dimen
     values.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  statement.add(fmt::format(" WHERE ({}) > (", names_of(dimensions, false)));
+  statement.add(fmt::format(" WHERE ({}) > (", columns_of(dimensions, false)));
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     if (dimensions[i].is_time && !parse_timestamp(values[i])) refuse_cursor();
     statement.add(i == 0 ? "" : ", ").add(dimensions[i].is_time ? "$::timestamptz" : "$", values[i]);
@@ -132,8 +126,7 @@ void continue_after(const store::Page& page, const std::vector<Dimension>& dimen
   statement.add(")");
 }
 
-// All pages have the window of the first page. So a window without `until`, which ends at the time of the first call,
-// does not move from page to page.
+// All pages have the window of the first page, so a window without `until` does not move.
 Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
   const std::size_t separator = page.after_tenant_id.find(kCursorSeparator);
@@ -144,13 +137,13 @@ Window window_of(const Context& context, const store::Page& page) {
   return {.since = *since, .until = *until};
 }
 
-// The totals as JSON. Outcomes of shadow policies are counted separately, because shadow policies decide nothing.
+// Outcomes of shadow policies are counted separately.
 std::string totals(Context& context, const Window& window) {
   store::Statement statement(
       R"(SELECT coalesce(sum(count) FILTER (WHERE outcome NOT IN ('shadow_denied', 'shadow_allowed')), 0),
  coalesce(sum(count) FILTER (WHERE outcome = 'shadow_denied'), 0),
  coalesce(sum(count) FILTER (WHERE outcome = 'shadow_allowed'), 0) FROM usage)");
-  filter(context.call, window, "minute", statement);
+  add_filters(context.call, window, "minute", statement);
   const pqxx::result rows = statement.run(context.tx);
   return fmt::format(R"({{"decisions":{},"shadow":{{"would_deny":{},"would_allow":{}}}}})", rows[0][0].c_str(),
                      rows[0][1].c_str(), rows[0][2].c_str());
@@ -180,15 +173,15 @@ Answer list_analytics(Context& context) {
   const store::Page page = read_page(context.call);
   const std::vector<Dimension> dimensions = read_dimensions(context.call);
   const Window window = window_of(context, page);
-  store::Statement statement(fmt::format("SELECT {}, count FROM (SELECT ", names_of(dimensions, true)));
+  store::Statement statement(fmt::format("SELECT {}, count FROM (SELECT ", columns_of(dimensions, true)));
   for (const Dimension& dimension : dimensions) statement.add(fmt::format("{} AS {}, ", dimension.sql, dimension.name));
   statement.add("sum(count) AS count FROM usage");
-  filter(context.call, window, "minute", statement);
+  add_filters(context.call, window, "minute", statement);
   std::vector<std::string> groups;
   for (const Dimension& dimension : dimensions) groups.push_back(dimension.sql);
   statement.add(fmt::format(" GROUP BY {}) AS summed", fmt::join(groups, ", ")));
   continue_after(page, dimensions, statement);
-  statement.add(fmt::format(" ORDER BY {} LIMIT {}", names_of(dimensions, false), page.limit + 1));
+  statement.add(fmt::format(" ORDER BY {} LIMIT {}", columns_of(dimensions, false), page.limit + 1));
   const pqxx::result rows = statement.run(context.tx);
   std::vector<std::string> items;
   std::string next;
@@ -215,7 +208,7 @@ Answer list_throttled_subjects(Context& context) {
   }
   const Window window = read_window<std::chrono::hours>(context);
   store::Statement statement("SELECT tenant_id, policy_id, subject, sum(count) AS count FROM usage_subjects");
-  filter(context.call, window, "hour", statement);
+  add_filters(context.call, window, "hour", statement);
   statement.add(" GROUP BY tenant_id, policy_id, subject ORDER BY 4 DESC, tenant_id, policy_id, subject");
   const pqxx::result rows = statement.add(fmt::format(" LIMIT {}", page.limit)).run(context.tx);
   Answer answer = open_answer(window);

@@ -8,7 +8,6 @@ namespace sluice::server::admin {
 // Numbers of decisions by tenant, policy, outcome and time, with totals.
 Answer list_analytics(Context& context);
 
-// The subjects that were throttled most.
 Answer list_throttled_subjects(Context& context);
 
 }  // namespace sluice::server::admin

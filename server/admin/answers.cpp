@@ -7,10 +7,9 @@
 namespace sluice::server::admin {
 namespace {
 
-// What the answer shows of its secret. Replays (call.hpp) get the placeholder: null instead of the secret.
+// Replays (call.hpp) get a placeholder instead of the secret.
 enum class Show : std::uint8_t { secret, placeholder };
 
-// Adds the executor's members to the open object, and closes it.
 std::string close_object(const Answer& answer, const Outcome& outcome, Show show) {
   json::Writer out = *answer.object;
   if (answer.secret && show == Show::secret) out.field(answer.secret->member, answer.secret->text);

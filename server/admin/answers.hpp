@@ -1,7 +1,4 @@
-// Completes the answer of a handler. If its JSON object is still open (Answer::object), finish() adds the members that
-// only the Executor (executor.hpp, which runs the call in its transaction) knows, and closes the object.
-//
-// Thread safety: pure functions.
+// Completes the answer of a handler: adds the members that only the Executor knows, and closes Answer::object.
 #pragma once
 
 #include <optional>
@@ -11,12 +8,11 @@
 
 namespace sluice::server::admin {
 
-// Begins the JSON object of an answer.
 json::Writer open_object();
 
 // What the executor knows when a call is done. (Not the outcome of a check.)
 struct Outcome {
-  std::optional<std::int64_t> revision;  // of the call's changes; nullopt: the call changed nothing
+  std::optional<std::int64_t> revision;  // nullopt if the call changed nothing
   bool published = true;                 // Redis has what the call wrote
 };
 

@@ -1,5 +1,4 @@
-// POST /v1/admin/apply: changes the stored objects to those of a bundle, in one transaction and one revision. Each
-// object that differs is one change of that revision.
+// POST /v1/admin/apply: changes the stored objects to those of a bundle, in one transaction and one revision.
 #include <fmt/core.h>
 #include <pqxx/pqxx>
 
@@ -33,8 +32,7 @@ ApplyOptions read_options(const Call& call) {
           .organization_id = std::string(call.parameter("organization_id"))};
 }
 
-// The merge patch from one document to another.
-std::string diff_of(const std::string& before, const std::string& after) {
+std::string merge_patch_of(const std::string& before, const std::string& after) {
   json::Tree old_tree;
   json::Tree new_tree;
   return json::merge_patch(old_tree.parse(before).value(), new_tree.parse(after).value());
@@ -48,8 +46,8 @@ class Writer {
     changes_.begin_list();
   }
 
-  // Removes overrides first, because new overrides may be for the same limits and identities. Removes every other
-  // object before the objects that it refers to. `setting`: WantedState::setting.
+  // Removes overrides first, because new overrides may be for the same limits and identities. Removes other objects
+  // before the objects that they refer to. `setting` is WantedState::setting.
   void write(const std::optional<std::string>& setting) {
     remove(Kind::override_);
     for (const Kind kind : kAllKinds) {
@@ -64,7 +62,7 @@ class Writer {
     check_unindexed();
   }
 
-  // The changes as a JSON list. REQUIRES: write() was called; call this once.
+  // Call this once, after write().
   std::string take_changes() {
     changes_.end_list();
     return changes_.take();
@@ -72,7 +70,6 @@ class Writer {
   store::ChangeLog& log() { return log_; }
 
  private:
-  // Adds an entry to the answer's list of changes.
   void list_change(std::string_view action, const ObjectId& key, const std::string& diff = {}) {
     changes_.begin_object();
     changes_.field("action", action);
@@ -107,9 +104,7 @@ class Writer {
     if (!taken.empty()) body_.refuse(std::move(taken));
   }
 
-  // Returns why a row could not be inserted: an object outside of the caller's scope has the id, or the row is an
-  // override and another one, outside of the bundle, is for the same limit and identity. `index`: the position of the
-  // row's object in its list of the bundle. Throws ConcurrentChange after a concurrent change.
+  // Returns why a row could not be inserted. `index` is the position of the row's object in its list of the bundle.
   Fault taken_by_another(Kind kind, const ObjectId& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw ConcurrentChange();
     if (kind == Kind::override_) {
@@ -127,7 +122,7 @@ class Writer {
     const std::vector<std::int64_t> versions = store::update_all(tx_, kind, changes.update);
     for (std::size_t i = 0; i < versions.size(); ++i) {
       store::RowDraft& row = changes.update[i];
-      list_change("update", row.key, diff_of(changes.before[i].document, row.document));
+      list_change("update", row.key, merge_patch_of(changes.before[i].document, row.document));
       log_.add({.action = "update",
                 .key = row.key,
                 .organization_id = row.organization_id,
@@ -139,7 +134,7 @@ class Writer {
 
   void remove(Kind kind) {
     KindChanges& changes = plan_.of(kind);
-    // Tokens and bindings may refer to a tenant. Bundles contain neither, so nothing has checked these references yet.
+    // Tokens and bindings, which bundles do not contain, may refer to a tenant.
     if (kind == Kind::tenant) {
       for (const store::StoredObject& tenant : changes.remove) refuse_referenced(tx_, tenant.key);
     }
@@ -154,12 +149,12 @@ class Writer {
     const auto before = store::find(tx_, Kind::setting, "", "global", store::Lock::update);
     if (!before || before->document == document) return;
     const store::StoredObject after = store::update(tx_, *before, document);
-    list_change("update", after.key, diff_of(before->document, document));
+    list_change("update", after.key, merge_patch_of(before->document, document));
     log_.updated("update", *before, after);
   }
 
-  // Refuses the bundle if a tenant would have more than kMaxUnindexedPolicies policies with a scope that the policy
-  // index cannot use. Compiling the bundle counted only the bundle's policies; this function counts all stored ones.
+  // Counts all stored policies with a scope that the policy index cannot use. Compiling the bundle counted only the
+  // bundle's policies.
   void check_unindexed() {
     const KindChanges& changes = plan_.of(Kind::policy);
     if (changes.create.empty() && changes.update.empty()) return;
@@ -183,7 +178,7 @@ class Writer {
   const BundleBody& body_;
   ApplyPlan plan_;
   store::ChangeLog log_;
-  json::Writer changes_{json::Writer::Layout::compact};  // the answer's list of changes
+  json::Writer changes_{json::Writer::Layout::compact};
 };
 
 }  // namespace

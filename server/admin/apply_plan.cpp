@@ -36,7 +36,7 @@ class Planner {
   }
 
  private:
-  // Finds the tenants that prune removes: those of the call's organization that the bundle does not list.
+  // Finds the tenants of the call's organization that the bundle does not list.
   void find_pruned_tenants() {
     if (!options_.prune || options_.organization_id.empty() || !body_.has_list(Kind::tenant)) return;
     const std::unordered_set<std::string> kept(wanted_.tenant_ids.begin(), wanted_.tenant_ids.end());
@@ -52,7 +52,6 @@ class Planner {
                         : store::find_all(tx_, kind, keys_of(wanted_.of(kind)));
   }
 
-  // Finds the objects of a kind to create, to update and to remove, and counts the unchanged ones.
   void compare(Kind kind) {
     KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> before = stored(kind);
@@ -88,8 +87,7 @@ class Planner {
       changes.remove.push_back(std::move(object));
   }
 
-  // Locks those objects of a kind that will be updated or removed, and those that created or updated objects refer to.
-  // Throws ConcurrentChange if an object has changed since it was read.
+  // Locks the objects of a kind that will be updated or removed, or that created or updated objects refer to.
   void lock(Kind kind) {
     const KindChanges& changes = plan_.of(kind);
     std::vector<store::StoredObject> rows;
@@ -113,8 +111,8 @@ class Planner {
     return changing_[static_cast<std::size_t>(kind)].contains(key);
   }
 
-  // Collects the plans and policies that created and updated objects of a kind refer to. These plans and policies must
-  // not change until the commit, because the objects were checked together with them.
+  // Collects the plans and policies that created and updated objects refer to. These plans and policies must not change
+  // until the commit.
   void collect_references(Kind kind) {
     std::unordered_set<std::string>& changing = changing_[static_cast<std::size_t>(kind)];
     for (const auto* list : {&plan_.of(kind).create, &plan_.of(kind).update}) {
@@ -135,7 +133,7 @@ class Planner {
     }
   }
 
-  // Locks the used objects that the call leaves unchanged.
+  // Objects that the call changes are locked already.
   void lock_used(Kind kind, const std::unordered_set<std::string>& used) {
     std::vector<store::StoredObject> rows;
     for (const std::string& key : used) {
@@ -152,10 +150,9 @@ class Planner {
   const ApplyOptions& options_;
   ApplyPlan plan_;
   std::vector<std::string> pruned_tenants_;
-  std::unordered_map<std::string, store::StoredObject>
-      unchanged_;  // by map_key(): first the unchanged policies; lock_used() clears them, then the unchanged plans
-  // These sets contain map_key()s.
-  std::array<std::unordered_set<std::string>, kKinds> changing_;  // by kind: the objects to create and to update
+  // The strings of these containers come from map_key().
+  std::unordered_map<std::string, store::StoredObject> unchanged_;  // first policies, then plans
+  std::array<std::unordered_set<std::string>, kKinds> changing_;    // objects to create and to update, by kind
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;
 };

@@ -68,7 +68,7 @@ class ReferrerCheck {
   }
 
  private:
-  // Adds a fault: the call would remove an object that `from` refers to. `kind` and `id` name that object.
+  // `kind` and `id` name the removed object that `from` refers to.
   void report_removed(const Referrer& from, std::string_view kind, std::string_view id) {
     faults_.push_back({"", fmt::format("{} {} of tenant {} is not in the bundle and would be removed, but {} {} uses "
                                        "it: add it to the bundle, or first remove the object that uses it",
@@ -116,16 +116,14 @@ class ReferrerCheck {
 
   std::string tenants() const { return postgres::text_array({tenants_.begin(), tenants_.end()}); }
 
-  // Appends those of `items` whose tenants are in `concerned`.
   template <class Item, class Write>
-  void append_bundle_items(std::string& out, const std::vector<Item>& items, Write write, const KeySet& concerned) {
+  void append_bundle_items(std::string& out, const std::vector<Item>& items, Write write, const KeySet& tenants) {
     for (const Item& item : items) {
-      if (concerned.contains(item.tenant_id)) out.append(out.ends_with('[') ? "" : ",").append(canonical(item, write));
+      if (tenants.contains(item.tenant_id)) out.append(out.ends_with('[') ? "" : ",").append(canonical(item, write));
     }
   }
 
-  // Compiles the objects of referrers_ together with the bundle's plans and policies, and reports the faults of the
-  // referrers.
+  // Compiles the referrers together with the bundle's plans and policies, and reports the faults of the referrers.
   void compile_referrers() {
     KeySet concerned;
     for (const Referrer& item : referrers_) concerned.insert(item.tenant_id);
@@ -161,11 +159,10 @@ class ReferrerCheck {
     if (!faults_.empty()) body_.refuse(std::move(faults_));
   }
 
-  // Reports a fault about one of `items`. `list`: the pointer to the list of these items. Returns false if the fault is
-  // about another object.
-  bool report(const Fault& fault, std::string_view list, const std::vector<const Referrer*>& items) {
-    if (!fault.pointer.starts_with(list)) return false;
-    const std::size_t index = std::strtoull(fault.pointer.c_str() + list.size(), nullptr, 10);
+  // Returns false if the fault is not about one of `items`.
+  bool report(const Fault& fault, std::string_view list_pointer, const std::vector<const Referrer*>& items) {
+    if (!fault.pointer.starts_with(list_pointer)) return false;
+    const std::size_t index = std::strtoull(fault.pointer.c_str() + list_pointer.size(), nullptr, 10);
     if (index >= items.size()) return false;
     faults_.push_back({"", fmt::format("{} {} of tenant {}, which is not in the bundle, would become invalid: {}",
                                        items[index]->kind, items[index]->id, items[index]->tenant_id, fault.text)});
@@ -178,10 +175,10 @@ class ReferrerCheck {
   KeySet removed_plans_;
   KeySet delaying_plans_;  // plans of the bundle's policies with the action delay
   KeySet bundle_policies_;
-  KeySet updated_policies_;  // policies that are updated themselves, or whose plan is
+  KeySet updated_policies_;  // includes policies with an updated plan
   KeySet removed_policies_;
-  KeySet ignored_overrides_;       // in the bundle, or removed: their stored documents no longer matter
-  std::set<std::string> tenants_;  // whose stored policies and overrides must be checked
+  KeySet ignored_overrides_;       // in the bundle, or removed
+  std::set<std::string> tenants_;  // tenants with stored policies and overrides to check
   std::vector<Referrer> referrers_;
   Faults faults_;
 };

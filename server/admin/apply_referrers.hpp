@@ -1,7 +1,4 @@
-// Applying a bundle changes and removes objects. Stored policies and overrides outside of the bundle may depend on
-// these objects, and must stay valid. This file checks that.
-//
-// Thread safety: none; it works in its caller's transaction.
+// Checks stored policies and overrides that refer to objects that the apply route changes or removes.
 #pragma once
 
 #include "server/admin/apply_plan.hpp"

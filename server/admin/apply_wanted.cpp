@@ -19,7 +19,7 @@ namespace {
 
 using ById = std::unordered_map<std::string, store::StoredObject>;
 
-// The stored objects with the ids that the bundle uses, by id. REQUIRES: ids of this kind are unique across tenants.
+// The stored objects with the ids of the bundle's objects. REQUIRES: ids of this kind are unique across tenants.
 ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   const BundleListAccess& access = list_access(kind);
   std::vector<ObjectId> keys;
@@ -34,7 +34,6 @@ ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   return found;
 }
 
-// Makes the rows of all objects of the bundle, and collects the faults that it finds.
 class Reader {
  public:
   Reader(Context& context, const BundleBody& body, const ApplyOptions& options)
@@ -44,7 +43,7 @@ class Reader {
     read_mode();
     read_organizations();
     read_tenants();
-    // Refuses before reading the tenants' objects: some of these tenants may be outside the caller's scope.
+    // Some of the tenants may be outside the caller's scope, so their objects are not read.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
     for (const Kind kind : kAllKinds) {
       if (info(kind).in_bundle && info(kind).in_tenant()) read_objects(kind);
@@ -108,7 +107,7 @@ class Reader {
     return store::find(context_.tx, Kind::organization, "", id).has_value();
   }
 
-  // The organization of new tenants without organization_id; "" if it is unknown.
+  // The organization of new tenants without organization_id, or "" if there is no default.
   const std::string& default_organization() {
     if (default_organization_) return *default_organization_;
     default_organization_ = options_.organization_id;
@@ -183,7 +182,7 @@ class Reader {
                                    .extra = std::move(extra)});
   }
 
-  // Ids of this kind are unique across tenants, so an id may already belong to another tenant's object.
+  // REQUIRES: ids of this kind are unique across tenants.
   void check_owners(Kind kind) {
     const BundleListAccess& access = list_access(kind);
     const ById known = stored(context_.tx, kind, bundle_);
@@ -198,11 +197,10 @@ class Reader {
   }
 
   void read_policy(Policy policy) {
-    policy.version = 1;  // leaves `version` out of the document: the server counts versions itself
+    policy.version = 1;  // leaves `version` out of the document
     add({Kind::policy, policy.tenant_id, policy.id}, canonical(policy, write_policy), policy_columns(policy));
   }
 
-  // Leaves out expired overrides: the server removes them by itself.
   void read_override(std::size_t index) {
     const Override& item = bundle_.overrides[index];
     if (auto reserved = reserved_id_fault(item)) fault("overrides", index, "id", std::move(*reserved));
@@ -217,7 +215,7 @@ class Reader {
   WantedState wanted_;
   Faults faults_;
   std::optional<std::string> default_organization_;
-  std::unordered_map<std::string, std::string> organizations_;  // ids of the tenants' organizations, by tenant id
+  std::unordered_map<std::string, std::string> organizations_;  // by tenant id
 };
 
 }  // namespace

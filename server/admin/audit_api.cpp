@@ -16,7 +16,6 @@
 namespace sluice::server::admin {
 namespace {
 
-// A query parameter that filters by a column: entries whose column equals the parameter are listed.
 struct EqualFilter {
   std::string_view parameter;
   std::string_view sql;
@@ -25,7 +24,7 @@ constexpr std::array kEqualFilters{EqualFilter{"tenant_id", " AND tenant_id = $"
                                    EqualFilter{"object_id", " AND object_id = $"},
                                    EqualFilter{"actor_id", " AND actor_id = $"}};
 
-// Reads a time from the query. Returns nullopt if it is absent or invalid; adds a fault if it is invalid.
+// Adds a fault for an invalid time.
 std::optional<std::string> read_time(const Call& call, std::string_view name, Faults& faults) {
   const std::string_view text = call.parameter(name);
   if (text.empty()) return std::nullopt;
@@ -35,15 +34,14 @@ std::optional<std::string> read_time(const Call& call, std::string_view name, Fa
   return std::nullopt;
 }
 
-// The order of the list: newest first. `seq` counts the entries of one organization, and ascends with `revision`. So
-// the list of one organization is ordered by `seq` alone, because an index has that order.
+// Newest first. `seq` counts the entries of one organization, and an index has this order.
 class Order {
  public:
   explicit Order(const Context& context) : organization_(context.call.parameter("organization_id")) {
     if (organization_.empty()) organization_ = context.principal.organization_id;
   }
 
-  // Adds SQL conditions: the organization, and that the page begins after the last entry of the previous one.
+  // Adds the SQL conditions for the organization and the page.
   void continue_after(const store::Page& page, store::Statement& statement) const {
     if (!organization_.empty()) statement.add(" AND organization_id = $", organization_);
     if (page.after_id.empty()) return;
@@ -63,7 +61,7 @@ class Order {
   }
 
  private:
-  // Returns `text`. Refuses the cursor if it is not a number.
+  // Refuses the cursor if `text` is not a number.
   static std::string number(const std::string& text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -71,7 +69,7 @@ class Order {
     return text;
   }
 
-  std::string organization_;  // "": all organizations in scope
+  std::string organization_;  // "" stands for all organizations in scope
 };
 
 void filter(const Call& call, store::Statement& statement) {
@@ -116,8 +114,7 @@ const std::string& columns() {
   return names;
 }
 
-// An entry as JSON.
-std::string entry(const pqxx::row& row) {
+std::string entry_json(const pqxx::row& row) {
   std::string text = "{";
   const auto add = [&text](std::string_view name, std::string_view json) {
     text.append(text.size() > 1 ? "," : "").append("\"").append(name).append("\":").append(json);
@@ -125,7 +122,7 @@ std::string entry(const pqxx::row& row) {
   const auto add_text = [&](std::string_view name, Column column) {
     add(name, json::string_literal(row[column].c_str()));
   };
-  // An empty column (the entry belongs to no organization or tenant) becomes null.
+  // The column is empty if the entry belongs to no organization or tenant.
   const auto add_owner = [&](std::string_view name, Column column) {
     add(name, row[column].size() == 0 ? "null" : json::string_literal(row[column].c_str()));
   };
@@ -169,7 +166,7 @@ Answer list_audit(Context& context) {
           cursor_after(last[organization_id].c_str(), fmt::format("{}:{}", last[revision].c_str(), last[seq].c_str()));
       break;
     }
-    items.push_back(entry(row));
+    items.push_back(entry_json(row));
   }
   return list_answer(next, items);
 }

@@ -8,7 +8,6 @@ namespace sluice::server::admin {
 // The entries of the audit trail in the caller's scope, newest first.
 Answer list_audit(Context& context);
 
-// The newest revision and the chain that names its history.
 Answer get_revision(Context& context);
 
 }  // namespace sluice::server::admin

@@ -12,13 +12,13 @@
 namespace sluice::server::admin {
 namespace {
 
-// Makes an id from namespace and service account: "shop-checkout", or "shop" for the whole namespace ("*").
+// For example "shop-checkout", or "shop" for the whole namespace ("*").
 std::string binding_id(postgres::Transaction& tx, std::string_view, const json::Value& body) {
   return unique_id(tx, Kind::binding, "",
                    fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));
 }
 
-// Refuses a second binding for the same service account: only one can apply.
+// Refuses a second binding for one service account.
 void check_free(postgres::Transaction& tx, const identity::Binding& binding) {
   const pqxx::result rows =
       tx.exec("SELECT id FROM bindings WHERE namespace = $1 AND service_account = $2 AND id <> $3", binding.namespace_,

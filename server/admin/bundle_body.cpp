@@ -14,7 +14,7 @@ namespace sluice::server::admin {
 
 BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
   {
-    json::Tree tree;  // as large as the body: freed before the bundle is compiled
+    json::Tree tree;  // large, so it is freed before the bundle is compiled
     const json::Value document = parse(tree);
     record_lists(document);
     auto read = read_bundle(document, &policy::check_expression);

@@ -1,6 +1,4 @@
 // Reads the body of a call, JSON or YAML, as a bundle. Every fault and warning gets its line and column in the body.
-//
-// Thread safety: none; a BundleBody belongs to one call.
 #pragma once
 
 #include <array>
@@ -17,26 +15,25 @@ namespace sluice::server::admin {
 
 class BundleBody {
  public:
-  // Reads the body of the call. A large body takes seconds; meanwhile PostgreSQL must not end the idle session.
+  // A large body takes seconds; meanwhile PostgreSQL must not end the idle session.
   static BundleBody read(Context& context) {
     return context.tx.without_idle_timeout([&] { return BundleBody(context.call, context.now_us); });
   }
 
-  // Refuses a body that is neither JSON nor YAML (400), and a bundle with faults (422). A refusal lists all faults of
-  // the document. If the document has none, it lists all faults that an agent would find when it compiles the bundle.
-  // REQUIRES: `call` outlives this object.
+  // Refuses a body that is neither JSON nor YAML (400), and a bundle that cannot be read or compiled (422). REQUIRES:
+  // `call` outlives this object.
   BundleBody(const Call& call, std::int64_t now_us);
 
   // Whether the bundle has a list of this kind, even an empty one.
   bool has_list(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
   bool has_mode() const { return has_mode_; }
 
-  // Gives each fault its line and column in the body.
+  // Adds line and column in the body.
   void locate(Faults& faults) const;
   [[noreturn]] void refuse(Faults faults) const;  // 422
 
   Bundle bundle;
-  Faults warnings;  // valid, but probably mistakes
+  Faults warnings;
 
  private:
   json::Value parse(json::Tree& tree);

@@ -12,13 +12,12 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kRows = 1000;  // rows that one statement reads
+constexpr std::size_t kRows = 1000;  // for each statement
 
 std::vector<store::Filter> filters_of(const BundleSelection& part, Kind kind) {
   std::vector<store::Filter> filters;
   if (!part.organization_id.empty()) filters.push_back({"organization_id = $", part.organization_id});
   if (!part.tenant_id.empty() && kind != Kind::organization) filters.push_back({"tenant_id = $", part.tenant_id});
-  // Expired overrides are left out; apply would drop them too.
   if (kind == Kind::override_) filters.push_back({"coalesce(expires_at, 'infinity') > $::timestamptz", "now"});
   return filters;
 }

@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = 256;
 
-// The counters that a call is about: those of one identity under a policy or a plan.
+// Names the counters of one identity under a policy or a plan.
 struct CounterTarget {
   std::string organization_id;
   std::string tenant_id;
   std::string policy_id;
   std::string plan_id;
   std::vector<std::pair<DimensionRef, std::optional<std::string>>>
-      identity_values;  // the identity, sorted; nullopt: the requests lack the dimension
+      identity_values;  // sorted; nullopt for a dimension that the requests lack
 
   bool names(const DimensionRef& dimension) const {
     return std::ranges::find(identity_values, dimension, [](const auto& pair) { return pair.first; }) !=
@@ -42,8 +42,7 @@ struct CounterTarget {
     }
     return known;
   }
-  // The identity as JSON, for answers, the outbox and the audit trail.
-  std::string identity_text() const {
+  std::string identity_json() const {
     std::string text = "{";
     for (const auto& [dimension, value] : identity_values) {
       text.append(text.size() > 1 ? "," : "").append(json::string_literal(to_string(dimension))).append(":");
@@ -51,13 +50,12 @@ struct CounterTarget {
     }
     return text += '}';
   }
-  // Begins a JSON object with the tenant, the policy or plan, and the identity.
-  json::Writer open() const {
+  json::Writer begin_object() const {
     json::Writer out = open_object();
     out.field("tenant_id", tenant_id);
     out.field(policy_id.empty() ? "plan_id" : "policy_id", policy_id.empty() ? plan_id : policy_id);
     out.key("identity");
-    out.raw(identity_text());
+    out.raw(identity_json());
     return out;
   }
 };
@@ -69,7 +67,7 @@ void read_identity(json::Fields& fields, CounterTarget& target) {
   const json::Place at = fields.at().member("identity");
   json::Fields identity(*value, at, fields.faults());
   for (json::Member& member : identity.members()) {
-    if (member.taken) continue;  // a member that is given twice: json::Fields has added a fault for it
+    if (member.taken) continue;  // given twice; json::Fields has added a fault
     const auto dimension = parse_dimension(member.name);
     const bool absent = member.value.type() == json::Type::null;
     const auto text = identity.text(member.name, kMaxTextBytes);
@@ -130,12 +128,11 @@ counters::RulesPtr load_rules(Context& context, CounterTarget& target) {
   return rules.build(context.now_us);
 }
 
-// A target with the compiled rules of its policy or plan.
 struct CounterQuery {
   CounterTarget target;
   counters::RulesPtr rules;
   const policy::Rulebook* rulebook;
-  // By group of the program (the limits that share a counter key): whether the identity has all dimensions of that key.
+  // Whether the identity has all dimensions of the counter key, for each group of limits that share a key.
   std::vector<bool> included;
 
   std::string key_of(std::size_t group) const { return rules->key_of(*rulebook, group, target.identity()); }
@@ -147,9 +144,8 @@ std::string names_of(const std::vector<DimensionRef>& dimensions) {
   return text.empty() ? "none" : text;
 }
 
-// The identity must name every dimension of key_by, because an identity with fewer dimensions names another counter.
-// null stands for a dimension that the requests lack. The identity may leave out a dimension that only some limits add
-// to the counter key; the call then leaves out these limits.
+// The identity must name every dimension of key_by. Limits that add other dimensions to the counter key are left out
+// unless the identity names these dimensions.
 void check_identity(CounterQuery& query) {
   const std::vector<DimensionRef>& key_by = query.rulebook->enforcement.key_by;
   std::vector<DimensionRef> known = key_by;
@@ -213,7 +209,7 @@ Answer read_counters(Context& context) {
   }
   std::erase(limits, "");
   Answer answer;
-  answer.object = query.target.open();
+  answer.object = query.target.begin_object();
   answer.object->field("now_us", outcome->now_us);
   answer.object->key("limits");
   answer.object->begin_list();
@@ -232,11 +228,11 @@ Answer reset_counters(Context& context) {
                               .tenant_id = target.tenant_id,
                               .policy_id = target.policy_id,
                               .plan_id = query.rulebook->plan_id,
-                              .identity = target.identity_text(),
+                              .identity = target.identity_json(),
                               .counter_key = query.key_of(g),
                               .reset = true});
   }
-  json::Writer document = target.open();
+  json::Writer document = target.begin_object();
   document.end_object();
   context.log.add({.action = "reset",
                    .key = {Kind::counter, target.tenant_id, store::random_id(Kind::counter)},
@@ -245,7 +241,7 @@ Answer reset_counters(Context& context) {
                    .before = std::nullopt,
                    .after = document.take()});
   Answer answer;
-  answer.object = target.open();
+  answer.object = target.begin_object();
   answer.published = true;
   return answer;
 }

@@ -5,9 +5,9 @@
 
 namespace sluice::server::admin {
 
-// Takes {"tenant_id", "policy_id" or "plan_id", "identity"}. Answers each limit's present numbers. Charges nothing.
+// Both routes take {"tenant_id", "policy_id" or "plan_id", "identity"}.
 Answer read_counters(Context& context);
-// Takes the same body. Forgets what the identity used; its overrides stay. The reset in Redis follows the commit.
+// The reset in Redis follows the commit.
 Answer reset_counters(Context& context);
 
 }  // namespace sluice::server::admin

@@ -26,10 +26,10 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kMaxConflicts = 20;  // the warnings name at most this many conflicting policies
+constexpr std::size_t kMaxConflicts = 20;  // in warnings
 
-// The bundle's warnings that are about the body, which is the first object in the list of its kind.
-Faults warnings_about(const Bundle& bundle, Kind kind) {
+// The body is the first object in the list of its kind.
+Faults warnings_about_body(const Bundle& bundle, Kind kind) {
   const std::string own = fmt::format("/{}/0", info(kind).plural);
   Faults found;
   for (Fault& warning : policy::warnings(bundle)) {
@@ -40,8 +40,7 @@ Faults warnings_about(const Bundle& bundle, Kind kind) {
   return found;
 }
 
-// Puts the body and the stored objects that it refers to, or that refer to it, into a small bundle and compiles it. The
-// body is the first object in the list of its kind.
+// Compiles a small bundle of the body, the stored objects that it refers to, and those that refer to it.
 class DraftCompiler {
  public:
   DraftCompiler(postgres::Transaction& tx, Kind kind, const json::Value& body)
@@ -55,7 +54,7 @@ class DraftCompiler {
     documents_[static_cast<std::size_t>(kind)].try_emplace(id, std::move(document));
   }
 
-  // Adds the body's tenant, and the tenant's organization with nothing but its id, because the tenant refers to it.
+  // Adds the body's tenant, and the tenant's organization with only its id.
   void add_tenant() {
     const auto tenant = store::find(tx_, Kind::tenant, tenant_id_, tenant_id_, store::Lock::none);
     if (!tenant) return;
@@ -78,15 +77,14 @@ class DraftCompiler {
 
   const std::string& organization_id() const { return organization_id_; }
 
-  // Reads and compiles the bundle. Throws a Refusal with the faults of the body. If the body has none, but would make
-  // other objects invalid, the Refusal has the faults of these objects.
+  // Throws a Refusal with the faults of the body, or else with the faults of other objects that the body makes invalid.
+  // REQUIRES for the functions below: compile() was called.
   void compile();
-  // REQUIRES: compile() was called.
   const Bundle& bundle() const { return bundle_; }
-  // The draft of the body, without rules. REQUIRES: compile() was called, and the kind belongs to a tenant.
+  // The draft has no rules. REQUIRES: the kind belongs to a tenant.
   Draft draft(std::vector<store::ExtraColumn> extra = {}) const;
-  // The rules that compile() made. `id`, `document`: the object as it will be stored. REQUIRES: compile() was called.
-  // The bundle moves into the rules, so bundle() and draft() must not be called afterwards.
+  // `id` and `document` are those of the object as it will be stored. Do not call bundle() or draft() afterwards,
+  // because the bundle moves into the rules.
   counters::RulesPtr take_rules(const std::string& id, const std::string& document);
 
  private:
@@ -121,7 +119,6 @@ void DraftCompiler::compile() {
   if (builder.faults().count() != 0) refuse(builder.faults().take());
   bundle_ = builder.take();
   compiled_us_ = SystemClock().now_us();
-  // Some faults show only when the bundle is compiled.
   auto built = policy::build_snapshot(bundle_, 0, compiled_us_);
   if (!built) refuse(std::move(built.error()));
   snapshot_ = std::move(*built);
@@ -134,7 +131,7 @@ Draft DraftCompiler::draft(std::vector<store::ExtraColumn> extra) const {
           .organization_id = organization_id_,
           .document = canonical(bundle_, kind_, 0),
           .extra = std::move(extra),
-          .warnings = warnings_about(bundle_, kind_)};
+          .warnings = warnings_about_body(bundle_, kind_)};
 }
 
 counters::RulesPtr DraftCompiler::take_rules(const std::string& id, const std::string& document) {
@@ -164,14 +161,13 @@ void DraftCompiler::refuse(Faults faults) const {
   http::refuse_faults(422, own_faults.empty() ? std::move(other_faults) : std::move(own_faults));
 }
 
-// The SHA-256 of a text, as an SQL value of type bytea.
+// The SHA-256 as an SQL value of type bytea.
 std::string digest_text(const std::string& text) {
   const Sha256Digest digest = sha256(text);
   return postgres::bytea({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-// Refuses the policy if the policy index cannot use its scope, and the tenant already has kMaxUnindexedPolicies such
-// policies. Every request is matched against all of them.
+// Limits the number of a tenant's policies with a scope that the policy index cannot use.
 void check_unindexed(postgres::Transaction& tx, const Policy& item) {
   if (policy::is_indexable(policy::compile_scope(item.scope))) return;
   // Without this lock, two concurrent calls could exceed the limit together.
@@ -186,8 +182,7 @@ void check_unindexed(postgres::Transaction& tx, const Policy& item) {
                   quoted(item.tenant_id), policy::kMaxUnindexedPolicies));
 }
 
-// Warnings about stored policies that apply to the same requests as `item`, with the same priority.
-Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
+Faults conflict_warnings(postgres::Transaction& tx, const Policy& item) {
   const pqxx::result rows = tx.exec(
       fmt::format(
           "SELECT id FROM policies WHERE tenant_id = $1 AND place = $2::bytea AND id <> $3 AND coalesce(document "
@@ -205,8 +200,8 @@ Faults policy_warnings(postgres::Transaction& tx, const Policy& item) {
   return found;
 }
 
-// Refuses a second override for the same limit and identity. An expired override counts until the server removes it.
-// `target`: the hash of limit and identity, as in the column "target".
+// Refuses a second override for one limit and identity, whose hash is `target`. An expired override counts until the
+// server removes it.
 void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "
@@ -228,7 +223,7 @@ std::string canonical(const Bundle& bundle, Kind kind, std::size_t index) {
 
 std::vector<store::ExtraColumn> policy_columns(const Policy& policy) {
   const bool indexable = policy::is_indexable(policy::compile_scope(policy.scope));
-  // Two policies with the same hash in the column "place" conflict (policy::competition_key()).
+  // Two policies with the same "place" conflict.
   return {{"place", "bytea", digest_text(policy::competition_key(policy))},
           {"unindexed", "boolean", indexable ? "false" : "true"}};
 }
@@ -258,7 +253,7 @@ Draft draft_organization(postgres::Transaction& tx, const json::Value& body) {
 Draft draft_tenant(postgres::Transaction& tx, const json::Value& body) {
   DraftCompiler compiler(tx, Kind::tenant, body);
   const json::Value* const given = body.find("organization_id");
-  // A bundle may have tenants without an organization, a body may not.
+  // The reader of bundles accepts tenants without an organization.
   if (given == nullptr || given->type() == json::Type::null) {
     http::refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
   }
@@ -304,7 +299,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   const std::string plan_id(body.text_of("plan_id"));
   compiler.add_tenant();
   compiler.add_plan(plan_id);
-  // Adds the plan's overrides too: if the policy has the action delay, their numbers must fit the policy's max_delay.
+  // If the policy has the action delay, the numbers of the plan's overrides must fit the policy's max_delay.
   compiler.add(tx.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND (policy_id = $2 OR plan_id = $3)",
                        tenant_id, std::string(body.text_of("id")), plan_id),
                Kind::override_);
@@ -312,7 +307,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   const Policy& item = compiler.bundle().policies.front();
   check_unindexed(tx, item);
   Draft draft = compiler.draft(policy_columns(item));
-  for (Fault& conflict : policy_warnings(tx, item)) draft.warnings.push_back(std::move(conflict));
+  for (Fault& conflict : conflict_warnings(tx, item)) draft.warnings.push_back(std::move(conflict));
   draft.rules = compiler.take_rules(draft.key.id, draft.document);
   return draft;
 }
@@ -326,8 +321,7 @@ Draft draft_override(postgres::Transaction& tx, const json::Value& body) {
   }
   if (!plan_id.empty()) {
     compiler.add_plan(plan_id);
-    // The override also applies to the counters of each policy on the plan. If such a policy has the action delay, the
-    // override's numbers must fit the policy's max_delay.
+    // If a policy on the plan has the action delay, the override's numbers must fit the policy's max_delay.
     compiler.add(tx.exec("SELECT id, document FROM policies WHERE tenant_id = $1 AND plan_id = $2",
                          std::string(body.text_of("tenant_id")), plan_id),
                  Kind::policy);

@@ -17,7 +17,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr int kAttempts = 4;  // attempts for each call, if changes conflict or the connection was lost
+constexpr int kAttempts = 4;
 
 FinishedAnswer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
   return http::problem(http::Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"),
@@ -57,7 +57,6 @@ FinishedAnswer Executor::admit(postgres::Session& session, const Call& call) {
   return with_retries(session, call, &Executor::check_caller);
 }
 
-// Authenticates the caller and checks its permission, no more.
 FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call) {
   postgres::Transaction tx(connection);
   authenticate_caller(tx, call);
@@ -66,7 +65,7 @@ FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& 
   return answer;
 }
 
-// Runs `step`. Repeats it after a conflict or a lost connection, as long as nothing was committed.
+// Repeats `step` after a conflict or a lost connection, as long as nothing was committed.
 FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& call,
                                       FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&)) {
   for (int attempts = 1;; ++attempts) {
@@ -83,8 +82,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
       const postgres::FailureClass failure = postgres::classify(error);
       pool_.count_failure(failure);
       if (failure == postgres::FailureClass::away) session.drop();
-      // After a `conflict` or `away`, nothing was committed, so the call is repeated. `away`: the connection may have
-      // been lost while it was idle; the next attempt gets a new one.
+      // After a `conflict` or `away`, nothing was committed. After `away`, the next attempt gets a new connection.
       const bool again = failure == postgres::FailureClass::conflict || failure == postgres::FailureClass::away;
       if (last && failure == postgres::FailureClass::conflict) return concurrent_change(call);
       if (last || !again) return failure_answer(error, call);
@@ -92,7 +90,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
   }
 }
 
-// Authenticates the caller, enters its scope and checks its permission. Throws Refusal.
+// Also enters the caller's scope and checks its permission. Throws Refusal.
 auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
   auto principal = auth::authenticate(tx, call.authorization, now_us);
@@ -111,13 +109,13 @@ auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const C
   return std::move(*principal);
 }
 
-// A call after its transaction. Its overrides and resets are not published yet.
+// Overrides and resets are not published yet.
 struct Executor::CommittedCall {
   Answer answer;
   std::optional<std::int64_t> revision;
   auth::Principal principal;
-  bool idempotent = false;                     // the answer is stored for replays
-  std::vector<counters::CounterRef> counters;  // counter keys to be published
+  bool idempotent = false;                     // whether the answer is stored for replays
+  std::vector<counters::CounterRef> counters;  // counter keys to publish
   std::vector<counters::RulesPtr> rules;       // compiled by the call
 
   FinishedAnswer finished(bool published) const {
@@ -168,7 +166,6 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
   return done;
 }
 
-// Runs the call, then publishes the overrides and resets that it committed.
 FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call) {
   const CommittedCall done = run_transaction(connection, call);
   if (done.counters.empty() || publisher_ == nullptr) return done.finished(done.counters.empty());
@@ -181,7 +178,7 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call)
   return published ? std::move(answer) : done.finished(false);
 }
 
-// Logs the exception, and returns the answer to a call whose last attempt failed with it.
+// Also logs the exception.
 FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {
   const postgres::FailureClass failure = postgres::classify(error);
   const std::string what = postgres::describe(error);

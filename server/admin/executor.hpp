@@ -1,4 +1,4 @@
-// Runs a call in one transaction, from checking its token to the commit. The steps are the same for every route.
+// Runs a call of any route in one transaction, from checking its token to the commit.
 #pragma once
 
 #include <string>
@@ -16,21 +16,21 @@
 
 namespace sluice::server::admin {
 
-inline constexpr unsigned kAdmitted = 100;  // HTTP's "Continue": the call is not refused
+inline constexpr unsigned kAdmitted = 100;  // HTTP's "Continue"
 
-// Thread safety: run() and admit() on any thread of the pool, each with its own session.
+// Threads: run() and admit() on any thread of the pool, each with its own session.
 class Executor {
  public:
   Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
       : pool_(pool), throttle_(throttle), clock_(clock), log_(log) {}
 
-  // Sets the publisher of overrides. REQUIRES: called before the first run().
+  // REQUIRES: called before the first run().
   void set_publisher(counters::Publisher& publisher) { publisher_ = &publisher; }
 
-  // Decides, before the body has arrived, whether the caller may make the call. Returns an answer with the status
-  // kAdmitted, or a refusal. Never throws.
+  // Checks the caller before the body has arrived. Returns an answer with the status kAdmitted, or a refusal. Never
+  // throws.
   FinishedAnswer admit(postgres::Session& session, const Call& call);
-  // Runs the call and publishes what it changed. Never throws.
+  // Runs the call, and publishes overrides and resets. Never throws.
   FinishedAnswer run(postgres::Session& session, const Call& call);
 
  private:

@@ -1,5 +1,5 @@
-// POST /v1/admin/explain: says which policy would decide a check. The server selects the policy with the agents' own
-// code. It reads no counters, so the answer does not say whether a limit would deny the check.
+// POST /v1/admin/explain: says which policy would decide a check. The server reads no counters, so the answer does not
+// say whether a limit would deny the check.
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using policy::Selection;
 
-// The call's body. `request` points into `text`.
+// `request` points into `text`.
 struct ExplainParameters {
   std::string tenant_id;
   std::string key_id;
@@ -64,8 +64,8 @@ void check_key(Context& context, const ExplainParameters& parameters) {
                      fmt::format("tenant {} has no key {}", parameters.tenant_id, quoted(parameters.key_id)));
 }
 
-// The `reason` of the answer. "judged": an agent's reason would depend on counters. "unknown_plan" and "missing_key":
-// an agent would refuse the check. Any other reason is also the one that an agent would give.
+// "judged" means that an agent's reason depends on counters. Where the reason is "unknown_plan" or "missing_key", an
+// agent refuses the check.
 std::string_view reason_of(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:
@@ -80,7 +80,7 @@ std::string_view reason_of(const Selection& selection) {
   return "";
 }
 
-// Whether the check would be allowed, as JSON; "null" if that depends on counters.
+// "null" means that the decision depends on counters.
 std::string_view allowed_text(const Selection& selection) {
   switch (selection.kind) {
     case Selection::Kind::rulebooks:

@@ -26,14 +26,13 @@ std::string is_known() {
   return fmt::format("NOT a.gone AND a.heard_at > now() - {}", interval(fleet::kRememberedFor));
 }
 std::string is_live() { return fmt::format("a.heard_at > now() - {}", interval(fleet::kLiveFor)); }
-// Whether the agent has a watch open. The server of the watch confirms that in the row every 5 s. If the server was
-// killed, the confirmations end, and the agent counts as not connected.
+// The server confirms an open watch in the agent's row every 5 s. If the server was killed, the confirmations end.
 std::string is_connected() {
   return fmt::format("coalesce(a.watch <> '' AND a.watch_at > now() - {}, false)", interval(fleet::kLiveFor));
 }
 
-// `r`: the newest revision. `h`: the revision that the agent enforces; NULL if the agent has another history. `n`: the
-// revision after the one that the agent enforces.
+// `r` is the newest revision. `h` is the revision that the agent enforces, or NULL if the agent has another history.
+// `n` is the revision after it.
 constexpr std::string_view kFrom = R"(
 FROM agents AS a CROSS JOIN revision AS r
 LEFT JOIN revisions AS h ON h.revision = a.revision AND h.chain = a.chain
@@ -59,7 +58,7 @@ void filter(const Call& call, store::Statement& statement) {
   if (const auto organization = call.parameter("organization_id"); !organization.empty()) {
     statement.add(" AND a.organization_id = $", std::string(organization));
   }
-  // Agents that serve the tenant, even if they serve other tenants too.
+  // Agents that serve the tenant may serve other tenants too.
   if (const std::string tenant(call.parameter("tenant_id")); !tenant.empty()) {
     statement.add(
         " AND (a.organization_id = '' OR (a.organization_id = (SELECT organization_id FROM tenants WHERE id = $)",
@@ -91,11 +90,10 @@ std::chrono::milliseconds read_wait(const Call& call) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(*wait);
 }
 
-// A query of the agents whose scope overlaps the caller's. `what`: the text of the query before kFrom. The query must
-// run in the scope of the platform: in the caller's scope, row-level security would leave out agents with a larger
-// scope, and a revision would count as enforced too early. The caller learns only the number of these agents.
-store::Statement overlapping_agents(const auth::Principal& caller, std::string_view what) {
-  store::Statement statement{std::string(what)};
+// The query must run in the scope of the platform: in the caller's scope, row-level security would leave out agents
+// with a larger scope, and a revision would count as enforced too early.
+store::Statement overlapping_agents(const auth::Principal& caller, std::string_view before_from) {
+  store::Statement statement{std::string(before_from)};
   statement.add(kFrom).add("WHERE ").add(is_known());
   if (caller.organization_id.empty()) return statement;
   statement.add(" AND (a.organization_id = '' OR (a.organization_id = $", caller.organization_id);
@@ -106,9 +104,9 @@ store::Statement overlapping_agents(const auth::Principal& caller, std::string_v
   return statement;
 }
 
-// Every agent is in exactly one class. An agent that lost its watch may have restarted with an older snapshot than its
-// last report says. So it counts as missing until it opens a new watch. When it opens the watch, it names its revision
-// (`held_revision`). That revision counts until the agent's next report.
+// An agent that lost its watch may have restarted with an older snapshot than its last report says. So the agent counts
+// as missing until it opens a new watch. The new watch names the agent's revision (`held_revision`), which counts until
+// the next report.
 constexpr std::array<std::string_view, 5> kClasses{"enforcing", "lagging", "missing", "refusing", "foreign"};
 std::string class_of(std::int64_t revision) {
   return fmt::format(R"(CASE WHEN NOT ({}) OR (a.watch IS NOT NULL AND NOT {}) THEN 'missing'
@@ -136,7 +134,7 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
     found.agents += fmt::format(R"(,"{}":{})", kClasses[i], rows[0][static_cast<int>(i) + 1].c_str());
   }
   found.agents += '}';
-  // False if there are no agents, so a script that waits for its agents does not go on too early.
+  // False if there are no agents, because a script may wait for its first agents.
   found.enforced_by_all =
       rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
   return found;

@@ -10,7 +10,6 @@
 namespace sluice::server::admin {
 namespace {
 
-// The hash of method, target and body. Different requests have different fingerprints.
 std::string fingerprint(const Call& call) {
   Sha256 hash;
   for (const std::string_view part : {call.route->method, std::string_view(call.target), std::string_view(call.body)}) {

@@ -1,7 +1,7 @@
 // Stores answers by Idempotency-Key, so a caller that lost an answer can safely repeat the call.
 //
-// The key is written in the call's own transaction, so the change and its answer are stored together or not at all. A
-// second call with the key waits for the first call and gets the first call's answer.
+// The change and its answer are stored in one transaction. A second call with the key waits for the first call's
+// answer.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ namespace sluice::server::admin {
 
 inline constexpr std::string_view kIdempotencyLifetime = "24 hours";
 
-// If the key is new, reserves it for this call and returns nullopt. Else returns the answer of the earlier call with
-// this key. Refuses a key that a different request has used.
+// Reserves a new key for this call and returns nullopt. For a used key, returns the answer of the earlier call, or
+// refuses if the earlier request was different.
 std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call);
 
-// Stores the answer for later calls with the same key. REQUIRES: begin_idempotent() returned nullopt for this call.
+// Stores the answer for replays. REQUIRES: begin_idempotent() returned nullopt for this call.
 void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
                        const FinishedAnswer& answer);
 
-// Removes answers older than kIdempotencyLifetime. The transaction needs no scope (Transaction::enter()).
+// The transaction needs no scope (Transaction::enter()).
 void delete_old_answers(postgres::Transaction& tx);
 
 }  // namespace sluice::server::admin

@@ -10,7 +10,7 @@ constexpr std::string_view kHash = "key_hash";
 
 std::string key_id(postgres::Transaction&, std::string_view, const json::Value&) { return store::random_id(Kind::key); }
 
-// Adds a `key_hash` to a body without one: the hash that `before` has, or the hash of a new secret.
+// A body without `key_hash` gets the hash of `before`, or the hash of a new secret.
 json::Value complete_key(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                          std::optional<Secret>& secret) {
   std::vector<json::Member> added;
@@ -18,7 +18,7 @@ json::Value complete_key(json::Tree& tree, const json::Value& body, const store:
     if (before != nullptr) {
       added.push_back({kHash, *tree.parse(before->document).value().find(kHash)});
     } else {
-      // If the id is invalid, the call will be refused, and this secret is never shown.
+      // A call with an invalid id will be refused, so its secret is never shown.
       const std::string_view id = body.text_of("id");
       secret = Secret{"key", mint_key(is_id(id) ? id : "key")};
       added.push_back({kHash, tree.string(hash_secret(split_key(secret->text)->secret))});

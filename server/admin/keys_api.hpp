@@ -1,8 +1,5 @@
 // Routes of API keys. The server makes the secret, shows it once and stores only its hash. A body with a `key_hash`
-// imports a key that was made elsewhere.
-//
-// An existing key keeps its hash unless the body has a `key_hash`. To replace a secret, create a second key, and delete
-// the first one once it is no longer used.
+// imports a key that was made elsewhere. An existing key keeps its hash unless the body has a `key_hash`.
 #pragma once
 
 #include "server/admin/objects_api.hpp"

@@ -7,7 +7,6 @@ namespace {
 
 using prometheus::MetricFamily;
 
-// The values of the label `route`: one for each route, and "none" for calls without a route.
 std::vector<std::string> labels() {
   std::vector<std::string> names;
   for (const Route& route : routes()) names.push_back(std::string(route.method) + " " + std::string(route.path));
@@ -37,7 +36,6 @@ void CallMetrics::count(const Route* route, unsigned status, std::chrono::nanose
   durations_[index_of(route)].observe(took);
 }
 
-// Returns one family. Leaves out routes that had no request yet.
 std::vector<MetricFamily> CallMetrics::Collect() const {
   MetricFamily all = telemetry::family(spec());
   const std::vector<std::string>& names = spec().labels.front().values;

@@ -2,7 +2,7 @@
 //
 // No label value comes from a request, so callers cannot add time series.
 //
-// Thread safety: counting from any thread, without a lock.
+// Thread safety: any thread may call count().
 #pragma once
 
 #include <chrono>
@@ -21,14 +21,14 @@ class CallMetrics final : public telemetry::Instrument {
   // REQUIRES: this object outlives every scrape of `registry`.
   explicit CallMetrics(telemetry::Registry& registry);
 
-  // Counts an answered call. `route`: nullptr if no route matches the call.
+  // `route`: nullptr if no route matches the call.
   void count(const Route* route, unsigned status, std::chrono::nanoseconds took) noexcept;
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   telemetry::HttpCounters requests_;
-  std::deque<telemetry::DurationBuckets> durations_;  // by index of the route; the last one: calls without a route
+  std::deque<telemetry::DurationBuckets> durations_;  // the last one is for calls without a route
 };
 
 }  // namespace sluice::server::admin

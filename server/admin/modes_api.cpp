@@ -47,7 +47,7 @@ Answer show_mode(Context& context, const store::StoredObject& tenant) {
   return answer;
 }
 
-// Reads {"mode":"shadow"}. Ignores the members that GET adds, so an answer can be sent back.
+// Ignores the members that GET adds, so a caller can send an answer back.
 Mode read_mode(const Call& call) {
   json::Tree tree;
   json::FaultList faults;

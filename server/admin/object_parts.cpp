@@ -13,9 +13,8 @@
 namespace sluice::server::admin {
 namespace {
 
-// How entity tags are compared (RFC 9110 section 8.8.3.2). The server's tags are strong, but a proxy that compresses
-// makes them weak. If-None-Match compares weakly, so such a weak tag still matches. If-Match compares strongly, so a
-// weak tag never matches.
+// Comparison of entity tags by RFC 9110 section 8.8.3.2. The server's tags are strong, but a proxy that compresses
+// makes them weak.
 enum class Comparison : std::uint8_t { strong, weak };
 
 // Whether a list of entity tags is "*" or contains `tag`.

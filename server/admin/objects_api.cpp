@@ -33,8 +33,7 @@ std::string slug(std::string_view name) {
   return id;
 }
 
-// Makes an id from the policy's name. Returns "" for a shorthand policy: the code that reads the policy makes an id
-// from its content.
+// Returns "" for a shorthand policy: draft_policy() makes its id from the content.
 std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body) {
   json::FaultList ignored;
   const json::Place root;
@@ -43,19 +42,18 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
   return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
 }
 
-// Turns the body of one call into a draft, and collects the faults of the body.
 struct BodyReader {
   Context& context;
   const Resource& resource;
-  json::Tree tree{};  // holds the body and the values made from it
-  Faults faults{};    // found by Resource::translate
+  json::Tree tree{};
+  Faults faults{};
 
   json::Value read() {
     const json::Value body = read_body(context.call, tree);
     return resource.translate == nullptr ? body : resource.translate(context, tree, body, faults);
   }
 
-  // Makes the draft. If the body has faults, refuses it with these faults and those of Resource::translate.
+  // A refusal lists the faults of Resource::translate and of Resource::draft together.
   Draft draft(const json::Value& body) {
     std::optional<Draft> made;
     try {

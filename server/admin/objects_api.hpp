@@ -1,5 +1,5 @@
-// Handlers that create, read, replace, patch, delete and list objects: the same code for every kind. A Resource holds
-// what differs from kind to kind.
+// Handlers that create, read, replace, patch, delete and list objects of every kind. A Resource holds what differs
+// from kind to kind.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,20 @@
 
 namespace sluice::server::admin {
 
-// Makes an id from an object's name: "Pro plan!" → "pro-plan". If the name has no usable character, or that id is
-// taken, the id is random.
+// Makes an id from a name: "pro-plan" from "Pro plan!". If the name has no usable character, or that id is taken, the
+// id is random.
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
-// How the handlers serve one kind.
 struct Resource {
   Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
   Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
   // Makes an id for a body without one. Returns "" for a shorthand policy: `draft` makes that id from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
-  // Turns members that are never stored into stored ones, such as `ttl` into `expires_at`, or drops them. Adds faults
-  // to `faults`. The function pointer itself is nullptr if the kind has no such members.
+  // Replaces members that are never stored, such as `ttl` by `expires_at`. The pointer may be nullptr.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
-  // Adds members that the server makes, such as `key_hash`, to a body that already has its ids. Sets `secret` if it
-  // made a secret. `before`: the object to be replaced; nullptr if the object is new. The function pointer itself is
-  // nullptr if the kind has no such members.
+  // Adds members that the server makes, such as `key_hash`, to a body that already has its ids. The pointer may be
+  // nullptr. `before`: nullptr if the object is new.
   json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                           std::optional<Secret>& secret) = nullptr;
 };

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};  // need no token
 
-// The problems that every operation may answer: the status, and the name of the response in openapi.json.
+// Problems of every operation: the status, and the name of the response in openapi.json.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCommonProblems{{{"400", "BadRequest"},
                                                                                         {"405", "MethodNotAllowed"},
                                                                                         {"408", "Timeout"},
@@ -35,7 +35,6 @@ openapi::Operation open_operation(std::string_view path) {
           .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
 }
 
-// The sentence that says which permission and scope a call needs.
 std::string needs(const Route& route) {
   const std::string roles = auth::roles_with(route.permission);
   std::string_view scope;
@@ -45,8 +44,6 @@ std::string needs(const Route& route) {
                      roles == auth::kRoleNames ? "every role" : roles, scope);
 }
 
-// Makes the Operation of a route: derives permission, parameters, headers and problems from the properties of the
-// route.
 class OperationBuilder {
  public:
   OperationBuilder(const openapi::Description& description, const Route& route)
@@ -126,8 +123,8 @@ class OperationBuilder {
 
   const Route& route_;
   const bool creates_;
-  const bool reads_one_;   // reads one object, so If-None-Match applies
-  const bool writes_one_;  // writes one object, so If-Match applies
+  const bool reads_one_;
+  const bool writes_one_;
 };
 
 std::string assemble() {
@@ -135,7 +132,7 @@ std::string assemble() {
   tables.insert(tables.end(), {{"agent-token", auth::token_field::kAll},
                                {"token", auth::token_field::kOfAdmin},
                                {"binding", identity::binding_field::kAll}});
-  std::vector<std::string_view> fragments;  // every embedded file except openapi.json
+  std::vector<std::string_view> fragments;
   for (const embedded::File& file : embedded::kFiles) {
     if (file.name != "openapi") fragments.push_back(file.text);
   }

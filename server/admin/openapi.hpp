@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document of the admin API. It is assembled from the frame `openapi.json` (schemas and other
-// components), the fragments in `operations/` (texts and examples), and the table of routes.
+// The OpenAPI 3.1 document of the admin API, assembled from `openapi.json`, the fragments in `operations/` and the
+// table of routes.
 //
 // Thread safety: any thread; the first call assembles the document, which takes milliseconds.
 #pragma once
@@ -8,7 +8,6 @@
 
 namespace sluice::server::admin {
 
-// The document that the server serves at /openapi.json.
 std::string_view openapi_document();
 
 }  // namespace sluice::server::admin

@@ -17,14 +17,14 @@ namespace {
 
 constexpr Micros kLongestTtl = std::chrono::days(36'500);
 
-// When an override with this `ttl` expires; nullopt if the `ttl` is invalid.
+// Returns nullopt if `ttl` is invalid.
 std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   const auto duration = parse_duration(ttl);
   if (!duration || *duration < std::chrono::milliseconds(1) || *duration > kLongestTtl) return std::nullopt;
   return WallTime(Micros(now_us)) + *duration;
 }
 
-// The body with `expires_at` instead of `ttl`. Drops "published" too: a caller may send back an answer, which has it.
+// Replaces `ttl` by `expires_at`. Drops `published`, so a caller can send an answer back.
 json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
   static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};
   const json::Value* const ttl = body.find("ttl");
@@ -54,16 +54,14 @@ bool is_published(Context& context, const store::StoredObject& item) {
   return counters::unpublished(context.tx, {&item, 1}).empty();
 }
 
-// Sets Answer::published after a write. If this call changed the override, sets true: earlier changes no longer matter,
-// and the executor makes it false if it cannot publish this change. If the call changed nothing, an earlier change may
-// not be published yet.
+// After a change, sets `published` to true; the executor corrects it if publication fails. If the call changed nothing,
+// an earlier change may not be published yet.
 Answer with_published(Context& context, Answer answer) {
   answer.published =
       !context.log.empty() || is_published(context, require(context, Kind::override_, store::Lock::none));
   return answer;
 }
 
-// Which overrides `clear` removes.
 struct ClearSelection {
   std::string tenant_id;
   std::string policy_id;
@@ -76,8 +74,7 @@ ClearSelection read_clear_selection(Context& context) {
   json::FaultList faults;
   const json::Place root;
   json::Fields fields(body, root, faults);
-  // read_optional_id() refuses an empty id. Otherwise `clear` would remove all overrides of the tenant, although the
-  // caller meant one policy or plan.
+  // read_optional_id() refuses an empty id. Otherwise an empty `policy_id` would remove all overrides of the tenant.
   ClearSelection cleared{.tenant_id = read_optional_id(fields, "tenant_id"),
                          .policy_id = read_optional_id(fields, "policy_id"),
                          .plan_id = read_optional_id(fields, "plan_id")};

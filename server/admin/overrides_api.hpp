@@ -1,5 +1,5 @@
-// Routes of overrides. Three things are different from the routes of other kinds. A body may have `ttl` instead of
-// `expires_at`. Every answer says in "published" whether Redis has the override. And `clear` removes many overrides.
+// Routes of overrides. A body may have `ttl` instead of `expires_at`. Every answer says in `published` whether Redis
+// has the override.
 #pragma once
 
 #include "server/admin/call.hpp"
@@ -15,7 +15,7 @@ Answer delete_override(Context& context);
 // Removes all overrides of a tenant, a policy or a plan, as one revision.
 Answer clear_overrides(Context& context);
 
-// Returns the publisher. Refuses 503 if the server runs without Redis, which overrides and counters need.
+// Refuses 503 if the server runs without Redis.
 counters::Publisher& require_publisher(Context& context);
 
 }  // namespace sluice::server::admin

@@ -1,5 +1,4 @@
-// Pages of lists: reads `limit` and `cursor` from the query, and writes `items` and `next` into the answer. All
-// handlers that list objects page by page use these functions.
+// Pages of lists: reads `limit` and `cursor` from the query, and writes `items` and `next` into the answer.
 #pragma once
 
 #include <array>
@@ -16,26 +15,23 @@ namespace sluice::server::admin {
 inline constexpr std::size_t kDefaultPage = 100;
 inline constexpr std::size_t kMaxPage = 1000;
 
-// Reads the query's `limit` and `cursor`. Refuses 400 if one of them is invalid.
+// Refuses 400 if `limit` or `cursor` is invalid.
 store::Page read_page(const Call& call);
 
-// An opaque cursor for the page that begins after this object. For lists of anything but objects, the handler passes
-// two texts that identify the last item instead of `tenant_id` and `id`.
+// The cursor of the page after this object. Lists of anything but objects pass two texts that identify the last item.
 std::string cursor_after(std::string_view tenant_id, std::string_view id);
 
-// `found`: the result of store::list(), which has one object beyond the page if there is a next page. Removes that
-// object. Returns the cursor of the next page; "" if this is the last page.
+// Removes the object beyond the page that store::list() adds if there is a next page. Returns the cursor of the next
+// page; "" if this is the last page.
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);
 
-// Refuses 400, because no server made this cursor for this list.
 [[noreturn]] void refuse_cursor();
 
-// Refuses 400 if a filter's value is not one of `choices`. Otherwise the answer would be an empty list, and hide the
-// caller's mistake.
+// Refuses 400 if `value` is not one of `choices`.
 void check_choice(std::string_view parameter, std::string_view value, std::span<const std::string_view> choices);
 inline constexpr std::array<std::string_view, 3> kModeChoices{"enforce", "shadow", "off"};
 
-// Writes the members "items" and "next" of a list. `next`: a cursor, or "" on the last page.
+// `next`: a cursor, or "" on the last page.
 template <class WriteItems>
 void write_list(json::Writer& out, const std::string& next, WriteItems write_items) {
   out.key("items");
@@ -54,7 +50,7 @@ Answer list_answer(const std::string& next, WriteItems write_items) {
   return answer;
 }
 
-// As the template list_answer(), with items that are JSON texts.
+// `items`: JSON texts.
 Answer list_answer(const std::string& next, const std::vector<std::string>& items);
 
 }  // namespace sluice::server::admin

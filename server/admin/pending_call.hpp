@@ -1,7 +1,7 @@
 // One call of the admin API between its arrival and its answer.
 //
-// Thread safety: `stage` from any thread. A thread of the pool (postgres::Pool) reads `call` while it runs the call.
-// Everything else belongs to the server's loop.
+// Thread safety: `stage` from any thread. A thread of postgres::Pool reads `call`. Everything else belongs to the
+// server's loop.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct PendingCall {
 
   explicit PendingCall(sluice::http::Reply its_reply) : reply(std::move(its_reply)) {}
   explicit PendingCall(sluice::http::Admission its_admission) : reply(std::move(its_admission)) {}
-  // Takes the call over from `before` for the next attempt (waiting_calls.hpp). `before` must not be used afterwards.
+  // The next attempt of the same call (waiting_calls.hpp). `before` must not be used afterwards.
   explicit PendingCall(PendingCall& before)
       : reply(std::move(before.reply)), call(std::move(before.call)), arrived(before.arrived) {
     before.answered = true;
@@ -38,8 +38,7 @@ struct PendingCall {
 
   bool asks_for_body() const { return std::holds_alternative<sluice::http::Admission>(reply); }
   bool changes() const { return !asks_for_body() && call.route->changes(); }
-  // Decides a race between the pool and the time limit: either the call begins to run, or it is given up and never
-  // runs. Returns true to the side that was first.
+  // Returns true to the first caller only: the pool that runs the call, or the timer that gives the call up.
   bool leave_queue(Stage next) {
     Stage expected = Stage::waiting;
     return stage.compare_exchange_strong(expected, next);

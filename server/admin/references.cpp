@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 20;  // objects that a refusal names
 
-// SQL condition for the rows that refer to an object. $1: the object's id; $2: its tenant. Conditions that do not need
-// $2 mention it all the same, because PostgreSQL must be able to infer the type of each parameter.
+// SQL condition for the rows that refer to an object. $1 is the object's id, $2 its tenant. Every condition mentions
+// $2, because PostgreSQL must infer the type of each parameter.
 std::string condition(const Reference& reference) {
   if (reference.list) return fmt::format("$1 = ANY ({}) AND $2::text IS NOT NULL", reference.member);
   return fmt::format("{} = $1 AND {}", reference.member,

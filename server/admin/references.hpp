@@ -6,7 +6,7 @@
 
 namespace sluice::server::admin {
 
-// Refuses 409 if other objects refer to this one. The refusal names up to 20 of them.
+// The refusal has status 409 and names up to 20 of the objects.
 void refuse_referenced(postgres::Transaction& tx, const ObjectId& key);
 
 }  // namespace sluice::server::admin

@@ -21,9 +21,6 @@
 namespace sluice::server::admin {
 namespace {
 
-// Route handlers, each for one kind. The routes of most kinds differ only in the kind and in the filters of their
-// lists.
-
 template <const Resource& resource>
 Answer create(Context& context) {
   return create_object(context, resource);
@@ -70,11 +67,10 @@ Answer roll_back_object(Context& context) {
   return roll_back(context, resource);
 }
 
-// A query parameter and its SQL condition.
 struct QueryFilter {
   std::string_view parameter;
   std::string_view sql;
-  std::span<const std::string_view> values = {};  // the allowed values; empty: any text
+  std::span<const std::string_view> values = {};  // an empty list allows any text
 };
 constexpr std::array<std::string_view, 2> kBooleans{"true", "false"};
 constexpr QueryFilter kByOrganization{"organization_id", "organization_id = $"};
@@ -255,7 +251,7 @@ std::vector<std::string_view> segments(std::string_view path) {
 
 bool is_variable(std::string_view segment) { return segment.starts_with('{'); }
 
-// Whether a path matches the route's template. Sets `values` to the decoded values of the template's variables.
+// Sets `values` to the decoded values of the path's variables.
 bool matches(const Route& route, const std::vector<std::string_view>& path, std::vector<std::string>& values) {
   const std::vector<std::string_view> wanted = segments(route.path);
   if (wanted.size() != path.size()) return false;

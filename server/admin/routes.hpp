@@ -1,5 +1,4 @@
-// The table of all routes of the admin API, and the search for the route of a request. The executor reads permissions
-// from this table, and the OpenAPI document is derived from it. A test tries every role on every route of the table.
+// The table of all routes of the admin API, and the search for the route of a request.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +20,18 @@ struct Route {
   std::string_view parameters = "";  // names allowed in the query, with commas between
   std::size_t max_body = 1 << 20;    // bytes
   bool one_snapshot = false;         // all reads of the transaction see the same state of the database
-  bool takes_yaml = false;           // the body may be YAML
+  bool takes_yaml = false;
 
-  // Looks only at the method. So it is also true for a POST that changes nothing, such as /v1/admin/validate.
+  // Also true for a POST that changes nothing, such as /v1/admin/validate.
   bool changes() const { return method != "GET"; }
 };
 
 std::span<const Route> routes();
 
-// The route that matches a request.
 struct RouteMatch {
   const Route* route = nullptr;          // nullptr: no route has this path and method
-  std::vector<std::string> path_values;  // the values of the {…} in Route::path, decoded
-  std::string allow;                     // the methods of the routes with this path; "": no route has this path
+  std::vector<std::string> path_values;  // decoded
+  std::string allow;                     // the methods that this path accepts; "": no route has this path
 };
 RouteMatch find_route(std::string_view method, std::string_view path);
 

@@ -14,7 +14,7 @@
 namespace sluice::server::admin {
 namespace {
 
-// Finds the tenants that exist, and locks them. Returns a map from each tenant's id to its organization's id.
+// Locks the tenants that exist. Returns the organization of each.
 std::map<std::string, std::string, std::less<>> organizations_of(postgres::Transaction& tx,
                                                                  const std::vector<std::string>& tenants) {
   std::map<std::string, std::string, std::less<>> found;

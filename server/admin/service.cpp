@@ -24,7 +24,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kDefaultBody = 1 << 20;  // bytes, for paths without a route
 constexpr std::size_t kMaxIdempotencyKey = 255;
 
-// Pages that need no token.
+// A page that needs no token.
 struct OpenPage {
   std::string_view path;
   std::string_view content_type;
@@ -40,7 +40,6 @@ const std::array<OpenPage, 2>& open_pages() {
 
 constexpr std::string_view kHealth = "/v1/health";
 
-// Whether a path needs no token.
 bool is_open(std::string_view path) {
   return path == kHealth || std::ranges::find(open_pages(), path, &OpenPage::path) != open_pages().end();
 }
@@ -53,17 +52,16 @@ std::string media_type(std::string_view header) {
   return type;
 }
 
-// Whether the server reads bodies of this media type as JSON. A request without a media type counts as JSON.
 bool is_json(std::string_view type, std::string_view method) {
   return type.empty() || type == "application/json" || (method == "PATCH" && type == "application/merge-patch+json");
 }
 
-// Whether this is YAML's media type (RFC 9512) or one of its older names.
+// The media type of RFC 9512, and its older names.
 bool is_yaml(std::string_view type) {
   return type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml" || type == "text/x-yaml";
 }
 
-// Whether `list`, which has commas between the names, contains a name.
+// `list`: names with commas between them.
 bool is_among(std::string_view name, std::string_view list) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -73,11 +71,9 @@ bool is_among(std::string_view name, std::string_view list) {
   return false;
 }
 
-// The server refuses an empty value of these parameters: a caller that sends ?dry_run= has probably lost the value, and
-// may not have meant "false".
+// A caller that sends ?dry_run= has probably lost the value, so an empty value of these parameters is refused.
 constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,since,until,dry_run,prune,status,wait,by";
 
-// Reads the parameters of the query. Refuses unknown, repeated and empty ones.
 void read_query(std::string_view query, Call& call) {
   auto parameters = sluice::http::parse_query(query);
   if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
@@ -111,7 +107,6 @@ void check_idempotency_key(const Call& call) {
   }
 }
 
-// Reads the request into `call`, and checks everything that needs no database.
 void read_call(const sluice::http::Request& request, RouteMatch& found, Call& call) {
   if (found.allow.empty()) {
     throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
@@ -165,7 +160,6 @@ void AdminService::admit(sluice::http::Request& head, sluice::http::Admission ad
   begin(head, std::make_shared<Pending>(std::move(admission)));
 }
 
-// Checks what can be checked without PostgreSQL. Then refuses the request, or submits it to the pool.
 void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending> pending) {
   pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
@@ -179,7 +173,6 @@ void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending
   submit(std::move(pending));
 }
 
-// Runs the call on a thread of the pool. Afterwards the loop sends the answer, or the call waits (WaitingCalls).
 void AdminService::submit(std::shared_ptr<Pending> pending) {
   track_deadline(pending);
   Pending& submitted = *pending;
@@ -193,7 +186,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
       if (!waiting_.keep_waiting(pending, answer)) finish(*pending, answer);
     });
   };
-  // If the pool refuses the job, `wrapped` still owns the job and so the call: `submitted` stays valid.
+  // If the pool refuses the job, `wrapped` still owns the call, so `submitted` stays valid.
   postgres::Pool::Job wrapped(std::move(job));
   if (pool_.submit(wrapped)) return;
   finish(submitted, http::problem(http::Refusal(503, "overload", "Too many calls are waiting; try again.", {},
@@ -201,14 +194,13 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
                                   submitted.call.request_id));
 }
 
-// Applies the time limit to a call.
 void AdminService::track_deadline(const std::shared_ptr<Pending>& pending) {
   while (!calls_.empty() && calls_.front().expired()) calls_.pop_front();
   calls_.push_back(pending);
   if (!timer_runs_) wake_at_next_deadline();
 }
 
-// All calls have the same time limit, so the attempt that began first is the first to exceed it.
+// All calls have the same time limit, so the oldest attempt is the first to exceed it.
 void AdminService::wake_at_next_deadline() {
   timer_runs_ = false;
   while (!calls_.empty()) {

@@ -1,11 +1,10 @@
 // The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool
 // of PostgreSQL connections, and sends the answer.
 //
-// The client library of PostgreSQL waits without limit for a PostgreSQL that does not answer. So a call that exceeds
-// the time limit is answered 503, although it may still succeed.
+// libpq waits without limit for a PostgreSQL that does not answer. So a call that exceeds the time limit is answered
+// 503, although it may still succeed.
 //
-// Thread: admit() and handle() are called on the server's loop. Calls run on the pool's threads, and post their answers
-// back to the loop.
+// Thread: the server's loop. Calls run on the pool's threads.
 #pragma once
 
 #include <chrono>
@@ -43,15 +42,15 @@ class AdminService final : public sluice::http::Handler {
             loop, [this](std::shared_ptr<Pending> call) { submit(std::move(call)); },
             [this](Pending& call, const FinishedAnswer& answer) { finish(call, answer); }),
         timer_(loop) {
-    openapi_document();  // assembled now, and not while a call waits
+    openapi_document();  // assembles the document before the first call needs it
   }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
-  // Called before a large body is read. The body is only read if the caller may make the call.
+  // Reads a large body only if the caller may make the call.
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
-  // To be called when the server drains: answers each call of WaitingCalls with the result of its last attempt.
+  // Answers all waiting calls, because the server drains.
   void end_waiting() { waiting_.end(); }
 
  private:
@@ -70,7 +69,7 @@ class AdminService final : public sluice::http::Handler {
   CallMetrics& metrics_;
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
-  // The calls that the time limit applies to, in the order of PendingCall::begin. Answered calls may still be in it.
+  // In the order of PendingCall::begin. May contain answered calls.
   std::deque<std::weak_ptr<Pending>> calls_;
   WaitingCalls waiting_;
   boost::asio::steady_timer timer_;

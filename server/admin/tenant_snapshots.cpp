@@ -16,7 +16,7 @@ std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const
   const std::string text = bundle_text(
       tx, {.organization_id = tenant.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
   return tx.without_idle_timeout([&] {
-    // The same functions checked the objects before they were stored, so a fault here is a bug.
+    // The objects were checked before they were stored, so a fault here is a bug.
     const auto broken = [&](const Faults& faults) {
       return std::runtime_error(fmt::format("tenant {} cannot be compiled: {}: {}", tenant.key.id,
                                             faults.front().pointer, faults.front().text));

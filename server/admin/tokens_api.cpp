@@ -13,7 +13,6 @@
 namespace sluice::server::admin {
 namespace {
 
-// Refuses 403 if `token` has more permissions or a larger scope than the token of `grantor`.
 void refuse_excess_grant(const auth::Principal& grantor, const auth::TokenDocument& token) {
   if (const auto fault = auth::grant_fault(grantor, auth::principal_of(token))) {
     throw http::Refusal(403, "forbidden", fmt::format("A token cannot grant more than it has: {}.", *fault));
@@ -32,7 +31,6 @@ auth::TokenDocument read_new(Context& context, const json::Value& body, auth::To
   return token;
 }
 
-// Adds a fault for each member that must not change.
 void check_unchanged(const auth::TokenDocument& before, const auth::TokenDocument& after, Faults& faults) {
   const auto check = [&faults](bool same, std::string_view name) {
     if (same) return;
@@ -47,16 +45,15 @@ void check_unchanged(const auth::TokenDocument& before, const auth::TokenDocumen
     faults.push_back({"/revoked", "a revoked token stays revoked: create another token"});
 }
 
-// The token that the call changes or deletes, after it was locked.
 struct Target {
   store::StoredObject object;
   auth::TokenDocument token;
-  bool is_last;  // whether it is the last live platform_admin token
+  bool is_last;  // the last live platform_admin token
 };
 
 Target lock_target(Context& context, auth::TokenType type) {
-  // Locks all live platform_admin tokens first, in order of id. So if two callers revoke each other's tokens at the
-  // same time, only one succeeds.
+  // Locks all live platform_admin tokens first. So if two callers revoke each other's tokens at the same time, only one
+  // succeeds.
   std::vector<std::string> admins;
   const bool is_platform = context.principal.scope_level() == auth::Level::platform;
   if (is_platform && type == auth::TokenType::admin) admins = auth::lock_platform_admins(context.tx, context.now_us);

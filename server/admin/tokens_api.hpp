@@ -1,9 +1,8 @@
 // Routes of admin tokens and agent tokens.
 //
-// A token cannot create a token with more permissions or a larger scope than its own, nor change or delete such a
-// token. The role and the scope of a token cannot be changed; a revoked token stays revoked. The last live
-// platform_admin token (neither revoked nor expired) cannot be revoked, expired or deleted: otherwise nobody could make
-// another one.
+// A token cannot create, change or delete a token with more permissions or a larger scope than its own. The role and
+// the scope of a token cannot be changed, and a revoked token stays revoked. The last live platform_admin token cannot
+// be revoked, expired or deleted.
 #pragma once
 
 #include "server/admin/call.hpp"

@@ -18,7 +18,6 @@
 namespace sluice::server::admin {
 namespace {
 
-// The answer for a valid body. `canonical`: its canonical form.
 Answer valid(std::string_view canonical, const Faults& warnings) {
   std::string faults;
   sluice::http::write_faults(warnings, faults);
@@ -44,7 +43,6 @@ const Resource* resource_of(std::string_view kind) {
   return nullptr;
 }
 
-// The members of the body {"kind","tenant_id","object"}.
 struct ValidateParameters {
   const Resource* resource = nullptr;
   json::Value object;
@@ -79,8 +77,8 @@ ValidateParameters read_validate_parameters(Context& context, const json::Value&
   return parameters;
 }
 
-// Answers the document that creating or replacing the object would store. For a new API key, the answer leaves out the
-// hash, because nobody gets the secret that the hash belongs to.
+// Answers the document that creating or replacing the object would store. The answer for a new API key has no hash,
+// because nobody gets the secret.
 Answer canonical_answer(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
   const auto& [resource, object, tenant_id] = parameters;
   const std::string_view given = object.text_of("id");

@@ -26,13 +26,13 @@ std::optional<std::int64_t> number_from(std::string_view text) {
   return number;
 }
 
-// An object that still exists or was deleted. In both cases its versions are kept.
+// An object that exists or was deleted.
 struct PastObject {
   ObjectId key;
   std::string organization_id;
 };
 
-// The object that the path names. Refuses 404 if its tenant does not exist; does not check that the object exists.
+// Refuses 404 if the tenant does not exist. Does not check that the object exists.
 PastObject key_of_path(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();
@@ -41,7 +41,6 @@ PastObject key_of_path(Context& context, Kind kind) {
   return {.key = {.kind = kind, .tenant_id = tenant_id, .id = id}, .organization_id = tenant->organization_id};
 }
 
-// Reads at most `limit` versions, from version `newest` downwards.
 pqxx::result versions(postgres::Transaction& tx, const PastObject& object, std::int64_t newest, std::size_t limit) {
   store::Statement statement(
       fmt::format("SELECT version, revision, {}, actor_id, document FROM versions", store::as_timestamp("made_at")));
@@ -78,7 +77,7 @@ std::int64_t read_version(const Call& call) {
   return *version;
 }
 
-// Reads {"percent":25}. Returns the number as the body writes it (25.0 stays 25.0), as a view into `tree`.
+// Returns the number as the body writes it: 25.0 stays 25.0.
 json::Value read_percent(const Call& call, json::Tree& tree) {
   json::FaultList faults;
   const json::Place root;

@@ -20,11 +20,11 @@
 namespace sluice::server::admin {
 namespace {
 
-// The parser passes the tag !!str as kCore followed by "str". To a node without a tag it gives the tag "!" if the node
-// is a quoted or block scalar, else "?".
+// The parser passes the tag !!str as kCore followed by "str". A node without a tag gets "!" if it is a quoted or block
+// scalar, else "?".
 constexpr std::string_view kCore = "tag:yaml.org,2002:";
 
-// Thrown by the event handler, because the parser has no other way to stop.
+// Only an exception stops the parser.
 struct Refused {
   Fault fault;
 };
@@ -40,8 +40,7 @@ class Positions {
     const auto column = static_cast<std::size_t>(mark.column);
     // The parser's marks may lie after the end of the text.
     if (at > text_.size() || column > at) return PositionCounter(text_).at(text_.size());
-    // Most marks follow the previous mark on the same line. Counting goes on from the previous mark, so even a long
-    // line is counted only once.
+    // Counts on from the previous mark of the line, so a long line is counted only once.
     if (mark.line != line_ || at < last_) {
       line_ = mark.line;
       last_ = at - column;
@@ -60,7 +59,6 @@ class Positions {
   std::ptrdiff_t characters_ = 0;  // characters of the line before last_
 };
 
-// Writes the parser's events as JSON.
 class Writer final : public YAML::EventHandler {
  public:
   explicit Writer(std::string_view text) : positions_(text) {}
@@ -120,7 +118,7 @@ class Writer final : public YAML::EventHandler {
     const Anchored copied = *target;
     begin(mark, 0);
     check_depth(mark, copied.depth);
-    // append() reads from the string that it extends: reserve first, so the bytes do not move meanwhile.
+    // append() reads from the string that it extends, so the string must not be reallocated.
     out_.json.reserve(out_.json.size() + copied.size);
     out_.json.append(out_.json.data() + copied.offset, copied.size);
     for (std::size_t i = 1; i < copied.positions; ++i)
@@ -135,9 +133,8 @@ class Writer final : public YAML::EventHandler {
     std::size_t size = 0;  // 0: the node has not ended
     std::size_t first_position = 0;
     std::size_t positions = 0;
-    std::size_t depth = 0;  // levels of lists and maps in it
+    std::size_t depth = 0;  // levels of lists and maps
   };
-  // A list or map that has begun and not ended.
   struct OpenNode {
     bool is_map = false;
     bool at_name = false;  // the next event is the name of a member
@@ -171,7 +168,7 @@ class Writer final : public YAML::EventHandler {
     open_.back().at_name = false;
   }
 
-  // Begins a value, on a line of its own.
+  // Each value begins on a line of its own.
   void begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (!open_.empty()) {
       if (!open_.back().is_map) separate();
@@ -183,7 +180,6 @@ class Writer final : public YAML::EventHandler {
     anchors_[anchor] = {.offset = out_.json.size(), .first_position = out_.positions.size() - 1};
   }
 
-  // Ends a value of `depth` levels.
   void end(YAML::anchor_t anchor, std::size_t depth) {
     if (anchor != 0) {
       Anchored& ended = anchors_[anchor];
@@ -217,7 +213,7 @@ class Writer final : public YAML::EventHandler {
   Positions positions_;
   YamlDocument out_;
   std::vector<OpenNode> open_;
-  std::vector<Anchored> anchors_;  // by the number that the parser gives to an anchor
+  std::vector<Anchored> anchors_;  // indexed by YAML::anchor_t
   std::size_t aliased_ = 0;        // bytes of JSON that aliases have added
 };
 
@@ -225,8 +221,8 @@ Fault too_large() {
   return {"", fmt::format("YAML may have at most {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
-// The largest number of brackets that are open at the same time, including those in texts. The parser would keep all
-// open brackets in memory before its first event, so check_depth() would come too late.
+// The largest number of brackets that are open at the same time. The parser keeps all open brackets in memory before
+// its first event, so check_depth() would come too late.
 std::size_t open_brackets(std::string_view text) {
   std::size_t open = 0;
   std::size_t most = 0;
@@ -237,8 +233,7 @@ std::size_t open_brackets(std::string_view text) {
   return most;
 }
 
-// Finds faults that the parser would not report: bytes that it would change silently, and texts for which it would need
-// too much memory.
+// Finds what the parser would not report: bytes that it would change, and texts that need too much memory.
 std::optional<Fault> fault_of_text(std::string_view text) {
   if (text.size() > kMaxYamlBytes) return too_large();
   if (!is_utf8(text)) return Fault{"", "the text is not UTF-8", 1, 1};

@@ -1,11 +1,7 @@
-// Converts YAML to JSON, so that one reader reads bundles of both formats.
+// Converts YAML 1.2 to JSON, so that one reader reads bundles of both formats.
 //
-// Numbers keep their digits. Quoted scalars are texts; plain scalars follow the core schema of YAML 1.2
-// (yaml_scalar.hpp). Aliases are replaced by a copy of their node, up to kMaxAliasedBytes. Refused: tags except !!str,
-// !!map and !!seq, member names that are not scalars, merge keys, more than one document, and more levels than JSON may
-// have.
-//
-// Thread safety: pure functions.
+// Refuses tags except !!str, !!map and !!seq, member names that are not scalars, merge keys, more than one document,
+// and more levels than JSON may have.
 #pragma once
 
 #include <expected>
@@ -18,9 +14,9 @@
 
 namespace sluice::server::admin {
 
-// For YAML in flow style, the parser needs up to a hundred times the size of the text as memory, and 0.5 s per MiB.
+// For flow style, the parser needs up to a hundred times the size of the text as memory, and 0.5 s per MiB.
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;
-// Brackets that may be open at the same time. Far more than json::kMaxDepth, because brackets inside texts count too.
+// Far more than json::kMaxDepth, because brackets inside texts count too.
 inline constexpr std::size_t kMaxOpenBrackets = 10'000;
 inline constexpr std::size_t kMaxAliasedBytes = std::size_t{16} << 20;  // bytes of JSON that aliases may add
 
@@ -32,7 +28,7 @@ struct YamlDocument {
   void locate(Faults& faults) const;
 };
 
-// Converts a text. A fault has its line and column in the YAML.
+// The fault has its line and column in the YAML.
 std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text);
 
 }  // namespace sluice::server::admin

@@ -20,7 +20,6 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Removes and returns the digits that `text` begins with.
 std::string_view take_digits(std::string_view& text) {
   const auto end = std::ranges::find_if_not(text, is_digit);
   const std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -28,7 +27,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// Removes the first character if it is one of `one_of`. Returns whether it was.
+// Removes the first character if it is one of `one_of`.
 bool take(std::string_view& text, std::string_view one_of) {
   if (text.empty() || one_of.find(text.front()) == std::string_view::npos) return false;
   text.remove_prefix(1);

@@ -14,10 +14,10 @@ namespace {
 
 constexpr int kMaxLines = 10;  // for each kind of difference
 
-// Each query below returns one row for each difference: kind, tenant, id and version of an object, and a text. Only
-// kRevisions returns a revision and a text instead.
+// Each query below returns the differences: kind, tenant, id and version of an object, and a text. kRevisions returns a
+// revision and a text.
 
-// The trail holds a fingerprint of an API key instead of the key's hash, so documents of keys are not compared here.
+// Documents of keys are not compared, because the trail holds fingerprints instead of hashes.
 constexpr std::string_view kTrailAndVersions = R"(
 SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in audit, but not in versions'
@@ -37,8 +37,7 @@ SELECT kind, tenant_id, id, version,
 FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
 WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
 
-// `before` in an audit row must equal the object's previous version. Keys are left out because the trail holds only
-// their fingerprints. Settings are left out because their version 1 is not in `versions`.
+// Settings are left out because their version 1 is not in `versions`.
 constexpr std::string_view kBeforeAndVersions = R"(
 SELECT a.kind, a.tenant_id, a.object_id, a.version, 'has a `before` that differs from the previous version'
 FROM audit a LEFT JOIN versions v
@@ -60,7 +59,7 @@ WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
            ELSE (o.version, o.document::text) IS DISTINCT FROM (v.version, v.document::text)
                 AND NOT ('{1}' = 'setting' AND v.version IS NULL AND o.version = 1) END)";
 
-// Every revision from 1 to the newest must have changes. The ordinals of its changes must be 1, 2, 3 … without gaps.
+// Every revision from 1 to the newest must have changes, with the ordinals 1, 2, 3 … without gaps.
 constexpr std::string_view kRevisions = R"(
 SELECT coalesce(revision, 0),
        CASE WHEN revision <= last THEN 'has missing changes' ELSE 'is later than the newest revision' END

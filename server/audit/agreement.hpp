@@ -1,10 +1,8 @@
 // Checks that the audit trail agrees with the tables of objects and with two other tables: `versions` (every version of
-// each object) and `changes` (what each revision changed). Each audit row must have one version and one change. Its
-// `before` must equal the object's previous version. Each object must equal its newest version. No revision may be
-// missing.
+// each object) and `changes` (what each revision changed).
 //
-// Thread safety: none; the functions run on the transaction's thread and throw what libpqxx throws.
-// REQUIRES: the transaction sees every organization, and all its reads see the same state of the database.
+// The functions throw what libpqxx throws. REQUIRES: the transaction sees every organization, and all its reads see the
+// same state of the database.
 #pragma once
 
 #include <string>
@@ -16,12 +14,11 @@
 
 namespace sluice::server::audit {
 
-// Fast: compares sums of hashes. It reads each table once and joins nothing. It misses a difference with a probability
-// of 2^-63. The seed is random, so nobody can construct such a difference.
+// Fast: compares sums of hashes. It misses a difference with a probability of 2^-63. The seed is random, so nobody can
+// construct such a difference.
 bool tables_agree(pqxx::transaction_base& work);
 
-// Slow: joins the tables. Returns one line for each row that differs, but at most 10 for each kind of difference. The
-// result is empty if the tables agree.
+// Slow: joins the tables. Returns one line for each row that differs, but at most 10 for each kind of difference.
 std::vector<std::string> agreement_faults(pqxx::transaction_base& work);
 // The part of agreement_faults() that compares the objects of one kind with their newest versions.
 std::vector<std::string> object_faults(pqxx::transaction_base& work, Kind kind);

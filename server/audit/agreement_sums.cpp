@@ -15,9 +15,8 @@ namespace {
 
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
-// The sum of documents leaves out these kinds. The trail holds fingerprints of API keys instead of hashes, and it has
-// no row for version 1 of the settings. So tables_agree() compares both kinds row by row. Counters are not stored as
-// objects: each reset of a counter is recorded as version 1 of a new id.
+// The trail holds fingerprints of API keys instead of hashes, and it has no row for version 1 of the settings. So
+// tables_agree() compares these two kinds row by row. Counters are not stored as objects.
 constexpr std::string_view kNotInDocumentSum = "('key', 'setting', 'counter')";
 
 std::int64_t random_seed() {
@@ -28,7 +27,7 @@ std::int64_t random_seed() {
   return seed;
 }
 
-// Writes SQL for the sum of the rows' hashes, modulo 2^63. `condition` selects rows.
+// SQL for the sum of the rows' hashes, modulo 2^63.
 class HashSum {
  public:
   std::string of(std::string_view columns, std::string_view condition = "true") const {
@@ -43,12 +42,10 @@ class HashSum {
 
 std::uint64_t sum(const pqxx::field& field) { return static_cast<std::uint64_t>(field.as<std::int64_t>()) % kModulus; }
 
-// Three sums, each with a seed of its own: of columns that `versions` shares with the trail, of columns that `versions`
-// shares with `changes`, and of documents. For documents, the sum over all versions must equal the sum over all
-// replaced documents (audit.before) plus the sum over the objects that exist now.
 struct Hashes {
-  HashSum trail;
-  HashSum change;
+  HashSum trail;   // of columns that `versions` shares with the trail
+  HashSum change;  // of columns that `versions` shares with `changes`
+  // The sum over all versions must equal the sum over audit.before plus the sum over the objects that exist now.
   HashSum document;
 };
 

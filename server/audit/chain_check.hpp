@@ -1,6 +1,4 @@
-// Checks the hash chain of one organization: takes its rows one by one and finds the first bad row. `verify` uses it.
-//
-// Thread safety: none. Pure: no database.
+// Checks the hash chain of one organization: takes its rows one by one and finds the first bad row.
 #pragma once
 
 #include <array>
@@ -15,7 +13,7 @@ namespace sluice::server::audit {
 
 // The last row of a chain.
 struct ChainHead {
-  std::int64_t seq = 0;  // 0: the chain is empty
+  std::int64_t seq = 0;  // 0 if the chain is empty
   Sha256Digest hash{};
 
   bool operator==(const ChainHead&) const = default;
@@ -23,23 +21,23 @@ struct ChainHead {
 
 struct ChainFault {
   enum class Kind : std::uint8_t {
-    changed,    // at least one field of the row was changed
+    changed,
     missing,    // rows in the middle are gone
     repeated,   // a second row with the same number, or a row with a number below 1
-    swapped,    // the row holds the content of another row of this organization, and vice versa
-    copied,     // the row holds a copy of another row of this organization
-    foreign,    // the row holds content of another organization
+    swapped,    // with another row of this organization
+    copied,     // from another row of this organization
+    foreign,    // copied from another organization
     truncated,  // rows at the end are gone
-    added,      // there are rows after the head
-    head,       // the table audit_heads has no head of this chain, or a head that is not the last row
+    added,      // rows after the head
+    head,       // audit_heads has no head of this chain, or another hash for its last row
     rewritten,  // the chain is consistent, but differs from the saved head
   };
   Kind kind = Kind::changed;
-  std::int64_t seq = 0;  // number of the first bad row
+  std::int64_t seq = 0;
   std::string text;
 };
 
-// The object that a changed row names. verify() uses it to find the row from which the changed row was copied.
+// The object that a changed row names.
 struct ClaimedObject {
   std::string tenant_id;
   std::string kind;
@@ -53,12 +51,12 @@ struct ChainReport {
   std::int64_t rows = 0;
   ChainHead end;  // the last row, valid or not
   std::optional<ChainFault> fault;
-  std::optional<ClaimedObject> claimed;  // set if the fault is a changed row
+  std::optional<ClaimedObject> claimed;  // only for the fault `changed`
 };
 
 class ChainCheck {
  public:
-  // `saved`: a head of this chain, saved outside the database.
+  // `saved`: a head that was saved outside the database.
   ChainCheck(std::string organization_id, std::optional<ChainHead> saved);
 
   void add(const TrailRow& row);
@@ -66,7 +64,7 @@ class ChainCheck {
   ChainReport finish(const std::optional<ChainHead>& stored);
 
  private:
-  // A copy of a row with a wrong hash. It owns its texts, because the reader overwrites the row.
+  // A copy that owns its texts, because the reader overwrites the row.
   struct ChangedRow {
     explicit ChangedRow(const TrailRow& row);
     ChangedRow(const ChangedRow&) = delete;  // `fields` points into `texts`
@@ -87,7 +85,7 @@ class ChainCheck {
 
   ChainReport report_;
   std::optional<ChainHead> saved_;
-  std::optional<ChangedRow> changed_;  // the changed row, until check_swap() finds that it was swapped
+  std::optional<ChangedRow> changed_;
 };
 
 }  // namespace sluice::server::audit

@@ -19,7 +19,6 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kProgressEvery{2};
 enum ExitStatus : int { kGood = 0, kBroken = 1, kNotVerified = 2 };
 
-// A manipulated trail may hold anything, so names are escaped before a terminal shows them.
 std::string label(const std::string& organization) {
   if (organization.empty()) return "(platform)";
   return is_id(organization) ? organization : escaped(organization);
@@ -53,7 +52,6 @@ SavedHeads heads_of(const VerifyReport& report) {
   return heads;
 }
 
-// Prints the progress every 2 s.
 auto progress_to(std::ostream& errors) {
   return [&errors, next = steady_clock::now() + kProgressEvery](std::int64_t rows) mutable {
     if (steady_clock::now() < next) return;

@@ -1,6 +1,4 @@
-// Escapes texts of the audit trail for output. A manipulated trail may hold anything.
-//
-// Thread safety: pure.
+// Escapes texts of the audit trail for a terminal. A manipulated trail may contain control characters.
 #pragma once
 
 #include <string>
@@ -10,7 +8,7 @@
 
 namespace sluice::server::audit {
 
-// Returns the text in quotes, with control characters escaped.
+// Returns the text in quotes.
 inline std::string escaped(std::string_view text) {
   std::string out;
   json::append_string(out, text);

@@ -57,7 +57,6 @@ Error from_errno(const char* code, const std::string& path) {
   return {.code = code, .text = fmt::format("{}: {}", path, std::strerror(errno))};
 }
 
-// Writes the file and waits until it is on the disk.
 bool write_whole(const std::string& path, std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return false;
@@ -97,7 +96,7 @@ Result<SavedHeads> read_saved_heads(const std::string& path) {
   if (!file) return std::unexpected(from_errno("head_file_unreadable", path));
   std::ostringstream text;
   text << file.rdbuf();
-  // Opening a folder succeeds, reading it fails.
+  // A folder can be opened, but not read.
   if (file.bad() || text.fail()) {
     return failure("head_file_unreadable", fmt::format("{} is empty or cannot be read", path));
   }

@@ -16,12 +16,12 @@ namespace sluice::server::audit {
 
 using SavedHeads = std::map<std::string, ChainHead, std::less<>>;  // by organization
 
-// Errors: head_file_unreadable; head_file_malformed, whose text names each fault with its JSON pointer.
+// Errors: head_file_unreadable, head_file_malformed.
 Result<SavedHeads> read_saved_heads(const std::string& path);
 Result<SavedHeads> parse_saved_heads(const std::string& text);
 
 std::string saved_heads_document(const SavedHeads& heads);
-// Writes the file atomically, replacing an existing one. Error: head_file_unwritable.
+// Replaces the file atomically. Error: head_file_unwritable.
 Result<> write_saved_heads(const std::string& path, const SavedHeads& heads);
 
 }  // namespace sluice::server::audit

@@ -7,13 +7,13 @@
 namespace sluice::server::audit {
 namespace {
 
-// next() reads the columns in this order. libpqxx puts this text after COPY without quoting it, so it can be a query.
+// libpqxx puts this text after COPY without quoting it, so it can be a query.
 constexpr const char* kTrail =
     "(SELECT organization_id, seq, tenant_id, CASE WHEN isfinite(made_at) THEN (extract(epoch FROM made_at) * "
     "1000000)::bigint END, actor_id, actor_role, source, request_id, action, kind, object_id, version, before, after, "
     "revision, encode(hash, 'hex') FROM audit ORDER BY organization_id, seq)";
 
-// Decodes a backslash followed by this character, in COPY's text format.
+// The character that a backslash and `c` stand for in COPY's text format.
 char unescaped(char c) {
   switch (c) {
     case 'b':

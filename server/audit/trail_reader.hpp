@@ -1,8 +1,5 @@
-// Reads the audit trail from PostgreSQL row by row, ordered by organization and number.
-//
-// The rows are streamed with COPY, so only one row is in memory at a time.
-//
-// Thread safety: none; a reader belongs to the transaction's thread. Everything throws what libpqxx throws.
+// Streams the audit trail from PostgreSQL with COPY, ordered by organization and number. Only one row is in memory at a
+// time. The functions throw what libpqxx throws.
 #pragma once
 
 #include <array>
@@ -19,8 +16,8 @@ namespace sluice::server::audit {
 struct TrailRow {
   store::AuditRow fields;  // views, valid until the next row is read
   Sha256Digest hash{};
-  // False: ChangeLog::record() cannot have written these columns, so somebody else did. `fields` and `hash` cannot show
-  // that: an empty text looks like NULL in them, and they cannot hold an infinite time or a hash of another length.
+  // False if ChangeLog::record() cannot have written these columns: an empty text instead of NULL, an infinite time, or
+  // a hash of another length. `fields` and `hash` cannot show these values.
   bool well_formed = false;
 };
 
@@ -29,7 +26,7 @@ class TrailReader {
   // REQUIRES: the transaction sees every organization, and runs nothing else until the last row is read.
   explicit TrailReader(pqxx::transaction_base& work);
 
-  // Returns the next row, or nullptr at the end.
+  // Returns nullptr at the end.
   const TrailRow* next();
 
  private:

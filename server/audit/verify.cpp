@@ -19,8 +19,7 @@ using Heads = std::map<std::string, ChainHead, std::less<>>;
 
 constexpr std::int64_t kRowsPerProgress = 10'000;
 
-// Makes all rows visible and switches off time limits. The encoding is UTF8 because the check compares bytes, which
-// PostgreSQL must not convert.
+// Makes all rows visible and switches off time limits. PostgreSQL must not convert the hashed texts from UTF-8.
 constexpr const char* kSessionSettings =
     "SET LOCAL sluice.organization TO '*'; SET LOCAL client_encoding TO 'UTF8'; SET LOCAL statement_timeout TO 0;"
     "SET LOCAL idle_in_transaction_session_timeout TO 0; SET LOCAL jit TO off; SET LOCAL work_mem TO '64MB'";
@@ -40,7 +39,6 @@ Heads read_stored_heads(pqxx::transaction_base& work) {
   return heads;
 }
 
-// Passes each row to the check of its chain, and starts a new check for each organization.
 class TrailCheck {
  public:
   TrailCheck(const VerifyOptions& options, Heads stored) : options_(options), stored_(std::move(stored)) {}
@@ -67,7 +65,6 @@ class TrailCheck {
     if (chain_) report_.chains.push_back(chain_->finish(find_head(stored_, organization_)));
   }
 
-  // Adds the chains that have a head but no rows.
   void add_chains_without_rows() {
     for (const Heads* const heads : {&stored_, &options_.saved}) {
       for (const auto& [organization, head] : *heads) {
@@ -87,7 +84,7 @@ class TrailCheck {
   std::set<std::string> seen_;
 };
 
-// Finds out whether a changed row is a copy of another row or of another organization's version.
+// Finds out whether the changed row is a copy of another row or of another organization's version.
 void find_origin(pqxx::transaction_base& work, ChainReport& chain) {
   if (!chain.claimed) return;
   const ClaimedObject& claimed = *chain.claimed;

@@ -1,10 +1,9 @@
-// Verifies the audit trail, for the command `audit verify`. It checks the rows of every organization's hash chain, the
-// heads (last rows) in the table audit_heads, and heads saved outside the database. If all chains are intact, it also
-// checks that versions, changes and objects agree with the trail.
+// Verifies the audit trail: every organization's hash chain, the heads (last rows) in the table audit_heads, and heads
+// saved outside the database. If all chains are intact, also checks that versions, changes and objects agree with the
+// trail.
 //
-// All reads see the same state of the database, so a trail that grows meanwhile does not look broken.
-//
-// Thread safety: none; verify() belongs to the thread of its connection. Everything throws what libpqxx throws.
+// All reads see the same state of the database, so a trail that grows meanwhile does not look broken. Throws what
+// libpqxx throws.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@
 namespace sluice::server::audit {
 
 struct VerifyOptions {
-  SavedHeads saved;                                      // each saved head must still be a row of its chain
-  std::function<void(std::int64_t rows)> progress = {};  // called every 10,000 rows, with the number of rows so far
+  SavedHeads saved;
+  std::function<void(std::int64_t rows)> progress = {};  // called every 10,000 rows
 };
 
 struct VerifyReport {
@@ -29,7 +28,7 @@ struct VerifyReport {
   std::vector<std::string> disagreements;  // between tables (agreement.hpp); empty if a chain is broken
   std::int64_t rows = 0;
 
-  // The first chain with a fault; nullptr if all chains are intact.
+  // nullptr if all chains are intact.
   const ChainReport* first_broken() const;
   bool good() const { return first_broken() == nullptr && disagreements.empty(); }
 };

@@ -11,9 +11,9 @@
 namespace sluice::server::auth {
 namespace {
 
-constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // number of the advisory lock: "sluboot" in ASCII
+constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // "sluboot" in ASCII
 
-// Writes a request body for the token and reads it with read_token(), so that the same rules apply as in the API.
+// Reads the token from a request body, so the rules of the admin API apply.
 Result<TokenDocument> first_token(const std::string& name) {
   json::Tree tree;
   const std::string body = "{\"name\":" + json::string_literal(name) + R"(,"role":"platform_admin"})";
@@ -25,7 +25,6 @@ Result<TokenDocument> first_token(const std::string& name) {
   return token;
 }
 
-// Throws what libpqxx throws.
 Result<std::string> make_token(pqxx::connection& connection, const TokenDocument& token, bool again,
                                std::int64_t now_us) {
   postgres::Transaction tx(connection);

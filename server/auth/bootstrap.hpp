@@ -9,11 +9,9 @@
 
 namespace sluice::server::auth {
 
-// Makes a platform_admin token and returns its text, which is stored nowhere. The audit trail records the new token
-// with the actor "bootstrap". `again`: make a token even if there is a live platform_admin token (neither revoked nor
-// expired). Of several concurrent calls without `again`, only one makes a token. Errors: database_away (PostgreSQL
-// cannot be reached), schema_missing, already_bootstrapped (there is a live platform_admin token, and `again` is
-// false), invalid_name, bootstrap_failed (any other failure).
+// Makes a platform_admin token and returns its text, which is stored nowhere. `again`: make a token even if there is a
+// live platform_admin token (neither revoked nor expired). Errors: database_away, schema_missing, already_bootstrapped,
+// invalid_name, bootstrap_failed.
 Result<std::string> bootstrap(const postgres::DatabaseOptions& options, const std::string& name, bool again,
                               const Clock& clock = SystemClock());
 

@@ -1,4 +1,4 @@
-// The metrics of failed authentications.
+// Metrics of failed authentications.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

@@ -1,6 +1,4 @@
 // Reads the scope in documents of tokens and bindings: the fields organization_id and tenant_ids.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <optional>
@@ -26,11 +24,9 @@ inline constexpr json::Field kTenantIds{
     .name = "tenant_ids", .schema = "TenantIds", .body_schema = "OptionalTenantIds", .always = true};
 }  // namespace scope_field
 
-// Returns nullopt if the field is absent. Adds the faults of the value to the fault list of `fields`. Does not check
-// whether the organization exists.
+// Returns nullopt if the field is absent. Does not check whether the organization exists.
 std::optional<std::string> read_organization_id(json::Fields& fields);
-// Returns the valid items, and adds the faults of the invalid items to the fault list of `fields`. `holder`: what the
-// document describes, for error texts: "a token".
+// Returns the valid items. `holder`: what the document describes, such as "a token".
 std::vector<std::string> read_tenant_ids(json::Fields& fields, std::string_view holder);
 
 }  // namespace sluice::server::auth

@@ -1,8 +1,7 @@
-// Counts failed authentications by source address, with one token bucket for each source. A source that fails too often
-// gets 429 instead of 401. A valid token is accepted from any source, so nobody can lock out its owner by failing on
-// purpose.
+// Counts failed authentications with a token bucket for each source address. A source that fails too often gets 429
+// instead of 401. A valid token is accepted from any source, so nobody can lock out its owner by failing on purpose.
 //
-// Thread safety: all functions from any thread. Time is a parameter: `now_us` is Unix time in µs.
+// Thread safety: any thread. `now_us`: Unix time in µs.
 #pragma once
 
 #include <chrono>
@@ -18,12 +17,10 @@ class FailureThrottle {
  public:
   static constexpr double kBurst = 20;     // this many failures at once get 401; the next one gets 429
   static constexpr double kPerSecond = 1;  // how many further failures get 401 each second
-  // How many sources are kept. To make room for another source, all sources with a full bucket (no recent failure) are
-  // dropped. If there are none, an arbitrary source is dropped.
+  // If there are more, the throttle forgets all sources with a full bucket, or one arbitrary source if there are none.
   static constexpr std::size_t kSources = 10'000;
 
-  // Counts a failure of `source`. Returns 0 if the answer to this failure is 401. Otherwise the answer is 429, and the
-  // result is the time after which a further failure gets 401 again.
+  // Returns 0 if this failure gets 401. If it gets 429, returns the time until a failure gets 401 again.
   std::chrono::seconds failed(std::string_view source, std::int64_t now_us);
 
   // Whether the next failure of `source` would get 429.
@@ -33,7 +30,7 @@ class FailureThrottle {
 
  private:
   struct Bucket {
-    double tokens = kBurst;  // how many further failures get 401
+    double tokens = kBurst;
     std::int64_t at_us = 0;  // time of the last failure
   };
   static double tokens_of(const Bucket& bucket, std::int64_t now_us);

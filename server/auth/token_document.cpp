@@ -100,8 +100,7 @@ std::string write_token(const TokenDocument& token) {
 TokenDocument stored_token(std::string_view document, TokenType type) {
   json::Tree tree;
   json::FaultList faults;
-  // Unknown fields may come from a later version of the server, so they are ignored. A document with faults yields a
-  // revoked token.
+  // Unknown fields are ignored, because a later version of the server may have written them.
   TokenDocument token = TokenReader(tree.parse(document).value_or(json::Value()), type, faults).read({});
   if (faults.count() > 0) token.revoked = true;
   return token;

@@ -1,7 +1,4 @@
-// Reads and writes the documents of admin tokens and agent tokens: id, name, role, scope, expiry. They never contain
-// the secret.
-//
-// Thread safety: pure functions.
+// Reads and writes the documents of admin tokens and agent tokens. They never contain the secret.
 #pragma once
 
 #include <array>
@@ -31,7 +28,7 @@ struct TokenDocument {
   bool operator==(const TokenDocument&) const = default;
 };
 
-// kAll: the fields of admin tokens and agent tokens. kOfAdmin: the field that only admin tokens have.
+// kAll: the fields of both kinds of tokens. kOfAdmin: the field that only admin tokens have.
 namespace token_field {
 using json::Field;
 inline constexpr Field kId{.name = "id", .type = Field::Type::text, .max = kMaxIdBytes, .schema = "Id", .always = true};
@@ -54,22 +51,19 @@ inline constexpr std::array kOfAdmin{kRole};
 
 enum class TokenType : std::uint8_t { admin, agent };
 
-// Reads a token from a request body. `giver`: the principal who sends the request. If the body leaves out
-// organization_id or tenant_ids, the new token gets the value of `giver`; but a new platform_admin token gets neither.
-// The role is never inherited. Adds all faults of the document to `faults`. The caller of this function checks that the
-// organization and the tenants exist.
+// Reads a token from a request body of `giver`. If the body leaves out organization_id or tenant_ids, a token gets the
+// value of `giver`, but a platform_admin token does not. Does not check that the organization and the tenants exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
-// Returns the token's document as canonical compact JSON.
 std::string write_token(const TokenDocument& token);
 
-// Reads a document from the store. REQUIRES: write_token() wrote it. A document with faults yields a revoked token.
+// Reads a document that write_token() wrote. A document with faults yields a revoked token.
 TokenDocument stored_token(std::string_view document, TokenType type);
 
-// The principal that this token authenticates. An agent token gets the lowest role.
+// An agent token gets the lowest role.
 Principal principal_of(const TokenDocument& token);
 
-// Whether the token is neither revoked nor expired. `now_us`: Unix time in µs.
+// A live token is neither revoked nor expired. `now_us`: Unix time in µs.
 bool is_live(const TokenDocument& token, std::int64_t now_us);
 
 }  // namespace sluice::server::auth

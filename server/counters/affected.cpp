@@ -14,11 +14,10 @@
 namespace sluice::server::counters {
 namespace {
 
-// The state before or after the transaction's changes.
 enum class Side : std::uint8_t { before, after };
 
-// For each changed object, compiles the rules that depend on it twice: in their state before the changes and in their
-// state after them. Collects the counter keys whose overrides differ.
+// For each changed object, compiles the rules that depend on it, once before and once after the transaction's changes.
+// Collects the counter keys whose overrides differ.
 class Comparison {
  public:
   Comparison(postgres::Transaction& tx, const std::vector<store::Change>& changes, std::int64_t now_us,
@@ -62,8 +61,7 @@ class Comparison {
 
   static constexpr std::size_t kManyChanges = 16;
 
-  // When many objects change at once, for example by a bundle, most of them have no overrides. One query finds the
-  // policies and plans that have overrides; changes of the others are not compared.
+  // When a bundle changes many objects at once, most of them have no overrides, so comparing them would be useless.
   void find_overridden() {
     std::set<std::string> tenants;
     for (const auto& [name, documents] : changed_) tenants.insert(std::get<1>(name));
@@ -77,7 +75,6 @@ class Comparison {
       overridden_->insert(name_of(Kind::plan, row[0].c_str(), row[2].c_str()));
     }
   }
-  // Whether the change of this object can change the overrides of a counter key.
   bool may_matter(Kind kind, const std::string& tenant, const std::string& id, const Documents& documents) const {
     if (!overridden_ || kind == Kind::override_ || overridden_->contains(name_of(kind, tenant, id))) return true;
     if (kind != Kind::policy) return false;
@@ -85,8 +82,6 @@ class Comparison {
       return *document && overridden_->contains(name_of(Kind::plan, tenant, member_of(**document, "plan_id")));
     });
   }
-
-  // The next four functions read plans and policies in their state before or after the changes.
 
   std::optional<std::string> document(Kind kind, const std::string& tenant, const std::string& id, Side side) {
     const auto found = changed_.find(name_of(kind, tenant, id));
@@ -179,8 +174,7 @@ class Comparison {
     });
   }
 
-  // Adds to found_ every counter key whose overrides differ between before and after. `collect` adds the documents of
-  // one side to the builder. `policy`: compares only counters of this policy; "": all counters.
+  // `collect` adds the documents of one side to the builder. Compares only counters of `policy`, unless `policy` is "".
   void compare(const std::string& tenant, const std::string& organization,
                const std::function<void(RulesBuilder&, Side)>& collect, const std::string& policy = {}) {
     struct OldOverrides {
@@ -209,7 +203,7 @@ class Comparison {
     }
     for (auto& [key, removed] : before) found_.try_emplace(key, std::move(removed.counter));
   }
-  // The rules before or after the changes; nullptr if no override was collected for that side.
+  // Returns nullptr if no override was collected.
   RulesPtr compiled(const std::string& tenant, const std::string& organization,
                     const std::function<void(RulesBuilder&, Side)>& collect, Side side) {
     RulesBuilder rules(organization, tenant);
@@ -224,7 +218,7 @@ class Comparison {
   const std::int64_t now_us_;
   std::vector<RulesPtr>& known_;  // compiled in this transaction
   std::map<Name, Documents> changed_;
-  std::optional<std::set<Name>> overridden_;  // policies and plans with overrides; nullopt: not queried
+  std::optional<std::set<Name>> overridden_;  // policies and plans with overrides, if queried
   std::map<std::string, CounterRef> found_;   // by counter key
 };
 

@@ -1,6 +1,5 @@
 // Finds the counter keys whose overrides a transaction of the admin API changed. The transaction may have changed the
-// overrides themselves, or the policies and plans that the overrides belong to: a policy that gets another plan gets
-// that plan's overrides.
+// overrides themselves, or the policies and plans that the overrides belong to.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,8 @@
 
 namespace sluice::server::counters {
 
-// Returns each affected counter key once. `known`: compiled rules of this transaction; the function uses them instead
-// of compiling the same documents again, and adds the rules that it compiles from the state after the changes.
-// REQUIRES: the changes are written to the tables. Throws RulesFault and what libpqxx throws.
+// Returns each counter key once. Uses the compiled rules in `known` again, and adds those that it compiles. REQUIRES:
+// the changes are written to the tables. Throws RulesFault and what libpqxx throws.
 std::vector<CounterRef> affected_counters(postgres::Transaction& tx, const std::vector<store::Change>& changes,
                                           std::int64_t now_us, std::vector<RulesPtr>& known);
 

@@ -7,7 +7,7 @@
 
 namespace sluice::server::counters {
 
-// Removes at most `limit` overrides and returns how many. The caller commits. Throws what libpqxx throws.
+// Removes at most `limit` overrides and returns how many. Does not commit. Throws what libpqxx throws.
 std::size_t remove_expired(postgres::Transaction& tx, std::size_t limit);
 
 }  // namespace sluice::server::counters

@@ -9,17 +9,17 @@
 namespace sluice::server::counters {
 namespace {
 
-// These keys cannot collide with counter keys, because every hash tag of a counter key contains a '|'.
+// The result is never a counter key, because every hash tag of a counter key contains a '|'.
 std::string marker_key(unsigned number) {
   return number == 0 ? std::string("sl:{marker}") : fmt::format("sl:{{marker:{}}}", number);
 }
 
-// The key under which begin() writes the new marker; end() renames it to `marker`. The two keys have the same hash tag,
-// because RENAME in a Cluster needs them on one node.
+// The key that begin() writes and end() renames. Both keys have one hash tag, because RENAME in a Cluster needs them on
+// one node.
 std::string next_of(const std::string& marker) { return marker + ":next"; }
 
 struct NodeStatus {
-  std::string marker;  // its present value; "": there is none
+  std::string marker;  // the marker's value, or ""
   redis::ServerInfo info;
 };
 
@@ -51,7 +51,7 @@ Result<Marker::Status> Marker::read() {
     slots_[each.key] = each.slots;
     const std::string& run_id = node->info.run_id;
     std::string value = each.slots == 0 ? run_id : fmt::format("{}:{:016x}", run_id, each.slots);
-    // While slots are being moved, their hash differs at every read. One republication after the last move is enough.
+    // While slots move, their hash differs at every read. One republication after the last move is enough.
     const auto seen = before.find(each.key);
     const bool moving = seen != before.end() && seen->second != each.slots && node->marker.starts_with(run_id);
     if (node->marker != value && !moving) all.lost.push_back({each.key, std::move(value)});

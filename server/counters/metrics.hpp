@@ -1,4 +1,4 @@
-// The metrics of publishing overrides into Redis.
+// Metrics of the publisher.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

@@ -10,15 +10,15 @@
 namespace sluice::server::counters {
 namespace {
 
-// SQL for the number of an identity's advisory lock. $1: the tenant; `hash`: one of TenantIdentities::hashes. Two
-// identities with the same number share a lock, which only costs waiting time.
+// SQL for the number of an identity's advisory lock. $1: the tenant. `hash`: one of TenantIdentities::hashes. Two
+// identities with equal numbers share a lock, which only costs waiting time.
 constexpr std::string_view kLockNumber = "hash # hashtextextended($1, 1)";
 
 std::string number_array(const std::vector<std::int64_t>& numbers) {
   return fmt::format("{{{}}}", fmt::join(numbers, ","));
 }
 
-// Groups rows (tenant_id, organization_id, hash) by tenant.
+// The columns of `rows` are tenant_id, organization_id and hash.
 std::vector<TenantIdentities> by_tenant(const pqxx::result& rows) {
   std::map<std::string, TenantIdentities> found;
   for (const auto& row : rows) {

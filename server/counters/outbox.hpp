@@ -1,10 +1,10 @@
 // The PostgreSQL table of counter keys that must still be written to Redis. An admin write commits its rows of this
 // table together with the change itself (the pattern "transactional outbox").
 //
-// A publisher locks an identity before it reads the identity's live overrides (those that have not expired), and holds
-// the lock until Redis has answered. So no thread or server writes an older state over a newer one.
+// A publisher locks an identity before it reads the identity's live overrides (not expired), and holds the lock until
+// Redis has answered. So no older state overwrites a newer one.
 //
-// Every function sees only the rows in its transaction's scope, and throws what libpqxx throws.
+// The functions see only the rows in the transaction's scope, and throw what libpqxx throws.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,6 @@
 
 namespace sluice::server::counters {
 
-// Adds a row for each counter key.
 void enqueue(postgres::Transaction& tx, std::span<const CounterRef> counters);
 
 struct OutboxRow {
@@ -28,33 +27,29 @@ struct OutboxRow {
   CounterRef counter;
 };
 
-// Identities of one tenant, as PostgreSQL's hashes (hashtextextended) of their texts.
+// Identities of one tenant, as PostgreSQL's hashes (hashtextextended).
 struct TenantIdentities {
   std::string organization_id;
   std::string tenant_id;
   std::vector<std::int64_t> hashes;
 };
 
-// The identities of these counters, grouped by tenant.
 std::vector<TenantIdentities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
-// Reads the oldest `limit` rows after `seq`, returns their identities, and sets `seq` to that of the last row read.
-// Returns an empty list if there are no more rows.
+// Returns the identities of the oldest `limit` rows after `seq`, and sets `seq` to that of the last row read.
 std::vector<TenantIdentities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
 
-// Locks the identities until the end of the transaction, so no other publisher writes their overrides. Waits while
-// another publisher holds a lock.
+// Locks the identities until the end of the transaction. Waits while another publisher holds a lock.
 void lock(postgres::Transaction& tx, const TenantIdentities& identities);
 // Locks the identities that are free, and removes the others from `identities`. Does not wait.
 void try_lock(postgres::Transaction& tx, TenantIdentities& identities);
 
-// The rows of these identities, oldest first.
+// Oldest first.
 std::vector<OutboxRow> waiting_rows(postgres::Transaction& tx, const TenantIdentities& identities);
 void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 
-// The number of all rows.
 std::int64_t count_waiting(postgres::Transaction& tx);
 
-// Which of these overrides are not published yet: pairs of tenant id and override id.
+// Returns pairs of tenant id and override id.
 std::set<std::pair<std::string, std::string>> unpublished(postgres::Transaction& tx,
                                                           std::span<const store::StoredObject> overrides);
 

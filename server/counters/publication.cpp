@@ -24,11 +24,11 @@ void add_unless_empty(Ids& ids, const char* id) {
 struct ToLoad {
   Ids policies;
   Ids plans;
-  bool all_on_plans = false;  // every policy on a plan that has overrides
-  bool resets = false;        // a counter is reset: load the rules even if there are no overrides
+  bool all_on_plans = false;  // load every policy on a plan that has overrides
+  bool resets = false;        // load the rules even if there are no overrides, because a counter is reset
 };
 
-// Loads and compiles the live overrides of the identities, with their policies and plans. nullptr: there are no live
+// Compiles the live overrides of the identities, with their policies and plans. Returns nullptr if there are no live
 // overrides, and no counter is reset.
 RulesPtr load_rules(postgres::Transaction& tx, const TenantIdentities& identities, ToLoad to_load, std::int64_t now_us,
                     std::span<const RulesPtr> known = {}) {
@@ -59,8 +59,8 @@ RulesPtr load_rules(postgres::Transaction& tx, const TenantIdentities& identitie
   return rules.build(now_us, known);
 }
 
-// Returns the Redis keys of the counter's collections (logs and leases), which a reset deletes too. Empty if the rules
-// no longer contain the counter.
+// The Redis keys of the counter's collections, which a reset deletes too. Empty if the rules no longer contain the
+// counter.
 std::vector<std::string> collections_of(const Rules& rules, const CounterRef& counter) {
   const policy::Rulebook* const rulebook = rules.find(counter.policy_id, counter.plan_id);
   if (rulebook == nullptr) return {};
@@ -72,8 +72,7 @@ std::vector<std::string> collections_of(const Rules& rules, const CounterRef& co
   return {};
 }
 
-// Whether the fault concerns only this key, so that other keys can still be written. After such a fault Redis has
-// answered the write with an error, and does not execute the write later.
+// After such a fault, other keys can still be written, and Redis does not execute the write later.
 bool concerns_one_key(limiter::StoreFault fault) {
   using limiter::StoreFault;
   return fault == StoreFault::wrong_type || fault == StoreFault::script || fault == StoreFault::cluster_down;
@@ -127,7 +126,7 @@ Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const Tena
 
   std::vector<KeyWrite> writes;
   std::vector<const CounterRef*> counters;
-  std::map<std::pair<std::string_view, bool>, std::size_t> index;  // (counter key, reset) → index in writes
+  std::map<std::pair<std::string_view, bool>, std::size_t> index;  // in `writes`, by counter key and reset
   for (const OutboxRow& row : rows) {
     const CounterRef& counter = row.counter;
     if (!index.try_emplace({counter.counter_key, counter.reset}, writes.size()).second) continue;

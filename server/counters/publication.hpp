@@ -1,6 +1,4 @@
-// Brings counter keys in Redis up to date with PostgreSQL: replaces the overrides in a counter key by the live ones
-// (not expired) in PostgreSQL. publish_waiting() updates the counter keys in the outbox, and carries out resets.
-// publish_live() updates every counter key of some identities that has live overrides. The publisher calls these two.
+// Replaces the overrides in counter keys in Redis by the live ones (not expired) in PostgreSQL, and resets counters.
 //
 // REQUIRES: the identities are locked (outbox.hpp). The functions throw RulesFault and what libpqxx throws.
 #pragma once
@@ -23,19 +21,19 @@ struct Published {
   void add(Published more);
 };
 
-// Updates or resets the counter keys that have outbox rows of these identities, and removes each row whose write
-// succeeded. `known`: rules that the caller has compiled; they are used if PostgreSQL still has the same documents.
+// Writes the counter keys in the outbox rows of these identities, and removes each row whose write succeeded. `known`:
+// compiled rules that are used if PostgreSQL still has the same documents.
 Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                           std::int64_t now_us, std::span<const RulesPtr> known = {});
 
 // Writes every counter key of these identities that has live overrides. Adds the keys that failed to the outbox, unless
-// Redis is unreachable: then the caller must publish everything again anyway.
+// Redis is unreachable; the caller must then publish everything again.
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                        std::int64_t now_us);
 
-// One entry for each tenant that has overrides; its `hashes` are empty.
+// The `hashes` of the result are empty.
 std::vector<TenantIdentities> tenants_with_overrides(postgres::Transaction& tx);
-// Sets tenant.hashes to the identities of this tenant that have live overrides.
+// Sets tenant.hashes to the identities with live overrides.
 void read_live_identities(postgres::Transaction& tx, TenantIdentities& tenant);
 
 }  // namespace sluice::server::counters

@@ -21,14 +21,12 @@ constexpr std::chrono::milliseconds kFirstAttempt{3'000};
 constexpr std::chrono::seconds kRemoveExpiredEvery{5};
 constexpr std::size_t kExpiredBatchSize = 500;
 constexpr std::size_t kBatchSize = 500;  // rows or identities per transaction
-// The most counter keys that publish() writes before the admin request is answered. If there are more, it leaves all of
-// them to the thread.
+// With more counter keys than this, publish() leaves all of them to the thread.
 constexpr std::size_t kMaxBeforeAnswer = 1000;
-constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // number of an advisory lock: "sluice" in ASCII, then 2
+constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // "sluice" in ASCII, then 2
 
 postgres::Scope everything() { return postgres::Scope::everything("sluice-server"); }
 
-// Whether Redis never evicts keys.
 bool never_evicts(const std::string& maxmemory_policy) { return maxmemory_policy == "noeviction"; }
 
 }  // namespace
@@ -140,7 +138,6 @@ void Publisher::run() {
   }
 }
 
-// Returns false if something failed; the caller retries after a back-off.
 bool Publisher::run_once() {
   try {
     if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(options_.database);
@@ -155,14 +152,13 @@ bool Publisher::run_once() {
   }
 }
 
-// Publishes everything again if Redis lost data, then publishes the outbox. Returns false if something failed.
 bool Publisher::publish_due(pqxx::connection& connection) {
   if (!link_.ready()) return true;  // when the link connects, it wakes this thread
   auto marker = marker_.read();
   if (!marker) return false;
   note_eviction_policy(marker->maxmemory_policy);
   if (!may_publish()) return true;
-  // In a Cluster, the outbox is published even if one primary refuses writes: the other primaries get their rows.
+  // In a Cluster, other primaries get their rows of the outbox even if one primary refuses writes.
   const bool republished = marker->lost.empty() || republish(connection, *marker);
   if (!republished && !link_.has_several_nodes()) return false;
   enqueue_uncertain(connection);
@@ -186,7 +182,6 @@ bool Publisher::stopping() {
   return stopping_;
 }
 
-// Notes whether Redis may evict keys, and logs it when that changes.
 void Publisher::note_eviction_policy(const std::string& maxmemory_policy) {
   const bool evicts = !never_evicts(maxmemory_policy);
   if (statistics_.evicts.exchange(evicts) == evicts) return;
@@ -202,20 +197,19 @@ void Publisher::note_eviction_policy(const std::string& maxmemory_policy) {
              {{"maxmemory_policy", maxmemory_policy}});
 }
 
-// Counts the rows of the outbox. Every kRemoveExpiredEvery also removes expired overrides.
 void Publisher::count_and_expire(pqxx::connection& connection) {
   postgres::Transaction tx(connection);
   tx.enter(everything());
   statistics_.waiting = count_waiting(tx);
   if (steady_clock::now() - expired_removed_at_ >= kRemoveExpiredEvery) {
-    // If a full batch was removed, more overrides may have expired: the next run removes another batch.
+    // After a full batch, more overrides may have expired, so the next run removes another batch.
     if (remove_expired(tx, kExpiredBatchSize) < kExpiredBatchSize) expired_removed_at_ = steady_clock::now();
   }
   tx.commit();
 }
 
-// Publishes all overrides again and renews the marker. Returns false if something failed. Only the server that gets the
-// advisory lock republishes; for the other servers this returns true, and later they find the marker intact.
+// Publishes all overrides again and renews the marker. Returns true without republishing if another server has the
+// advisory lock. Returns false if something failed.
 bool Publisher::republish(pqxx::connection& connection, Marker::Status& marker) {
   const std::size_t lost = marker.lost.size();
   const auto call_on_lock = [&](const char* function) {
@@ -264,9 +258,8 @@ bool Publisher::republish_tenant(pqxx::connection& connection, TenantIdentities 
   return true;
 }
 
-// If the answer to a write was lost, Redis may execute the write later, over a newer value. This function enqueues the
-// counter keys of such writes, so that they are written once more. REQUIRES: Redis has answered a later command, so it
-// will not execute the old writes any more.
+// If the answer to a write was lost, Redis may execute the write later, over a newer value. So the counter key is
+// written once more. REQUIRES: Redis has answered a later command, so it will not execute the old write any more.
 void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   std::vector<CounterRef> uncertain;
   {
@@ -280,8 +273,7 @@ void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   tx.commit();
 }
 
-// Publishes the rows of the outbox, except those of identities that another publisher has locked. Returns false if
-// something failed.
+// Skips identities that another publisher has locked.
 bool Publisher::publish_outbox(pqxx::connection& connection) {
   bool good = true;
   for (std::int64_t seq = 0;;) {

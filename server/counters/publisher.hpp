@@ -1,9 +1,8 @@
-// Publishes overrides: writes them into the counter keys in Redis. The admin API calls publish() right after a commit.
-// The publisher's thread publishes the rows that are left in the outbox, also those of an earlier run or of another
-// server, and repeats this until Redis has answered. It publishes all overrides again when Redis has lost data.
+// Writes overrides into the counter keys in Redis. The admin API calls publish() right after a commit. A thread
+// publishes the rows that are left in the outbox, also those of other servers, and publishes all overrides again when
+// Redis has lost data.
 //
-// Thread safety: publish() and the statistics from any thread. The publisher's thread has its own connection to
-// PostgreSQL. Any number of servers may run publishers at the same time.
+// Thread safety: publish() and the statistics from any thread. Several servers may run publishers at the same time.
 #pragma once
 
 #include <atomic>
@@ -35,40 +34,39 @@ class Publisher {
     postgres::DatabaseOptions database;
     redis::Options redis;
     bool allow_evicting = false;                   // publish even if Redis may evict overrides
-    std::chrono::milliseconds check_every{1'000};  // interval at which the thread reads marker and outbox
+    std::chrono::milliseconds check_every{1'000};  // for marker and outbox
   };
 
   Publisher(Options options, const Clock& clock, telemetry::Log& log);
-  ~Publisher();  // calls stop()
+  ~Publisher();
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  // Starts to connect and waits up to 3 s for the result. Error `evicts`: Redis may evict overrides, and allow_evicting
-  // is not set. An unreachable Redis is not an error: the publisher keeps trying.
+  // Waits up to 3 s for Redis. If Redis cannot be reached, the publisher keeps trying. The error `evicts` means that
+  // Redis may evict overrides, and allow_evicting is not set.
   Result<> start();
-  // Stops. Returns false if the thread still waits for PostgreSQL after `timeout`; the thread then ends with the
-  // process.
+  // Returns false if the thread still waits for PostgreSQL after `timeout`; it then ends with the process.
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
-  // Publishes counter keys that a transaction has enqueued and committed. If all are published, calls `done` in the
-  // transaction that removes their rows from the outbox. Returns false if some are left to the thread. `known`: rules
-  // that the committed transaction has compiled. Never throws.
+  // Publishes counter keys that a transaction has enqueued and committed. `known`: rules that this transaction has
+  // compiled. If all keys are published, calls `done` in the transaction that removes their rows from the outbox.
+  // Returns false if some keys are left to the thread. Never throws.
   bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
                std::span<const RulesPtr> known, const std::function<void(postgres::Transaction&)>& done);
 
   RedisLink& link() { return link_; }
   const RedisLink& link() const { return link_; }
 
-  // Why the server cannot publish now, as sentences for /readyz; empty if it can.
+  // Sentences for /readyz; empty if the server can publish.
   std::vector<std::string> degraded() const;
 
   struct Statistics {
     std::atomic<std::uint64_t> published{0};    // counter keys written
-    std::atomic<std::uint64_t> failed{0};       // failed attempts to write a counter key
+    std::atomic<std::uint64_t> failed{0};       // attempts to write a counter key
     std::atomic<std::uint64_t> republished{0};  // how often all overrides were written
-    std::atomic<std::int64_t> waiting{0};       // rows of the outbox when the thread last counted them
-    std::atomic<bool> evicts{false};            // Redis may evict keys, by the maxmemory-policy last read
+    std::atomic<std::int64_t> waiting{0};       // rows of the outbox
+    std::atomic<bool> evicts{false};            // Redis may evict keys
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -78,7 +76,7 @@ class Publisher {
   bool run_once();
   bool publish_due(pqxx::connection& connection);
   bool stopping();
-  // Calls `publish`. If the tenant's rules do not compile, logs that and returns one failure.
+  // If the tenant's rules do not compile, logs that and returns one failure.
   Published publish_guarded(const TenantIdentities& identities, const std::function<Published()>& publish);
   void count_and_expire(pqxx::connection& connection);
   bool republish(pqxx::connection& connection, Marker::Status& marker);

@@ -9,17 +9,16 @@
 namespace sluice::server::counters {
 namespace {
 
-// If more writes were in flight, the last ones could wait too long in the client's queue and fail.
+// With more writes in flight, the last ones could wait too long in the client's queue and fail.
 constexpr std::size_t kWritesInFlight = 64;
 
-// The most names that key_of_each_node() tries. With that many, it finds a name even for a node that serves only one of
-// the 16,384 slots.
+// Enough to find a name even for a node that serves only one of the 16,384 slots.
 constexpr unsigned kMostNames = 200'000;
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
 
-// A value that one thread sets and another one waits for. The waiting thread may destroy the object as soon as it has
-// the value. std::promise does not allow that: its set_value() may still be running.
+// Passes a value to a waiting thread, which may then destroy the object at once. std::promise does not allow that,
+// because its set_value() may still be running.
 template <class T>
 class Handover {
  public:
@@ -48,8 +47,7 @@ redis::Options own_options(redis::Options options) {
 
 }  // namespace
 
-// Executes many writes, kWritesInFlight at a time. A Batch lives on the stack of the thread that calls wait();
-// everything except its constructor and wait() runs on the link's loop.
+// Thread: everything except the constructor and wait() runs on the link's loop.
 class RedisLink::Batch {
  public:
   Batch(limiter::RedisStore& store, std::span<const KeyWrite> writes) : store_(store), writes_(writes) {
@@ -225,7 +223,7 @@ void RedisLink::stop() {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
     stopped_ = true;
-    // Runs after everything that was posted before, so that every waiting thread gets its answer.
+    // Runs after everything that was posted before, so every waiting thread gets its answer.
     boost::asio::post(context_, [this] {
       client_.stop();
       work_.reset();

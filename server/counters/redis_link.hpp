@@ -1,9 +1,7 @@
-// The server's connection to the counters' Redis, for threads that block until Redis answers: the publisher and the
-// admin API. The link owns one pipelined client, and a thread with the client's event loop. A command that gets no
-// answer fails at its deadline.
+// The server's connection to the counters' Redis, for threads that block until Redis answers. The link owns a client
+// and a thread with the client's event loop. A command that gets no answer fails at its deadline.
 //
-// Thread safety: all functions may be called from any thread except the link's own. After stop(), reads and writes fail
-// with `unavailable`.
+// Thread safety: any thread except the link's own. After stop(), all commands fail with `unavailable`.
 #pragma once
 
 #include <atomic>
@@ -29,18 +27,17 @@
 
 namespace sluice::server::counters {
 
-// A write to one counter key.
 struct KeyWrite {
   std::string counter_key;
-  std::vector<limiter::OverrideEntry> overrides;  // all overrides of the key; empty removes the present ones
-  bool reset = false;                             // true: reset the counter instead of writing overrides
-  std::vector<std::string> collections;           // for a reset: limiter::collection_keys()
+  std::vector<limiter::OverrideEntry> overrides;  // replace all overrides of the key
+  bool reset = false;                             // resets the counter instead of writing overrides
+  std::vector<std::string> collections;           // limiter::collection_keys(), for a reset
 };
 
 class RedisLink {
  public:
   RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log);
-  ~RedisLink();  // calls stop()
+  ~RedisLink();
   RedisLink(const RedisLink&) = delete;
   RedisLink& operator=(const RedisLink&) = delete;
 
@@ -48,11 +45,10 @@ class RedisLink {
   void start(std::function<void()> connected);
   void stop();
 
-  // Waits for the first attempt to connect. Returns nullopt if it failed or took longer than `timeout`.
+  // Returns nullopt if the first attempt to connect failed or took longer than `timeout`.
   std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds timeout);
-  // Whether the link is connected, in a Cluster to at least one primary.
+  // In a Cluster, one connected primary is enough.
   bool ready() const { return ready_.load(std::memory_order_relaxed); }
-  // Whether this is a Cluster with several primaries. If one of them does not answer, others may still answer.
   bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
 
   const telemetry::BreakerStates& breaker_states() const { return breaker_states_; }
@@ -64,12 +60,11 @@ class RedisLink {
   // One key for each primary that has slots: the first of name(0), name(1), … whose slot the primary serves.
   std::vector<NodeKey> key_of_each_node(const std::function<std::string(unsigned)>& name);
 
-  // Executes all writes, at most 64 at a time. results[i] belongs to writes[i].
+  // Result i belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
-  // Judges a call; with cost 0 it reads the counters without charging them.
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
-  // Sends one command to the node that serves the slot of `key`. Returns the reply's text; nullopt for nil. Errors:
-  // `unavailable`; `redis` for an error reply.
+  // Sends one command to the node that serves the slot of `key`. Returns the reply's text, or nullopt for nil. Errors:
+  // `unavailable`, and `redis` for an error reply.
   Result<std::optional<std::string>> command(std::string key, std::vector<std::string> words);
 
  private:
@@ -80,7 +75,7 @@ class RedisLink {
   redis::Observer observer();
   void note_ready();
   void attempted(std::optional<redis::ServerInfo> found);
-  // Runs `begin` on the loop. Returns false after stop().
+  // Returns false after stop().
   bool post(std::move_only_function<void()> begin);
 
   telemetry::Log& log_;

@@ -18,8 +18,8 @@ namespace {
   throw RulesFault(fmt::format("stored documents do not compile: {}: {}", faults.front().pointer, faults.front().text));
 }
 
-// Reads the policy ('p') or plan ('l') from a counter key: ":p=orders" or ":l=pro" follows the hash tag. The first '}'
-// ends the hash tag, because braces of an identity are escaped.
+// Reads the policy ('p') or plan ('l') from a counter key, in which ":p=orders" or ":l=pro" follows the hash tag. The
+// first '}' ends the hash tag, because braces of an identity are escaped.
 std::pair<char, std::string> owner_in(std::string_view counter_key) {
   const std::string_view tail = counter_key.substr(counter_key.find('}') + 1);
   return {tail[1], std::string(tail.substr(3, tail.find(':', 1) - 3))};

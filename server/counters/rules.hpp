@@ -1,6 +1,5 @@
 // Compiles some of one tenant's plans, policies and overrides with the same code as the agents. The result names the
-// counter keys and the overrides of each key. Used by the publisher, and by the admin API's routes for overrides and
-// counters.
+// counter keys and the overrides of each key.
 //
 // Thread safety: Rules are immutable; a RulesBuilder belongs to one thread.
 #pragma once
@@ -21,21 +20,19 @@
 
 namespace sluice::server::counters {
 
-// A counter key, and the tenant, the policy or plan, and the identity that it belongs to. A row of the outbox has the
-// same fields.
 struct CounterRef {
   std::string organization_id;
   std::string tenant_id;
-  std::string policy_id;  // "": the counter belongs to checks that name the plan
-  std::string plan_id;    // "": the policy has limits of its own
+  std::string policy_id;  // "" for checks that name the plan
+  std::string plan_id;    // "" if the policy has limits of its own
   std::string identity;   // {"subject":"user:42"}; a dimension that the requests lack is null or left out
   std::string counter_key;
-  bool reset = false;  // true: reset the counter; false: write its overrides
+  bool reset = false;  // the outbox row resets the counter instead of writing its overrides
 };
 
 using Identity = std::vector<std::pair<DimensionRef, std::string>>;
 
-// Thrown if stored documents do not fit together or do not compile: a bug, or another program wrote to the tables.
+// Thrown if stored documents do not compile. The cause is a bug, or another program wrote to the tables.
 class RulesFault : public std::exception {
  public:
   explicit RulesFault(std::string text) : text_(std::move(text)) {}
@@ -45,7 +42,7 @@ class RulesFault : public std::exception {
   std::string text_;
 };
 
-// The documents that rules are compiled from, by id.
+// Documents by id.
 struct RulesSources {
   std::string organization_id;
   std::string tenant_id;
@@ -62,16 +59,15 @@ class Rules {
   Rules(RulesSources sources, Bundle bundle, std::shared_ptr<const policy::Snapshot> snapshot, std::int64_t now_us);
 
   const Bundle& bundle() const { return bundle_; }
-  // Whether compiling `sources` at the time `now_us` would give the same rules: the documents are equal, and no
-  // override has expired since these rules were compiled.
+  // Whether the documents are equal, and no override has expired since these rules were compiled.
   bool same_as(const RulesSources& sources, std::int64_t now_us) const;
-  // The overrides of each counter key, without expired ones.
+  // Without expired overrides.
   const std::vector<policy::KeyOverrides>& overrides() const { return snapshot_->overrides; }
   CounterRef ref_of(const policy::KeyOverrides& overrides) const;
 
-  // The rulebook of a policy, or of a plan if policy_id is "". nullptr: these rules do not contain it.
+  // The rulebook of a policy, or of a plan if policy_id is "". Returns nullptr if these rules do not contain it.
   const policy::Rulebook* find(std::string_view policy_id, std::string_view plan_id) const;
-  // The counter key of one identity. `group`: an index into Program::groups; the limits of a group share a counter key.
+  // `group`: an index into Program::groups.
   std::string key_of(const policy::Rulebook& rulebook, std::size_t group, const Identity& identity) const;
 
  private:
@@ -84,12 +80,11 @@ class Rules {
 
 using RulesPtr = std::shared_ptr<const Rules>;
 
-// Collects documents of one tenant until they are compiled.
 class RulesBuilder {
  public:
   RulesBuilder(std::string organization_id, std::string tenant_id);
 
-  // If a document with this id was added before, the call does nothing.
+  // Ignores a document with an id that was added before.
   void add_plan(const std::string& id, std::string document) { sources_.plans.try_emplace(id, std::move(document)); }
   void add_policy(const std::string& id, std::string document) {
     sources_.policies.try_emplace(id, std::move(document));
@@ -98,8 +93,7 @@ class RulesBuilder {
   void add_override(const std::string& id, const std::string& document);
   bool has_overrides() const { return !sources_.overrides.empty(); }
 
-  // If an element of `known` equals the result of compiling (Rules::same_as), returns that element. Else compiles the
-  // documents. Throws RulesFault.
+  // Returns an element of `known` if Rules::same_as() holds for it, else compiles the documents. Throws RulesFault.
   RulesPtr build(std::int64_t now_us, std::span<const RulesPtr> known = {}) const;
 
  private:
@@ -109,9 +103,9 @@ class RulesBuilder {
 // A string member of a JSON object; "" if there is none.
 std::string member_of(const std::string& document, std::string_view name);
 
-// The identity as JSON text, as in an override's document.
+// JSON, as in an override's document.
 std::string identity_text(const Override& item);
-// Parses the result of identity_text(), and leaves out dimensions that are null. Throws RulesFault.
+// The inverse of identity_text(), without dimensions that are null. Throws RulesFault.
 Identity parse_identity(const std::string& text);
 
 }  // namespace sluice::server::counters

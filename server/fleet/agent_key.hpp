@@ -1,8 +1,6 @@
-// The identity of an agent: its scope and its name. The token is not part of it, because tokens are renewed. The same
-// name in two scopes means two agents, so no agent can report for an agent of another scope. The names of agents with
-// a binding start with their Kubernetes namespace, so no such agent can report for an agent of another namespace.
-//
-// Thread safety: values and pure functions.
+// The key of an agent: its scope and its name. The token is no part of the key, because tokens are renewed. The name of
+// an agent with a binding starts with its Kubernetes namespace. So no agent can report for an agent of another scope or
+// namespace.
 #pragma once
 
 #include <compare>
@@ -14,7 +12,7 @@
 
 namespace sluice::server::fleet {
 
-// Ordered byte by byte, as in PostgreSQL (COLLATE "C"). Transactions lock rows in this order, so they cannot deadlock.
+// Ordered as in PostgreSQL (COLLATE "C"). Transactions lock rows in this order, so they cannot deadlock.
 struct AgentKey {
   std::string scope;  // from scope_text()
   std::string agent_id;
@@ -30,7 +28,6 @@ struct AgentBoot {
   auto operator<=>(const AgentBoot&) const = default;
 };
 
-// The tenants that an agent serves.
 struct AgentScope {
   std::string organization_id;          // "": the platform
   std::vector<std::string> tenant_ids;  // sorted; empty: all tenants of the organization
@@ -40,7 +37,7 @@ struct AgentScope {
 
 AgentScope scope_of(const sync::AgentCaller& caller);
 
-// A short text for a scope: "", "acme" or "acme/<16 hex digits of a hash of the tenants>".
+// Returns "", "acme" or "acme/<16 hex digits of a hash of the tenants>".
 std::string scope_text(const AgentScope& scope);
 
 AgentKey key_of(const sync::AgentCaller& caller, std::string_view agent_id);

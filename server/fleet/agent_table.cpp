@@ -114,8 +114,7 @@ void AgentTable::replace_stored(const std::vector<StoredAgent>& agents, TenantsB
       stored_.emplace(stored.key, LastHeard{.scope = stored.scope, .heard_at = heard_at});
       continue;
     }
-    // A server has stored that this agent has left. Forget the agent, unless this server has heard from it since or
-    // must still store it.
+    // The agent has left, so it is forgotten, unless this server has heard from it since or must still store it.
     const auto own = agents_.find(stored.key);
     if (own != agents_.end() && !own->second.dirty && (own->second.gone || own->second.heard_at <= heard_at)) {
       agents_.erase(own);

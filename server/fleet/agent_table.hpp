@@ -1,9 +1,7 @@
-// A table of the agents that report to this server. It tells `fleet` which of them to store in PostgreSQL, and it
-// counts live agents, including those that other servers have stored.
+// A table of the agents that report to this server. It says which of them to store in PostgreSQL, and counts live
+// agents, including those that other servers have stored.
 //
-// Thread safety: none; one thread at a time. Time is a parameter; no I/O.
-// Invariant: for every agent that is not `dirty`, PostgreSQL holds the same values, or the caller of take_changed() is
-// storing them.
+// Thread safety: none. Invariant: an agent that is not `dirty` is stored, or is being stored.
 #pragma once
 
 #include <chrono>
@@ -20,35 +18,32 @@
 
 namespace sluice::server::fleet {
 
-// A server hears from an agent when the agent sends a report or opens a watch. An agent that was not heard from for
-// kLiveFor is missing; after kRememberedFor it is forgotten.
+// A server hears from an agent when the agent sends a report or opens a watch. An agent not heard from for kLiveFor is
+// missing; after kRememberedFor it is forgotten.
 inline constexpr std::chrono::seconds kLiveFor{15};
 inline constexpr std::chrono::minutes kRememberedFor{10};
-inline constexpr std::chrono::seconds kConfirmWatchEvery{5};  // how often open watches are confirmed in PostgreSQL
+inline constexpr std::chrono::seconds kConfirmWatchEvery{5};  // in PostgreSQL, for open watches
 
 using FleetTime = std::chrono::steady_clock::time_point;
 
-// What this server knows about an agent's watch.
 enum class WatchState : std::uint8_t { unknown, open, lost };
 
-// An agent to be stored. It holds ages instead of times, because all servers use PostgreSQL's clock.
+// An agent to store. It has ages instead of times, because all servers use PostgreSQL's clock.
 struct AgentRow {
   AgentKey key;
   AgentScope scope;
   std::string token_id;
-  std::string state;                               // JSON; "": no report yet
-  std::optional<sluice::sync::Position> enforced;  // the position of its snapshot in force; nullopt: none
+  std::string state;                               // JSON, or "" before the first report
+  std::optional<sluice::sync::Position> enforced;  // position of the snapshot in force
   std::optional<std::chrono::microseconds> reported_ago;
   std::chrono::microseconds heard_ago{0};
   WatchState watch = WatchState::unknown;
-  // The revision of the agent's snapshot in force when the agent last opened a watch here. −1: it had no snapshot.
-  // nullopt: it opened no watch here.
+  // The revision in force when the agent last opened a watch here; −1 if it had no snapshot.
   std::optional<std::int64_t> held_revision;
-  std::chrono::microseconds held_ago{0};  // since it opened that watch
-  bool gone = false;                      // its last report said that it is leaving
+  std::chrono::microseconds held_ago{0};  // since the agent opened that watch
+  bool gone = false;                      // the last report said that the agent is leaving
 };
 
-// An agent that a server has stored.
 struct StoredAgent {
   AgentKey key;
   AgentScope scope;
@@ -62,21 +57,20 @@ class AgentTable {
 
   explicit AgentTable(std::size_t max_agents = kMaxAgents) : max_agents_(max_agents) {}
 
-  // report() and watch_began() return false if the table is full and does not hold this agent. `held`: the position of
-  // the agent's snapshot in force when it opened the watch; nullopt: it had no snapshot.
+  // report() and watch_began() return false if the table is full and does not hold this agent. `held`: the position in
+  // force when the agent opened the watch.
   bool report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
   bool watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                    const std::optional<sluice::sync::Position>& held, FleetTime now);
   void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id);
-  void end_watches();  // ends the watches of all agents, because this server stops
+  void end_watches();
 
-  // Returns the agents to store, sorted by key: agents that changed or reported, and agents whose open watch must be
-  // confirmed. From then on they count as stored. If storing fails, the caller must give them to put_back().
+  // Returns the agents to store, sorted by key. If storing fails, the caller must give them to put_back().
   std::vector<AgentRow> take_changed(FleetTime now);
   void put_back(const std::vector<AgentRow>& rows);
 
-  // Replaces the list of stored agents. `agents`: every agent that any server has stored. `tenants`: see
-  // LiveCounts::visible_to(). Forgets agents that have left or were not heard from for kRememberedFor.
+  // `agents`: every agent that any server has stored. `tenants`: see LiveCounts::visible_to(). Forgets agents that have
+  // left or were not heard from for kRememberedFor.
   void replace_stored(const std::vector<StoredAgent>& agents, TenantsByOrganization tenants, FleetTime now);
 
   struct Counts {
@@ -92,14 +86,14 @@ class AgentTable {
     AgentScope scope;
     std::string token_id;
     std::string state;
-    std::optional<sluice::sync::Position> enforced;  // as in AgentRow
+    std::optional<sluice::sync::Position> enforced;
     std::optional<FleetTime> reported_at;
     FleetTime heard_at;
-    std::size_t watches = 0;  // open ones
+    std::size_t watches = 0;
     WatchState watch = WatchState::unknown;
-    FleetTime watch_stored;                     // when take_changed() last returned this agent with an open watch
-    std::optional<std::int64_t> held_revision;  // as in AgentRow
-    FleetTime held_at;                          // when the agent opened the watch that held_revision is from
+    FleetTime watch_stored;  // when take_changed() last returned the open watch
+    std::optional<std::int64_t> held_revision;
+    FleetTime held_at;
     bool gone = false;
     bool dirty = true;  // must be stored
   };
@@ -108,7 +102,7 @@ class AgentTable {
     FleetTime heard_at;
   };
 
-  // nullptr: the table is full.
+  // Returns nullptr if the table is full.
   Agent* find_or_add(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now);
   void forget(FleetTime now);
 

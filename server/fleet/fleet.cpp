@@ -93,7 +93,7 @@ sluice::sync::LiveAgents Fleet::live_agents(const sync::AgentCaller& caller) {
 
 std::size_t Fleet::live() const { return static_cast<std::size_t>(statistics_.live.load()); }
 
-// REQUIRES: the caller holds mutex_.
+// REQUIRES: mutex_ is locked.
 void Fleet::update_counts() {
   const AgentTable::Counts& counts = agents_.counts(options_.now());
   statistics_.live = static_cast<std::int64_t>(counts.live.total());
@@ -112,7 +112,6 @@ void Fleet::run() {
 bool Fleet::wait() {
   std::unique_lock lock(mutex_);
   const Time next = std::min({next_state_, next_read_, next_batch_});
-  // Usage that fills more than half of its queue is stored early, but not while PostgreSQL fails.
   changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.over_half_full() && !failing_); });
   update_counts();
   usage_.forget(options_.now());
@@ -120,7 +119,7 @@ bool Fleet::wait() {
   return !stopping_;
 }
 
-// Does what is due. `last`: stores everything that waits, because the server stops.
+// `last`: stores everything that waits, because the server stops.
 void Fleet::run_once(bool last) {
   const Time now = steady_clock::now();
   try {
@@ -133,8 +132,7 @@ void Fleet::run_once(bool last) {
   } catch (const std::exception& error) {
     on_failure(error);
   }
-  // After a failure, everything that was due is retried together with the next store_state(), at most
-  // `store_every` from now.
+  // After a failure, everything that was due is retried together with the next store_state().
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
     if (now >= next) next = now + every;
   };
@@ -213,8 +211,7 @@ void Fleet::store_batch(pqxx::connection& connection) {
     batch = store_usage(tx, taken, WallTime(Micros(clock_.now_us())));
     tx.commit();
   } catch (...) {
-    // The reports are put back even if it is unknown whether the commit succeeded. If it did, the marks in PostgreSQL
-    // (see store_usage()) keep the next batch from counting the reports again.
+    // If the commit succeeded all the same, the marks keep the next batch from counting the reports again.
     const std::lock_guard lock(mutex_);
     usage_.put_back(std::move(taken));
     throw;

@@ -1,11 +1,7 @@
-// Stores the reports of agents in PostgreSQL, and counts live agents. The sync routes call it through FleetPort.
+// Stores the reports of agents in PostgreSQL, and counts live agents. A thread stores the agents' state and usage, and
+// reads the agents of all servers. Usage reports above the limit are not accepted, and agents send them again later.
 //
-// The server's loop only reads and writes memory here. A thread with its own connection stores the agents' state once a
-// second and reads the agents of all servers every two seconds. Once a minute it stores all waiting usage in one
-// transaction. While PostgreSQL cannot be reached, usage reports wait within limits. Above the limits they are not
-// accepted, and agents send them again later.
-//
-// Thread safety: the functions of FleetPort are for the server's loop, the statistics for any thread.
+// Thread safety: the functions of FleetPort are for the server's loop, and do no I/O; the statistics for any thread.
 #pragma once
 
 #include <atomic>
@@ -32,21 +28,21 @@ namespace sluice::server::fleet {
 class Fleet final : public sync::FleetPort {
  public:
   struct Options {
-    std::chrono::milliseconds store_every{1'000};   // how often to store the agents' state
-    std::chrono::milliseconds read_every{2'000};    // how often to read the agents of all servers
-    std::chrono::milliseconds batch_every{60'000};  // how often to store usage
-    std::size_t max_rows = UsagePending::kMaxRows;  // rows of usage that may wait to be stored
+    std::chrono::milliseconds store_every{1'000};   // the agents' state
+    std::chrono::milliseconds read_every{2'000};    // the agents of all servers
+    std::chrono::milliseconds batch_every{60'000};  // usage
+    std::size_t max_rows = UsagePending::kMaxRows;  // of usage
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
 
   Fleet(postgres::DatabaseOptions database, Options options, const Clock& clock, telemetry::Log& log);
-  ~Fleet();  // calls stop()
+  ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
   void start();
-  // Stores what is waiting, then stops. Returns false if PostgreSQL does not answer within `timeout`; the thread then
-  // ends with the process.
+  // Stores everything that waits, then stops. Returns false if PostgreSQL does not answer within `timeout`; the thread
+  // then ends with the process.
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
@@ -59,17 +55,17 @@ class Fleet final : public sync::FleetPort {
   std::size_t live() const override;
 
   struct Statistics {
-    std::atomic<std::int64_t> live{0};           // agents heard from in the last kLiveFor (agent_table.hpp)
-    std::atomic<std::int64_t> missing{0};        // agents heard from in the last kRememberedFor, but not kLiveFor
+    std::atomic<std::int64_t> live{0};           // agents
+    std::atomic<std::int64_t> missing{0};        // agents
     std::atomic<std::uint64_t> replayed{0};      // reports that were accepted or stored before
-    std::atomic<std::uint64_t> dropped{0};       // reports not accepted; agents send them again
+    std::atomic<std::uint64_t> dropped{0};       // reports that were not accepted
     std::atomic<std::uint64_t> stored{0};        // reports
     std::atomic<std::uint64_t> out_of_scope{0};  // decisions and denials; see UsageBatch in usage_batch.hpp
-    std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that did not fit into the full table
+    std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that did not fit into the table
     std::atomic<std::uint64_t> batches{0};       // transactions that stored usage
-    std::atomic<std::uint64_t> statements{0};    // sent to PostgreSQL
-    std::atomic<std::uint64_t> failures{0};      // failed attempts to store or read
-    std::atomic<std::int64_t> waiting_rows{0};   // rows of usage that are not stored yet
+    std::atomic<std::uint64_t> statements{0};
+    std::atomic<std::uint64_t> failures{0};     // attempts to store or to read
+    std::atomic<std::int64_t> waiting_rows{0};  // usage
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -78,7 +74,7 @@ class Fleet final : public sync::FleetPort {
 
   void request_stop();
   void run();
-  bool wait();  // waits until something is due; returns false if the thread must stop
+  bool wait();  // returns false if the thread must stop
   void run_once(bool last);
   void store_state(pqxx::connection& connection);
   void read_fleet(pqxx::connection& connection);
@@ -95,7 +91,7 @@ class Fleet final : public sync::FleetPort {
 
   // Only the thread uses these.
   std::unique_ptr<pqxx::connection> connection_;
-  bool failing_ = false;  // the last run_once() failed
+  bool failing_ = false;
   Time next_state_;
   Time next_read_;
   Time next_batch_;

@@ -7,12 +7,10 @@
 namespace sluice::server::fleet {
 namespace {
 
-// An agent that lost its connection may later send reports again that the server has already stored. Its mark (see
-// store_usage()) is kept this long, so these reports are not counted twice.
+// Reports that an agent sends again within this time do not count twice.
 constexpr const char* kMarkRetention = "7 days";
 
-// Holds rows by column. Each column becomes one parameter of a statement: an SQL array. The statements turn some empty
-// texts into NULL.
+// Holds rows by column. Each column becomes one parameter of a statement, as an SQL array.
 class Columns {
  public:
   explicit Columns(std::size_t columns) : columns_(columns) {}
@@ -55,8 +53,8 @@ std::string_view watch_text(WatchState watch) {
   return "";
 }
 
-// $1 to $14: arrays, one for each column of `given`; $15: the name of this server. Watch and state are updated
-// independently, because one server may have an agent's watch while another server receives the agent's reports.
+// $15: the name of this server. Watch and state are updated independently, because one server may have an agent's watch
+// while another server receives the agent's reports.
 constexpr const char* kStoreAgents = R"(
 INSERT INTO agents AS a (scope, agent_id, organization_id, tenant_ids, token_id, state, revision, chain, reported_at,
                          refused_at, heard_at, watch, watch_at, held_revision, held_at, gone)
@@ -91,7 +89,7 @@ ON CONFLICT (scope, agent_id) DO UPDATE SET
                        ELSE a.held_revision END,
   held_at = greatest(a.held_at, excluded.held_at))";
 
-// Locks the marks of the given boots in the order of their keys. Creates missing marks, with the number 0.
+// Locks the marks in the order of their keys. Creates missing marks with the number 0.
 constexpr const char* kLockMarks = R"(
 WITH locked AS (
   INSERT INTO report_marks AS m (scope, agent_id, boot_id, number, heard_at)
@@ -107,7 +105,7 @@ UPDATE report_marks AS m SET number = moved.number
 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS moved (scope, agent_id, boot_id, number)
 WHERE (m.scope, m.agent_id, m.boot_id) = (moved.scope, moved.agent_id, moved.boot_id) AND m.number < moved.number)";
 
-// {0}: table; {1} and {2}: its columns for UsageRow::begin and UsageRow::name. The large number is kMaxCount of
+// {0}: table. {1} and {2}: its columns for UsageRow::begin and UsageRow::name. The large number is kMaxCount of
 // usage_batch.cpp.
 constexpr const char* kAddUsage = R"(
 INSERT INTO {0} AS u ({1}, organization_id, tenant_id, policy_id, {2}, count)

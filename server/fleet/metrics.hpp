@@ -1,4 +1,4 @@
-// The metrics of the fleet of agents.
+// Metrics of the fleet of agents.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

@@ -10,8 +10,7 @@
 namespace sluice::server::fleet {
 namespace {
 
-// Writes a text as a JSON string, cut to at most kMaxStoredText bytes without splitting a character. The parser of
-// reports allows longer texts, but the server stores the states of thousands of agents.
+// A JSON string of at most kMaxStoredText bytes.
 std::string shortened(std::string_view text) {
   return json::string_literal(without_nul(utf8_prefix(text, kMaxStoredText)));
 }

@@ -1,6 +1,4 @@
 // Turns the state that an agent reported into the JSON that PostgreSQL stores.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -10,7 +8,7 @@
 
 namespace sluice::server::fleet {
 
-inline constexpr std::size_t kMaxStoredText = 256;  // bytes; longer texts in `degraded` and `refusal` are cut
+inline constexpr std::size_t kMaxStoredText = 256;  // bytes, in `degraded` and `refusal`
 
 // {"pod","boot_id","version","degraded":[…],"refusal":{"revision","chain","code","text"}|null}
 std::string state_text(const sluice::sync::AgentState& state);

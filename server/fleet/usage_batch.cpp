@@ -11,7 +11,7 @@
 namespace sluice::server::fleet {
 namespace {
 
-// The members of a UsageRow without `count`: begin, tenant_id, policy_id, name, organization_id.
+// The members of a UsageRow, without `count`.
 using Key = std::tuple<std::int64_t, std::string, std::string, std::string, std::string>;
 using Sums = std::map<Key, std::int64_t>;
 
@@ -79,8 +79,7 @@ class Aggregation {
     sum = std::min(sum + std::min(row.count, kMaxCount), kMaxCount);
   }
 
-  // Returns the tenant's organization ("" if the tenant was deleted), or nullopt if an agent of this scope must not
-  // report for this tenant.
+  // Returns "" if the tenant was deleted, nullopt if an agent of this scope must not report for the tenant.
   std::optional<std::string> find_organization(const AgentScope& scope, const std::string& tenant) const {
     const auto found = organization_by_tenant_.find(tenant);
     const std::string organization = found == organization_by_tenant_.end() ? "" : found->second;

@@ -7,7 +7,7 @@
 namespace sluice::server::fleet {
 namespace {
 
-// One row is for the report itself, so that reports without counts and subjects are limited too.
+// The report itself counts as one row, so reports without counts and subjects are limited too.
 std::size_t rows_of(const sluice::sync::UsageReport& report) {
   return report.counts.size() + report.subjects.size() + 1;
 }
@@ -43,8 +43,8 @@ UsagePending::AddResult UsagePending::add(const sync::AgentCaller& caller, const
       continue;
     }
     const std::size_t rows = rows_of(report);
-    // After a report over the limit, no later report is accepted. Otherwise `accepted` would move past the first
-    // report, which would then look like a replay when the agent sends it again.
+    // After a report over the limit, no later report is accepted. Otherwise the agent's next attempt to send the first
+    // report would look like a replay.
     if (result.over_limit > 0 || rows_ + rows > max_rows_) {
       ++result.over_limit;
       continue;

@@ -1,8 +1,7 @@
-// Holds usage reports between their arrival and the transaction that stores them. Each report is accepted once. The
-// server confirms a report after it is stored; until then the agent sends it again. Reports above the limits are not
-// accepted.
+// Holds usage reports between their arrival and the transaction that stores them. Each report is accepted once. Until
+// the server confirms that a report is stored, the agent sends it again.
 //
-// Thread safety: none; one thread at a time. Time is a parameter; no I/O.
+// Thread safety: none.
 // Invariant: all reports of a boot (one run of an agent) up to `accepted` are stored, waiting, or being stored.
 #pragma once
 
@@ -18,8 +17,7 @@
 
 namespace sluice::server::fleet {
 
-// Reports of one boot, in the order of their numbers. All earlier reports of the boot that this server accepted are
-// stored.
+// Reports of one boot, in the order of their numbers.
 struct BootReports {
   AgentBoot boot;
   AgentScope scope;
@@ -40,33 +38,32 @@ class UsagePending {
   explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
   struct AddResult {
-    std::int64_t stored = 0;     // the number of the boot's last stored report that this server knows; 0: none
-    std::size_t accepted = 0;    // reports accepted now
+    std::int64_t stored = 0;     // number of the boot's last stored report, as far as this server knows
+    std::size_t accepted = 0;    // reports
     std::size_t replayed = 0;    // reports accepted before
-    std::size_t over_limit = 0;  // reports not accepted, because the queue is full
+    std::size_t over_limit = 0;  // reports not accepted
   };
   // REQUIRES: the reports' numbers increase.
   AddResult add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
                 std::vector<sluice::sync::UsageReport> reports, FleetTime now);
 
-  // Returns all waiting reports, sorted by boot. The caller stores them, then calls confirm_stored(), or put_back() if
-  // they could not be stored.
+  // Returns all waiting reports, sorted by boot. The caller must then call confirm_stored(), or put_back() if the
+  // reports could not be stored.
   std::vector<BootReports> take();
   void confirm_stored(const std::vector<Mark>& marks);
   void put_back(std::vector<BootReports> taken);
 
   std::size_t rows() const { return rows_; }  // waiting or being stored
-  // Whether the waiting reports fill more than half of the queue, so that they should be stored now.
   bool over_half_full() const { return waiting_rows_ * 2 > max_rows_; }
 
-  // Forgets boots that sent nothing for kRememberedFor and have no reports that wait or are being stored.
+  // Forgets boots without waiting reports that sent nothing for kRememberedFor.
   void forget(FleetTime now);
 
  private:
   struct Boot {
     AgentScope scope;
-    std::int64_t accepted = 0;  // number of the last report accepted
-    std::int64_t stored = 0;    // number of the last report stored
+    std::int64_t accepted = 0;  // number of the last accepted report
+    std::int64_t stored = 0;    // number of the last stored report
     FleetTime heard_at;
     std::vector<sluice::sync::UsageReport> waiting;
     bool storing = false;

@@ -1,4 +1,4 @@
-// The answer of a route to one request, with its whole body in memory. A value.
+// The answer of a route to one request, with its whole body in memory.
 #pragma once
 
 #include <string>

@@ -16,10 +16,10 @@ namespace sluice::server::http {
 class Dispatch final : public sluice::http::Handler {
  public:
   struct Part {
-    std::string_view prefix;  // of the paths that `handler` handles, such as "/v1/sync/"
+    std::string_view prefix;  // of paths, such as "/v1/sync/"
     sluice::http::Handler& handler;
   };
-  // `others` handles all paths without a matching prefix. REQUIRES: all handlers outlive this object.
+  // `others` handles all other paths. REQUIRES: all handlers outlive this object.
   Dispatch(std::initializer_list<Part> parts, sluice::http::Handler& others) : parts_(parts), others_(others) {}
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override {

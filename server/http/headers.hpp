@@ -1,6 +1,4 @@
 // The headers that every answer has: the request id and the common headers.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -8,14 +6,12 @@
 
 namespace sluice::server::http {
 
-// Headers of every answer.
 inline constexpr std::string_view kCommonHeaders = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
 // Returns the caller's X-Request-Id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -, else a new random id.
 std::string request_id_of(std::string_view given);
 
-// All headers of an answer. `own`: the headers that only this answer has, as complete lines. The request id and the
-// common headers are added.
+// Adds the request id and the common headers to `own`, the headers that only this answer has, as complete lines.
 std::string answer_headers(std::string_view own, std::string_view request_id);
 
 }  // namespace sluice::server::http

@@ -14,7 +14,7 @@ namespace sluice::server::http {
 
 class Refusal : public std::exception {
  public:
-  // `type`: the last segment of the problem's type URI, "/problems/TYPE"; "" stands for about:blank.
+  // `type`: the last segment of the problem's type "/problems/TYPE"; "" stands for about:blank.
   Refusal(unsigned status, std::string type, std::string detail, Faults faults = {}, std::string headers = {})
       : status(status),
         type(std::move(type)),
@@ -31,12 +31,11 @@ class Refusal : public std::exception {
   std::string headers;  // complete header lines
 };
 
-// These throw the most common refusals. `pointer`: the JSON pointer of the faulty field.
+// `pointer`: the JSON pointer of the faulty field.
 [[noreturn]] void refuse_faults(unsigned status, Faults faults);
 [[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
 [[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404
 
-// Turns a refusal into its answer.
 Answer problem(const Refusal& refusal, std::string_view request_id);
 
 }  // namespace sluice::server::http

@@ -12,14 +12,13 @@
 namespace sluice::server::identity {
 namespace {
 
-// Whether the text is an RFC 1123 label, as the names of namespaces must be.
+// Whether the text is an RFC 1123 label.
 bool is_label(std::string_view text) {
   using identifiers::is_alnum;
   return !text.empty() && std::ssize(text) <= binding_field::kNamespace.max && is_alnum(text.front()) &&
          is_alnum(text.back()) && std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; });
 }
 
-// Whether the text is one or more RFC 1123 labels, separated by dots.
 bool is_account_name(std::string_view text) {
   while (true) {
     const std::size_t dot = text.find('.');
@@ -100,7 +99,7 @@ Binding read_stored_binding(std::string_view document) {
   json::FaultList faults;
   const json::Place root;
   const json::Value value = tree.parse(document).value_or(json::Value());
-  // Unknown fields may come from a later version, so they are ignored.
+  // Unknown fields are ignored, because a later version of the server may have written them.
   json::Fields fields(value, root, faults);
   Binding binding = read(fields);
   if (faults.count() > 0) binding.namespace_.clear();

@@ -1,7 +1,5 @@
 // Bindings: which scope the agents of a Kubernetes service account get. Reads and writes the documents, and finds the
 // binding for a pod.
-//
-// Thread safety: values and pure functions.
 #pragma once
 
 #include <array>
@@ -50,24 +48,22 @@ inline constexpr std::array kAll{kId, kNamespace, kServiceAccount, auth::scope_f
 struct Binding {
   std::string id;
   std::string namespace_;
-  std::string service_account;          // a name, or kAnyServiceAccount
+  std::string service_account;          // or kAnyServiceAccount
   std::string organization_id;          // "": the platform
   std::vector<std::string> tenant_ids;  // sorted; empty: all tenants of the organization
 
   bool operator==(const Binding&) const = default;
 };
 
-// Reads a binding from a request body. Adds all faults of the body to `faults`. The caller checks that the organization
-// and the tenants exist.
+// Does not check that the organization and the tenants exist.
 Binding read_binding(const json::Value& body, Faults& faults);
 
-// Canonical compact JSON.
 std::string write_binding(const Binding& binding);
 
-// Reads the document of a stored row. If the document has faults, the namespace is "", so the binding matches no pod.
+// If the document has faults, the namespace is "", so the binding matches no pod.
 Binding read_stored_binding(std::string_view document);
 
-// All bindings, by namespace and service account. There is at most one for each pair.
+// At most one binding for each namespace and service account.
 class Bindings {
  public:
   void add(Binding binding);
@@ -75,8 +71,7 @@ class Bindings {
   // Returns the binding for the service account, else the one for all service accounts of the namespace, else nullptr.
   const Binding* find(std::string_view namespace_, std::string_view service_account) const;
 
-  // The last revision that changed a binding of the namespace; 0: no such revision is known. The scopes of the
-  // namespace's pods have not changed since that revision.
+  // The last revision that changed a binding of the namespace; 0 if no such revision is known.
   void set_changed_at(std::string namespace_, std::int64_t revision) {
     changed_.insert_or_assign(std::move(namespace_), revision);
   }

@@ -1,5 +1,4 @@
-// The flags about reviews of agents' tokens and about the Redis login for agents. server/config.cpp calls
-// read_identity().
+// The flags about reviews of agents' tokens and about the Redis login for agents.
 #pragma once
 
 #include <string>
@@ -30,7 +29,7 @@ inline constexpr FlagSpec kAgentsRedisPasswordFile{
 struct IdentitySettings {
   ReviewOptions review;
   std::string agents_redis_user;
-  std::string agents_redis_password_file;  // "": agents get no login
+  std::string agents_redis_password_file;  // if "", agents get no login
 };
 
 IdentitySettings read_identity(program::ConfigReader& reader);

@@ -1,4 +1,4 @@
-// Metrics about checking agents' tokens with Kubernetes (TokenReview).
+// Metrics of token reviews.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

@@ -1,4 +1,4 @@
-// The pod and service account that Kubernetes reports for a token. A value.
+// The pod and service account that Kubernetes reports for a token.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace sluice::server::identity {
 struct PodIdentity {
   std::string namespace_;
   std::string service_account;
-  std::string pod;  // name; "": the token is not bound to a pod
+  std::string pod;  // name, or "" if the token is not bound to a pod
   std::string pod_uid;
   std::optional<WallTime> expires_at;  // of the token
 

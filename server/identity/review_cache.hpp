@@ -1,6 +1,6 @@
-// Caches the results of token reviews for a limited time, for `reviewer`. Tokens are stored as SHA-256 hashes.
+// Caches the results of token reviews for a limited time. Tokens are stored as SHA-256 hashes.
 //
-// Time is a parameter. Thread safety: none; one thread at a time.
+// Thread safety: none.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,6 @@
 
 namespace sluice::server::identity {
 
-// A review and when it stops being valid.
 struct CachedReview {
   Review review;
   std::chrono::steady_clock::time_point until;
@@ -36,14 +35,13 @@ class ReviewCache {
 
   explicit ReviewCache(std::size_t max_entries) : max_entries_(max_entries) {}
 
-  // Returns nullptr if there is no review, or if it has expired.
+  // Returns nullptr if there is no valid review.
   CachedReviewPtr find(const Sha256Digest& token, Time now) const {
     const auto found = entries_.find(token);
     return found != entries_.end() && found->second->until > now ? found->second : nullptr;
   }
 
-  // A full cache first drops its expired entries. If there are none, it drops an arbitrary entry; the token of that
-  // entry is reviewed again when it is next used.
+  // A full cache drops its expired entries, or an arbitrary entry if there are none.
   void put(const Sha256Digest& token, CachedReviewPtr review, Time now) {
     if (entries_.size() >= max_entries_ && !entries_.contains(token)) make_room(now);
     entries_.insert_or_assign(token, std::move(review));

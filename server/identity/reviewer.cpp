@@ -34,7 +34,7 @@ void Reviewer::request(std::string_view token, Callback callback) {
 void Reviewer::on_answer(const Sha256Digest& key, std::optional<WallTime> expires_at,
                          const Result<kubernetes::ApiResponse>& answer) {
   auto review = read_token_review(answer, options_.audience);
-  // Kubernetes has verified the token, so its claim `exp` can be trusted.
+  // Kubernetes has verified the token, so the claim `exp` is true.
   if (review.outcome == Review::Outcome::accepted) review.pod.expires_at = expires_at;
   record_outcome(review);
   const auto now = steady_clock::now();

@@ -1,10 +1,6 @@
-// Sends agents' tokens to Kubernetes for review (TokenReview), and caches the answers. Policy sync uses it. An accepted
-// token is cached for ReviewOptions::accepted_for, but never beyond its expiry; a refused token for `refused_for`.
-// Concurrent reviews of one token share a request.
-//
-// A revoked token keeps working for at most `accepted_for` plus 10 s, because Kubernetes caches its own answers for
-// 10 s. While Kubernetes cannot be reached, a cached review stays valid until it expires. After that the token is not
-// accepted.
+// Sends agents' tokens to Kubernetes for review (TokenReview), and caches the answers. Concurrent reviews of one token
+// share a request. A revoked token keeps working for at most `accepted_for` plus 10 s, because Kubernetes caches its
+// own answers for 10 s.
 //
 // Thread: the event loop's.
 #pragma once
@@ -27,12 +23,12 @@ namespace sluice::server::identity {
 
 struct ReviewOptions {
   std::string audience = "sluice";
-  // How long a review is cached, by its outcome.
+  // How long a review is cached, by its outcome; never beyond the token's expiry.
   std::chrono::milliseconds accepted_for{45'000};
   std::chrono::milliseconds refused_for{5'000};
   std::chrono::milliseconds failed_for{1'000};
   std::chrono::milliseconds deadline{3'000};  // of a request to Kubernetes
-  std::size_t max_cached = 50'000;            // tokens in the cache
+  std::size_t max_cached = 50'000;            // tokens
 };
 
 class Reviewer {
@@ -45,21 +41,21 @@ class Reviewer {
     std::atomic<std::uint64_t> failed{0};
   };
 
-  // REQUIRES: the references outlive the reviewer. Once the reviewer is destroyed, no callback is called.
+  // REQUIRES: the references outlive the reviewer. The destroyed reviewer calls no callbacks.
   Reviewer(kubernetes::Api& api, const Clock& clock, telemetry::Log& log, ReviewOptions options);
   ~Reviewer();
   Reviewer(const Reviewer&) = delete;
   Reviewer& operator=(const Reviewer&) = delete;
 
-  // Returns the cached review, or nullptr if there is none. The caller then calls request().
+  // Returns nullptr if there is no cached review.
   CachedReviewPtr cached(std::string_view token) const;
 
-  // Requests a review even if one is cached. The callback is called once, from the loop, never from inside request().
+  // Requests a review even if one is cached. Calls the callback once, from the loop, never from inside request().
   void request(std::string_view token, Callback callback);
 
   const ReviewOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }
-  // Why the last review failed; "" if it did not fail: Kubernetes accepted or refused the token.
+  // Why the last review failed; "" if Kubernetes accepted or refused the token.
   const std::string& degraded() const { return degraded_; }
 
  private:
@@ -76,7 +72,7 @@ class Reviewer {
   std::unordered_map<Sha256Digest, std::vector<Callback>, DigestHash> pending_;  // by the token's hash
   Statistics statistics_;
   std::string degraded_;
-  std::shared_ptr<char> alive_ = std::make_shared<char>();  // ends with the reviewer; later answers are ignored
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  // once destroyed, answers are ignored
 };
 
 }  // namespace sluice::server::identity

@@ -1,7 +1,5 @@
-// Reads the claims of a JSON web token (RFC 7519) without verifying them. Unverified claims are a reason to refuse a
-// token early or to limit its lifetime, but never a reason to accept it.
-//
-// Thread safety: pure functions.
+// Reads the claims of a JSON web token (RFC 7519) without verifying them. Unverified claims must never be a reason to
+// accept a token.
 #pragma once
 
 #include <optional>

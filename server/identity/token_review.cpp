@@ -26,14 +26,12 @@ bool contains(std::span<const json::Value> list, std::string_view wanted) {
   return std::ranges::find(list, wanted, text) != list.end();
 }
 
-// Returns the first value of the field `name` in the user's `extra`, or "" if there is none.
 std::string_view extra(const json::Value& user, std::string_view name) {
   const auto list = user.get("extra").items_of(name);
   return list.empty() ? std::string_view() : text(list.front());
 }
 
-// Reads namespace and service account from a user name such as "system:serviceaccount:shop:default". Returns false for
-// any other user.
+// Returns false unless the user name is like "system:serviceaccount:shop:default".
 bool read_account(std::string_view user, PodIdentity& pod) {
   if (!user.starts_with(kServiceAccountPrefix)) return false;
   user.remove_prefix(kServiceAccountPrefix.size());

@@ -12,7 +12,7 @@
 namespace sluice::server::injector {
 namespace {
 
-// Bytes. The API server cuts longer warnings, and all warnings together at 4 KiB.
+// Bytes. The API server cuts longer warnings.
 constexpr std::size_t kMaxWarning = 256;
 
 std::string cut(std::string_view text) {

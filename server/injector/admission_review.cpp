@@ -35,7 +35,6 @@ MaybeError find_duplicate(const json::Value& object, std::string_view what) {
   return std::nullopt;
 }
 
-// Returns the text of a required field.
 Result<std::string_view> text_of(const json::Value& object, std::string_view name, std::string_view pointer) {
   const json::Value* const found = member(object, name);
   if (found == nullptr) return failure("malformed", fmt::format("{} is missing", pointer));
@@ -116,7 +115,6 @@ MaybeError read_optional(const json::Value& request, AdmissionRequest& out) {
   return std::nullopt;
 }
 
-// Checks a list that the injector patches. The list may be missing, but all its items must be objects.
 MaybeError check_list(const json::Value& object, std::string_view name, std::string_view at) {
   const json::Value* const list = member(object, name);
   if (list == nullptr) return std::nullopt;

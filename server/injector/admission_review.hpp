@@ -1,7 +1,6 @@
 // Parses an AdmissionReview (admission.k8s.io/v1), the API server's question about one pod, and decides the response.
 //
-// Parsing is strict about the fields that are used and ignores unknown ones, because API servers add fields.
-// Thread safety: pure functions.
+// Unknown fields are ignored, because newer API servers add fields.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +22,14 @@ struct AdmissionRequest {
   std::string_view namespace_;   // not empty
   std::string_view subresource;  // "ephemeralcontainers", …; "": the pod itself
   bool dry_run = false;
-  // The pod to create; it has metadata and spec, and its containers are objects. nullptr: the request creates no pod.
-  const json::Value* pod = nullptr;
+  const json::Value* pod = nullptr;  // the pod to create; nullptr if the request creates no pod
 };
 
-// Errors, with a text that names the field, the rule and the fix: `malformed` (not JSON, or a field is missing or of
-// another type), `wrong_version`, `wrong_kind` (not an AdmissionReview, or not about a Pod), `no_uid` (the uid is empty
-// or too long).
+// Errors: `malformed` (not JSON, or a field is missing or of another type), `wrong_version`, `wrong_kind` (not an
+// AdmissionReview, or not about a Pod), `no_uid` (the uid is empty or too long).
 Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree);
 
-// Decides the response: the result of inject() if the request creates a pod, else no change.
+// Returns the result of inject() if the request creates a pod, else `skipped`.
 Injection decide(const AdmissionRequest& request, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

@@ -23,8 +23,8 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
-// What a container has at kSocketFolder. `missing`: no mount; `mounted`: the volume of the agent's socket; `taken`:
-// another volume; `unreachable`: it cannot have a mount there, because a folder above is mounted read-only.
+// What a container has mounted at kSocketFolder. `taken`: a volume that is not the agent's. `unreachable`: no mount is
+// possible, because a folder above is mounted read-only.
 enum class Folder : std::uint8_t { missing, mounted, taken, unreachable };
 
 Folder find_folder(const json::Value& container) {

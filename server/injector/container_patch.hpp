@@ -2,7 +2,7 @@
 // mounts the folder of the agent's socket.
 //
 // Existing variables and mounts stay as they are. The new variables come first, so that the container's own variables
-// may refer to them: $(SLUICE_URL). Thread safety: pure functions.
+// may refer to them: $(SLUICE_URL).
 #pragma once
 
 #include <string>
@@ -17,8 +17,7 @@ namespace sluice::server::injector {
 void patch_container(json::Patch& patch, std::string_view at, const json::Value& container,
                      std::vector<std::string>& warnings);
 
-// Patches all containers of the pod, and the init containers that start after the sidecar. A new sidecar will be the
-// first init container, so then all init containers are patched.
+// Patches all containers of the pod, except init containers that start before the sidecar.
 void patch_containers(json::Patch& patch, const Pod& pod, std::vector<std::string>& warnings);
 
 }  // namespace sluice::server::injector

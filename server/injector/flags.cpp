@@ -18,7 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-// Flags that have no effect without --webhook.
 constexpr std::array kWebhookFlags{
     kInjectImage,      kInjectPullPolicy, kInjectServerUrl,   kInjectCounters,
     kInjectCountersCa, kInjectSettings,   kInjectMissedEvery,
@@ -77,7 +76,9 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
       "or one of these with rediss";
   bool tls = false;
   if (text.empty()) {
-    reader.fault_without_value(kInjectCounters.name, fmt::format("is missing, and --counters names no Redis that pods can reach; it {}", kRule));
+    reader.fault_without_value(
+        kInjectCounters.name,
+        fmt::format("is missing, and --counters names no Redis that pods can reach; it {}", kRule));
   } else if (text != "memory") {
     const auto target = redis::parse_target(text);
     if (!target || target->transport == redis::Target::Transport::unix_socket) {
@@ -92,7 +93,8 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
   }
   options.counters_ca_file = reader.file(kInjectCountersCa.name);
   if (!given && options.counters_ca_file.empty()) options.counters_ca_file = reader.file("redis-tls-ca");
-  reader.require_use(kInjectCountersCa.name, tls, "has no use without TLS; write --inject-counters rediss://… or leave it out");
+  reader.require_use(kInjectCountersCa.name, tls,
+                     "has no use without TLS; write --inject-counters rediss://… or leave it out");
 }
 
 void read_settings(ConfigReader& reader, SidecarSettings& settings) {

@@ -1,5 +1,4 @@
-// The server's flags for the injector, which adds agents to pods: --webhook, and the settings of these agents.
-// server/config.cpp calls read_injector().
+// The server's flags for the injector, which adds agents to pods.
 #pragma once
 
 #include <chrono>
@@ -43,14 +42,13 @@ inline constexpr FlagSpec kInjectMissedEvery{
     "How often the server looks for pods that should have an agent and have none: 1s to 1h. Needs --kubernetes."};
 
 struct InjectorOptions {
-  std::string listen;         // --webhook
+  std::string listen;
   InjectorSettings settings;  // without CA certificates, which the Injector adds
   std::string counters_ca_file;
-  std::chrono::milliseconds missed_every{60'000};  // how often to search for missed pods (see missed_pods.hpp)
+  std::chrono::milliseconds missed_every{60'000};  // how often to search for pods without an agent
 };
 
-// Returns nullopt without --webhook. `api` names the server's own namespace, whose pods get no sidecar. Without `api`,
-// this namespace is sluice-system.
+// Returns nullopt without --webhook. `api` names the server's own namespace; the default is sluice-system.
 std::optional<InjectorOptions> read_injector(program::ConfigReader& reader,
                                              const std::optional<kubernetes::ApiOptions>& api);
 

@@ -18,7 +18,7 @@ namespace sluice::server::injector {
 namespace {
 
 constexpr std::string_view kAnnotations = "/metadata/annotations";
-constexpr std::size_t kMaxJoinedBytes = 4'096;  // bytes of warnings in an annotation
+constexpr std::size_t kMaxJoinedBytes = 4'096;
 
 // Replaces control characters, because the API server sends warnings to its client in an HTTP header.
 std::string on_one_line(std::string text) {
@@ -39,7 +39,7 @@ class Annotations {
   Annotations(json::Patch& patch, const Pod& pod)
       : patch_(patch), pod_(pod), exists_(member(pod.metadata(), "annotations") != nullptr) {}
 
-  // Sets an annotation; an empty value removes it.
+  // An empty value removes the annotation.
   void set(std::string_view name, std::string_view value) {
     const json::Value* const there = pod_.annotation(name);
     if (value.empty()) {

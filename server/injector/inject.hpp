@@ -1,12 +1,8 @@
-// Computes the JSON patch that adds a sidecar (a container with the agent) to a pod.
+// Computes the JSON patch that adds a sidecar (a container with the agent) to a pod, or updates an existing sidecar.
 //
-// Idempotent: a pod that was already patched gets an empty patch, even if the API server has filled in defaults since.
-// An existing sidecar, recognised by its name and the annotation sluice.dev/injected, is updated to the current
-// settings. It keeps its position, and additions by others stay.
-//
-// An unknown or invalid annotation gives a warning and the default is used, because an error in the agent's settings
-// must not keep a pod from starting. The warnings are also written to the annotation sluice.dev/warnings, because most
-// pods are created by controllers, which do not show warnings. Thread safety: pure functions.
+// Patching a pod again with the same settings changes nothing, even if the API server has filled in defaults.
+// An unknown or invalid annotation gives only a warning, so that the pod can start. Warnings also become an annotation,
+// because controllers, which create most pods, do not show warnings.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +22,12 @@ struct Injection {
   Result result = Result::unchanged;
   std::string patch;  // RFC 6902; "": nothing to change
   std::vector<std::string> warnings;
-  std::optional<Skip> skip;  // why the pod gets no sidecar; only if `skipped`
+  std::optional<Skip> skip;  // only if `skipped`
 };
 
 Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
-// Whether inject() would add a sidecar. If this is true for an existing pod, the pod was created without the injector.
+// Whether inject() would add a sidecar.
 bool lacks_sidecar(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

@@ -58,8 +58,7 @@ Result<> Injector::load() {
   return {};
 }
 
-// Reads the file of --inject-counters-ca every 10 s. If it is invalid, the former content stays in use and one warning
-// is logged.
+// While the file is invalid, its last valid content stays in use.
 void Injector::reload_periodically() {
   timer_.expires_after(kReadFileEvery);
   timer_.async_wait([this](const boost::system::error_code& stopped) {

@@ -1,5 +1,4 @@
-// Connects the injector's parts for the server: the webhook on a listener of its own, and the search for missed pods,
-// which were created without a sidecar (see missed_pods.hpp).
+// Runs the injector: the webhook on a listener of its own, and the search for pods that were created without an agent.
 //
 // Thread: the loop's; metrics may be read from any thread. REQUIRES: the objects that the constructor gets by
 // reference, and `*api`, outlive this object.
@@ -28,8 +27,8 @@ namespace sluice::server::injector {
 
 class Injector {
  public:
-  // `api`: nullptr means no search for missed pods. `server_ca` is called for each pod and returns the CA certificates
-  // (PEM) that the agent trusts for --inject-server-url; "": unknown at the moment.
+  // `api`: nullptr means no search for missed pods. `server_ca` returns the CA certificates (PEM) that agents trust for
+  // --inject-server-url, or "" while they are unknown.
   using ServerCa = std::function<std::string()>;
   Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api, ServerCa server_ca,
            const Clock& clock, telemetry::Log& log);
@@ -50,11 +49,11 @@ class Injector {
   InjectorSettings settings_;
   const ServerCa server_ca_;
   const PemFile counters_ca_;
-  bool ca_file_invalid_ = false;  // the CA file was invalid at the last reading
+  bool ca_file_invalid_ = false;
   Webhook webhook_;
   sluice::http::Server server_;
   boost::asio::steady_timer timer_;
-  std::unique_ptr<MissedPods> missed_;  // nullptr: no Kubernetes API
+  std::unique_ptr<MissedPods> missed_;
 };
 
 }  // namespace sluice::server::injector

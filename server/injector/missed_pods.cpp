@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds kDeadline{20};
 constexpr std::size_t kNamespacePage = 500;
 constexpr std::size_t kPodPage = 50;     // about 1 MB, which the loop parses in one go
-constexpr std::size_t kMaxEvents = 200;  // Events per scan; a newly labelled namespace may have many running pods
+constexpr std::size_t kMaxEvents = 200;  // per scan
 
 std::string namespaces_path() {
   const std::string label = percent_encode(fmt::format("{}=enabled", kInjectLabel));
@@ -80,9 +80,9 @@ void MissedPods::on_page(List list, const Answer& answer) {
     return request(list);
   }
   if (!answer) return fail(answer.error().text);
-  const bool gone = list == List::pods && answer->status == 404;  // the namespace is gone
-  if (!gone && answer->status != 200) return fail(kubernetes::error_text(*answer));
-  if (gone) {
+  const bool namespace_gone = list == List::pods && answer->status == 404;
+  if (!namespace_gone && answer->status != 200) return fail(kubernetes::error_text(*answer));
+  if (namespace_gone) {
     continue_token_.clear();
   } else if (!read_page(list, answer->body)) {
     return fail("the Kubernetes API's answer is not a list");
@@ -92,7 +92,6 @@ void MissedPods::on_page(List list, const Answer& answer) {
   request_next();
 }
 
-// Reads one page: its items, and the token of the next page.
 bool MissedPods::read_page(List list, std::string_view body) {
   json::Tree tree;
   const auto root = tree.parse(body);
@@ -139,8 +138,7 @@ void MissedPods::finish() {
   create_next_event();
 }
 
-// Creates the Events one after the other. If the API server refuses one (for example in a namespace that is being
-// deleted), the others are still created.
+// The API server may refuse an Event, for example in a namespace that is being deleted. The rest are still created.
 void MissedPods::create_next_event() {
   if (without_event_.empty()) {
     if (!event_refusal_.empty()) return fail(event_refusal_);

@@ -1,10 +1,8 @@
 // Finds missed pods: pods without a sidecar in labelled namespaces. They were created while the injector did not
-// answer, or before the namespace had its label. MissedPods counts them and writes one Event for each, but does not
-// change them.
+// answer, or before the namespace had its label. MissedPods counts them and writes one Event for each.
 //
-// It lists pods at the start and periodically, page by page, one request at a time. If the API server does not answer,
-// the last count stays, and the log reports the failure once. Thread: the loop's; the statistics may be read from any
-// thread. REQUIRES: the objects that the constructor gets by reference outlive this object.
+// Thread: the loop's; the statistics may be read from any thread. REQUIRES: the objects that the constructor gets by
+// reference outlive this object.
 #pragma once
 
 #include <atomic>
@@ -31,10 +29,10 @@ namespace sluice::server::injector {
 class MissedPods {
  public:
   struct Statistics {
-    std::atomic<std::int64_t> missed{0};     // pods that the last scan found
-    std::atomic<std::uint64_t> scans{0};     // scans that succeeded
-    std::atomic<std::uint64_t> failures{0};  // scans that failed
-    std::atomic<std::uint64_t> events{0};    // Events that this server created
+    std::atomic<std::int64_t> missed{0};  // pods that the last scan found
+    std::atomic<std::uint64_t> scans{0};  // scans that succeeded
+    std::atomic<std::uint64_t> failures{0};
+    std::atomic<std::uint64_t> events{0};
   };
 
   MissedPods(boost::asio::io_context& loop, kubernetes::Api& api, const InjectorSettings& settings, const Clock& clock,
@@ -66,19 +64,19 @@ class MissedPods {
   telemetry::Log& log_;
   const std::chrono::milliseconds every_;
   boost::asio::steady_timer timer_;
-  std::shared_ptr<int> alive_;  // reset by stop(); answers that arrive later are ignored
+  std::shared_ptr<int> alive_;  // reset by stop(); later answers are ignored
   Statistics statistics_;
 
   // State of the current scan.
-  std::vector<std::string> namespaces_;  // still to be scanned, from the back to the front
+  std::vector<std::string> namespaces_;  // still to be scanned
   std::string continue_token_;           // the API server's mark for the next page; "": the first page
   std::size_t page_ = 0;                 // how many pods a page may have; halved if a page is too large
   std::vector<kubernetes::ObjectReference> found_;
 
-  std::vector<kubernetes::ObjectReference> without_event_;  // missed pods that still need their Event
-  std::unordered_set<std::string> with_event_;              // uids of missed pods that have their Event
-  std::string event_refusal_;  // why the API server refused an Event in this scan; "": no refusal
-  bool failing_ = false;       // the last scan failed, and the log has reported it
+  std::vector<kubernetes::ObjectReference> without_event_;
+  std::unordered_set<std::string> with_event_;  // uids of pods
+  std::string event_refusal_;
+  bool failing_ = false;
 };
 
 }  // namespace sluice::server::injector

@@ -8,7 +8,7 @@
 
 namespace sluice::server::injector {
 
-inline constexpr std::string_view kPrefix = "sluice.dev/";                 // of Sluice's annotations and labels
+inline constexpr std::string_view kPrefix = "sluice.dev/";
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";      // label: enabled (namespace), disabled (pod)
 inline constexpr std::string_view kInjected = "sluice.dev/injected";       // annotation: the injector's version
 inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // annotation: the injector's warnings
@@ -25,8 +25,8 @@ inline constexpr std::string_view kSocket = "/var/run/sluice/agent.sock";
 inline constexpr std::string_view kStateFolder = "/var/lib/sluice";
 inline constexpr std::string_view kIdentityFolder = "/var/run/secrets/sluice";
 
-inline constexpr std::int64_t kCheckPort = 8088;  // the agent's port for checks, on loopback
-inline constexpr std::int64_t kAdminPort = 9088;  // the agent's port for probes and metrics
+inline constexpr std::int64_t kCheckPort = 8088;  // the agent's, on loopback
+inline constexpr std::int64_t kAdminPort = 9088;  // the agent's, for probes and metrics
 inline constexpr std::string_view kUrl = "http://127.0.0.1:8088";
 
 // Namespaces whose pods never get a sidecar, besides the server's own namespace.

@@ -1,6 +1,6 @@
 // Read access to a pod's JSON. A member that is missing or of an unexpected type reads as empty.
 //
-// Thread safety: pure functions; the views live as long as the json::Tree that holds the pod.
+// The views live as long as the json::Tree that holds the pod.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace sluice::server::injector {
 
-// A member of an object; nullptr if it is missing or null, and also if `object` is not an object.
+// nullptr: the member is missing or null, or `object` is not an object.
 const json::Value* member(const json::Value& object, std::string_view name);
 std::optional<std::int64_t> integer_member(const json::Value& object, std::string_view name);
-// Returns the index of the first item whose member `key` is the text `value`.
+// The index of the first item whose member `key` is the text `value`.
 std::optional<std::size_t> find_item(std::span<const json::Value> list, std::string_view key, std::string_view value);
 
 class Pod {
@@ -23,16 +23,14 @@ class Pod {
 
   const json::Value& metadata() const { return metadata_; }
   const json::Value& spec() const { return spec_; }
-  // The pod's name, or the prefix (`generateName`) from which the API server makes one; for log lines.
+  // The pod's name, or the prefix (`generateName`) from which the API server makes one.
   std::string_view name() const;
-  // nullptr: no such annotation. An annotation may have the value "".
   const json::Value* annotation(std::string_view name) const { return member(metadata_.get("annotations"), name); }
   std::string_view label(std::string_view name) const { return metadata_.get("labels").text_of(name); }
   std::span<json::Value> containers() const { return spec_.items_of("containers"); }
   std::span<json::Value> init_containers() const { return spec_.items_of("initContainers"); }
 
-  // The index of the sidecar among the init containers. It is recognised by its name and the pod's annotation
-  // sluice.dev/injected.
+  // The index of the sidecar among the init containers.
   std::optional<std::size_t> sidecar() const;
 
  private:

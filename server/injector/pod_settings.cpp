@@ -12,7 +12,7 @@
 namespace sluice::server::injector {
 namespace {
 
-// Annotations that the injector writes itself. They are not settings.
+// Annotations that the injector writes itself.
 constexpr std::array<std::string_view, 4> kReserved{kInjected, kWarnings, kServerCa, kCountersCa};
 constexpr std::array<std::string_view, 4> kAmounts{"cpu-request", "cpu-limit", "memory-request", "memory-limit"};
 
@@ -33,7 +33,7 @@ void read_annotation(std::string_view name, const json::Value& value, SidecarSet
                                      : fmt::format("is {} and {}", quoted(value.text()), set.error().text));
 }
 
-// Restores the default amounts, because the API server would refuse a container whose request is above its limit.
+// The API server would refuse a container whose request is above its limit.
 void restore_amounts(const SidecarSettings& from, SidecarSettings& to) {
   to.cpu_request_milli = from.cpu_request_milli;
   to.cpu_limit_milli = from.cpu_limit_milli;

@@ -1,6 +1,4 @@
 // Computes the settings of one pod's sidecar: the administrator's defaults, changed by the pod's annotations.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <string>

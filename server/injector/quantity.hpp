@@ -1,9 +1,7 @@
 // Amounts of CPU and memory as Kubernetes writes them: "250m", "0.5", "64Mi", "128M".
 //
-// Parsing accepts digits, an optional fraction and an optional suffix: `m` for CPU; k M G T P or Ki Mi Gi Ti Pi for
-// memory. A sign or an exponent is an error. Writing uses Kubernetes' canonical form, so that the API server stores
-// exactly the text that was written.
-// Thread safety: pure functions.
+// A sign or an exponent is an error. Written amounts have Kubernetes' canonical form, which the API server stores
+// unchanged.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +11,8 @@
 
 namespace sluice::server::injector {
 
-// Returns thousandths of a CPU: "0.5" is 500. nullopt: the text is malformed, or the result is too large for the type,
-// not whole or not positive.
+// Returns thousandths of a CPU: "0.5" is 500. nullopt: the text is malformed, or the result is too large, not whole or
+// not positive.
 std::optional<std::int64_t> parse_cpu(std::string_view text);
 std::string cpu_text(std::int64_t milli);
 

@@ -71,7 +71,7 @@ bool is_memory(std::string_view value) {
 constexpr std::string_view kCpuRule = "must be an amount of CPU from 1m to 64, such as 10m or 0.5";
 constexpr std::string_view kMemoryRule = "must be an amount of memory from 8Mi to 64Gi, such as 64Mi";
 
-// The ranges are those of the agent's flags of the same names; a test compares the names.
+// The ranges are those of the agent's flags with these names.
 constexpr std::array kPodSettings{
     PodSetting{"cpu-request", "", is_cpu, kCpuRule},
     PodSetting{"cpu-limit", "", is_cpu, kCpuRule},
@@ -96,7 +96,6 @@ constexpr std::array kPodSettings{
     PodSetting{"metrics-policy-label", "SLUICE_AGENT_METRICS_POLICY_LABEL", is_boolean, "must be true or false"},
 };
 
-// Returns the resource request or limit called `name`, or nullptr if the setting is an environment variable.
 std::int64_t* amount(SidecarSettings& settings, std::string_view name) {
   if (name == "cpu-request") return &settings.cpu_request_milli;
   if (name == "cpu-limit") return &settings.cpu_limit_milli;

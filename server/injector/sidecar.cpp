@@ -14,7 +14,7 @@ constexpr std::string_view kPodName = "POD_NAME";
 constexpr std::string_view kProgram = "/usr/bin/sluice-agent";  // named because the image also holds sluice-server
 constexpr std::string_view kCaFile = "ca.crt";
 constexpr std::string_view kCountersCaFile = "counters-ca.crt";
-constexpr std::int64_t kUser = 65'532;  // uid and gid of the image (USER in Containerfile)
+constexpr std::int64_t kUser = 65'532;  // uid and gid of the image
 constexpr std::int64_t kTokenSeconds = 3'600;
 
 json::Writer compact() { return json::Writer(json::Writer::Layout::compact); }
@@ -53,7 +53,7 @@ void write_variables(json::Writer& out, const InjectorSettings& settings, const 
   if (settings.counters != "memory") write_variable(out, "SLUICE_AGENT_REDIS_PASSWORD_FROM_SERVER", "true");
   if (!settings.counters_ca.empty()) write_variable(out, "SLUICE_AGENT_REDIS_TLS_CA", identity_path(kCountersCaFile));
   write_variable(out, "SLUICE_AGENT_LISTEN_UNIX", kSocket);
-  // The pod's programs may run as any user, and only this pod can reach the folder. So everybody may connect.
+  // Every user may connect, because only this pod's programs can reach the folder.
   write_variable(out, "SLUICE_AGENT_LISTEN_UNIX_MODE", "0666");
   for (const auto& [name, value] : sidecar.variables) write_variable(out, name, value);
   out.end_list();
@@ -148,7 +148,7 @@ std::string scratch_volume(std::string_view name, std::string_view size) {
   return out.take();
 }
 
-// Writes a volume source that shows an annotation of the pod as a file.
+// A volume source that shows an annotation of the pod as a file.
 void write_annotation_file(json::Writer& out, std::string_view path, std::string_view annotation) {
   out.begin_object();
   out.key("downwardAPI");
@@ -209,8 +209,7 @@ std::string sidecar_container(const InjectorSettings& settings, const SidecarSet
   write_variables(out, settings, sidecar);
   write_ports(out);
   if (with_resources) write_resources(out, sidecar);
-  // /startupz succeeds once policies are in force, or after --startup-wait. The 60 attempts, one per second, leave a
-  // busy node enough time.
+  // On a busy node, the agent may need up to 60 s to start.
   write_probe(out, {"startupProbe", "/startupz", 1, 1, 60});
   write_probe(out, {"readinessProbe", "/readyz", 5, 2, 3});
   write_probe(out, {"livenessProbe", "/livez", 10, 3, 3});

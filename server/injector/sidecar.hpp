@@ -1,8 +1,5 @@
 // Writes the sidecar as JSON: the agent's container and the volumes that it needs.
-//
-// The container meets the Pod Security standard "restricted", whatever the pod's own security context says. No secret
-// is put into a pod: the agent authenticates with its service account's token and gets what it needs from the server.
-// Thread safety: pure functions.
+// The container meets the Pod Security standard "restricted" and holds no secrets.
 #pragma once
 
 #include <string>
@@ -12,12 +9,11 @@
 
 namespace sluice::server::injector {
 
-// An init container that starts before the pod's own containers and runs as long as the pod (`restartPolicy: Always`).
-// `with_resources`: whether the container gets resource requests and limits of its own. False if the pod sets them for
-// all its containers together; the sidecar then shares those.
+// An init container that runs as long as the pod. `with_resources`: false if the pod sets resource requests and limits
+// for all its containers together.
 std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources);
 
-// Whether the sidecar's environment variable `name` is the injector's. If not, another webhook or a person added it.
+// Whether the injector owns the sidecar's environment variable `name`.
 bool is_own_variable(std::string_view name);
 
 struct NamedJson {

@@ -23,14 +23,13 @@ std::string json_of(const json::Value& value) {
 
 std::string list_of(std::string_view item) { return fmt::format("[{}]", item); }
 
-// A list in the sidecar's container that holds items of the injector and may hold items that others added.
+// A list in the sidecar's container to which other programs may add items.
 struct SharedList {
-  std::string_view name;                            // name of the container's field
-  std::function<bool(const json::Value&)> is_ours;  // whether the injector owns an existing item
+  std::string_view name;
+  std::function<bool(const json::Value&)> is_ours;
 };
 
-// Updates a shared list: the wanted items come first, in their order, and items that others added follow. Does nothing
-// if the injector's items are up to date.
+// Puts the wanted items first, and the items that other programs added behind them.
 void patch_shared(json::Patch& patch, const std::string& at, const json::Value& actual, const json::Value& wanted,
                   const SharedList& list) {
   std::vector<const json::Value*> ours;
@@ -64,7 +63,7 @@ void update_sidecar(json::Patch& patch, const std::string& at, const json::Value
   }
 }
 
-// REQUIRES: valid JSON, as the injector writes it.
+// REQUIRES: `json` is valid JSON.
 json::Value parsed(json::Tree& tree, const std::string& json) { return *tree.parse(json); }
 
 }  // namespace

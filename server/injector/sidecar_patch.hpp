@@ -1,7 +1,4 @@
-// Writes the part of a pod's JSON patch that adds the sidecar's container and volumes, or updates them if the pod
-// already has them.
-//
-// Thread safety: pure functions.
+// Writes the part of a pod's JSON patch that adds or updates the sidecar's container and volumes.
 #pragma once
 
 #include <string>
@@ -12,8 +9,8 @@
 
 namespace sluice::server::injector {
 
-// `container`: the result of sidecar_container(). A new sidecar becomes the first init container, which changes the
-// indexes of the others. REQUIRES: called after all patches that use an index of an init container.
+// `container`: the result of sidecar_container(). A new sidecar becomes the first init container. REQUIRES: called
+// after all patches that use an index of an init container.
 void patch_sidecar(json::Patch& patch, const Pod& pod, const std::string& container);
 
 // Appends the volumes that the pod does not have yet, and replaces those that differ.

@@ -21,7 +21,7 @@ bool is_tcp(const json::Value& port) {
   return protocol.empty() || protocol == "TCP";
 }
 
-// Returns a port of the agent that the container declares as its own, or 0.
+// 0: the container declares no port of the agent.
 std::int64_t clashing_port(const json::Value& container) {
   for (const json::Value& port : container.items_of("ports")) {
     const auto number = integer_member(port, "containerPort");

@@ -17,9 +17,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// The index of `refused` in reviews_spec(); the values before it are those of Injection::Result.
+// The index of `refused` in reviews_spec(), where it follows the values of Injection::Result.
 constexpr std::size_t kRefused = 4;
-constexpr std::size_t kSmallBody = 16UL << 10;  // bytes; the body limit of requests that are not POST /v1/inject
+constexpr std::size_t kSmallBody = 16UL << 10;  // bytes
 constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
 
 struct Refusal {
@@ -29,7 +29,6 @@ struct Refusal {
   std::string_view headers = kNoStore;
 };
 
-// Checks path, method and content type. Returns a refusal, or nullopt if the body may be a review.
 std::optional<Refusal> refuse_head(const sluice::http::Request& head) {
   if (head.path != Webhook::kPath) return Refusal{404, "NotFound", "The injector has POST /v1/inject only."};
   if (head.method != "POST") {

@@ -1,7 +1,6 @@
 // Serves the admission webhook over HTTP: the API server sends POST /v1/inject with an AdmissionReview for each pod.
 //
-// The webhook allows every pod whose review it can read. Otherwise it answers with an error status and a Status object;
-// then the failure policy of the webhook configuration decides whether the pod is created.
+// The webhook allows every pod whose review it can read. Otherwise it answers with an error status.
 // Thread: handle() on the loop; the counters may be read from any thread.
 #pragma once
 
@@ -23,12 +22,11 @@ class Webhook final : public sluice::http::Handler {
   // Larger than any stored pod: etcd's limit is 1.5 MiB.
   static constexpr std::size_t kMaxReview = 2UL << 20;
 
-  // The settings, asked for at each review because CA certificates change. The reference is valid during that review.
+  // Called at each review, because CA certificates change. The reference is valid during that review.
   using Settings = std::function<const InjectorSettings&()>;
   Webhook(Settings settings, telemetry::Log& log);
 
-  // For reviews the limit is far above kMaxReview, so that admit() can refuse larger bodies with a text that the API
-  // server passes on.
+  // Far above kMaxReview for reviews, so that admit() can explain why it refuses a larger body.
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;

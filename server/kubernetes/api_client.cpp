@@ -22,8 +22,8 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kMaxFileBytes = 64UL * 1024;
-constexpr std::size_t kMaxAnswerBytes = 32UL << 20;  // bounds memory; answers are smaller, because lists have pages
-constexpr std::size_t kMaxQuoted = 500;              // bytes of the API server's text in an error
+constexpr std::size_t kMaxAnswerBytes = 32UL << 20;
+constexpr std::size_t kMaxQuoted = 500;  // bytes of the API server's text in an error
 
 // The deadline of a request covers all its phases, so http_client's own time-outs must never come first.
 constexpr std::chrono::minutes kNoLimit{10};
@@ -105,14 +105,12 @@ class ApiClient::Impl : public std::enable_shared_from_this<Impl> {
   };
   using CallPtr = std::shared_ptr<Call>;
 
-  // A connection, and the call that it serves.
   struct Connection {
     Connection(asio::io_context& context, http_client::Options options) : client(context, std::move(options)) {}
     http_client::Client client;
     CallPtr call;  // nullptr: idle
   };
 
-  // Gives waiting calls to idle connections.
   void send_waiting() {
     for (const auto& connection : connections_) {
       while (connection->call == nullptr && !waiting_.empty()) {

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kDeadline = 5s;
 constexpr std::chrono::milliseconds kFirstRetry = 500ms;
-constexpr int kMaxAttempts = 6;  // of one round; each step and each conflict with another server starts it again
+constexpr int kMaxAttempts = 6;  // per round; each step and each conflict starts the round again
 constexpr unsigned kConflict = 409;
 constexpr unsigned kNotFound = 404;
 
@@ -134,9 +134,8 @@ void CertificateKeeper::decide() {
   update_webhooks();
 }
 
-// Whether clients trust the next authority. They do if the caBundles of all webhooks (if any) have contained it for at
-// least check_every. The default of 10 s is long enough: replicas of the API server read a new caBundle within about a
-// second.
+// Clients trust the next authority once all caBundles have contained it for check_every. Replicas of the API server
+// read a new caBundle within about a second.
 bool CertificateKeeper::next_is_trusted() {
   const bool trusted = webhooks_known_ && !secret_.next.certificate.empty() &&
                        (!webhooks_.exist() || webhooks_.all_trust(secret_.trusted()));
@@ -202,8 +201,8 @@ void CertificateKeeper::on_webhooks_updated(Result<ApiResponse> answer) {
   put_in_force();
 }
 
-// Whether the Secret's certificate may be used. A certificate of a new authority waits until the webhooks trust that
-// authority, unless the certificate in force has expired or there is none.
+// A certificate of a new authority waits until the webhooks trust that authority, unless no valid certificate is in
+// force.
 bool CertificateKeeper::may_serve() const {
   if (served_.authority.empty() || served_.authority == secret_.authority.certificate || served_.until <= now()) {
     return true;

@@ -1,18 +1,16 @@
 // Creates and renews the server's certificate in a Secret, and puts the Secret's certificate in force.
 //
-// Every server of a cluster has a keeper for the same Secret. certificate_plan decides the next step, and the first
-// server that writes this step wins. The writes of the other servers name an old resourceVersion, so the API server
-// refuses them, and these servers start again.
+// Every server of a cluster has a keeper for the same Secret. The first server that writes a step wins: the writes of
+// other servers name an old resourceVersion, so the API server refuses them.
 // A round, which is repeated periodically:
-//   1. read the webhook configuration, then the Secret; because of this order, the API server refuses to replace a
-//      newer caBundle (the authorities that it trusts when it calls a webhook) by an older one
-//   2. if there is a next step, carry it out and start again
+//   1. read the webhook configuration, then the Secret; this order keeps an older caBundle (the authorities that the
+//      API server trusts when it calls a webhook) from replacing a newer one
+//   2. if there is a next step (see certificate_plan.hpp), carry it out and start again
 //   3. write the authorities (CA certificates) to the caBundle of the webhooks
-//   4. put the certificate in force; if its authority is new, wait until the webhooks trust it (see may_serve())
-// If anything fails, the certificate in force stays, and the next round tries again.
+//   4. put the certificate in force
+// If anything fails, the certificate in force stays.
 //
-// Thread: the loop's; statistics and certificates() may be used from any thread. Requests and answers may be lost or
-// late: the next round reads the state again.
+// Thread: the loop's; statistics and certificates() may be used from any thread.
 #pragma once
 
 #include <atomic>
@@ -52,22 +50,22 @@ class CertificateKeeper {
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
-  // Starts the first round; more follow periodically. `on_first` is called when the first certificate is in force.
+  // `on_first` is called when the first certificate is in force.
   void start(std::function<void()> on_first);
-  void stop();   // no more rounds
+  void stop();
   void check();  // starts a round now, unless one is running
 
-  // The certificate in force, for listeners; empty until the first one is in force.
+  // Empty until the first certificate is in force.
   const std::shared_ptr<sluice::http::Certificates>& certificates() const { return certificates_; }
   // The authorities that clients must trust, PEM; "" until a certificate is in force.
   const std::string& ca_pem() const { return trusted_; }
-  // Why the last round failed, as text for people; nullopt: it succeeded.
+  // The error of the last round.
   const std::optional<std::string>& last_error() const { return last_error_; }
 
   struct Statistics {
     std::atomic<std::uint64_t> rotations{0};    // certificates put in force after the first
     std::atomic<std::uint64_t> failures{0};     // rounds that failed
-    std::atomic<std::int64_t> ca_not_after{0};  // when the authority in force expires, Unix time; 0: there is none
+    std::atomic<std::int64_t> ca_not_after{0};  // Unix time; 0: no authority is in force
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -100,28 +98,28 @@ class CertificateKeeper {
   boost::asio::steady_timer timer_;
   Backoff backoff_;
   const std::shared_ptr<sluice::http::Certificates> certificates_ = sluice::http::Certificates::without_files();
-  // Callbacks have a weak_ptr to it, which expires when the keeper is destroyed. So late answers are ignored.
+  // Expires with the keeper, so that callbacks ignore late answers.
   std::shared_ptr<int> alive_ = std::make_shared<int>();
   std::function<void()> on_first_;
   bool stopped_ = false;
 
   // State of the running round.
-  bool checking_ = false;  // a round is running
-  int attempts_ = 0;       // how often this round has started
+  bool checking_ = false;
+  int attempts_ = 0;  // how often this round has started
   Webhooks webhooks_;
-  bool webhooks_known_ = false;  // the configuration was read, or there is none
+  bool webhooks_known_ = false;  // the configuration was read, or does not exist
   TlsSecret secret_;
-  Facts facts_;  // what examine() found in the Secret of version examined_version_
+  Facts facts_;
   Step step_ = Step::none;
-  std::optional<Error> error_;  // the first error of this round
+  std::optional<Error> error_;  // the first one
 
   // State that lasts across rounds.
-  std::string examined_version_;             // the resourceVersion of the Secret that facts_ describes
-  std::string announced_;                    // the next authority, PEM, if all webhooks trust it; else ""
-  std::chrono::sys_seconds announced_at_{};  // when the keeper first saw that all webhooks trust announced_
+  std::string examined_version_;  // the resourceVersion of the Secret that facts_ describes
+  std::string announced_;         // the next authority, PEM, if all webhooks trust it; else ""
+  std::chrono::sys_seconds announced_at_{};
   Served served_;
   std::string served_chain_;  // the certificate in force and its bridges, PEM
-  std::string trusted_;       // see ca_pem()
+  std::string trusted_;
   std::optional<std::string> last_error_;
   Statistics statistics_;
 };

@@ -9,8 +9,8 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
-constexpr seconds kMaxClockSkew = std::chrono::minutes(5);  // how far a client's clock may be behind
-constexpr std::size_t kMaxBridges = 3;  // one for each of the last three replacements of the authority
+constexpr seconds kMaxClockSkew = std::chrono::minutes(5);
+constexpr std::size_t kMaxBridges = 3;  // one per replacement of the authority
 
 SecretState state_of(const TlsSecret& secret) {
   if (secret.empty()) return SecretState::absent;
@@ -23,12 +23,11 @@ Period period_of(const std::string& certificate) {
   return read ? read->period : Period{};
 }
 
-// The period starts up to 5 min before now, for clients whose clocks are behind.
+// Starts before now, for clients whose clocks are behind.
 Period validity(seconds lifetime, sys_seconds now) {
   return {now - std::min(kMaxClockSkew, lifetime / 12), now + lifetime};
 }
 
-// The names of both lists, sorted, without duplicates.
 std::vector<std::string> union_of(std::vector<std::string> names, const std::vector<std::string>& more) {
   names.insert(names.end(), more.begin(), more.end());
   std::ranges::sort(names);
@@ -37,9 +36,8 @@ std::vector<std::string> union_of(std::vector<std::string> names, const std::vec
   return names;
 }
 
-// Returns the names for a renewed certificate. During a rolling restart with another --tls-self-managed, servers want
-// different names. They must not keep replacing each other's certificate. So a renewal because of missing names only
-// adds names. A renewal that is due also drops the names that this server does not want.
+// During a rolling restart, servers may want different names, and must not keep replacing each other's certificate. So
+// a valid certificate loses names only when its renewal is due.
 std::vector<std::string> names_for(const TlsSecret& secret, const CertificateSpec& wanted, sys_seconds now) {
   const auto leaf = read_certificate(secret.leaf.certificate);
   const bool good = leaf && is_issued_by(secret.leaf.certificate, secret.authority.certificate);
@@ -47,7 +45,6 @@ std::vector<std::string> names_for(const TlsSecret& secret, const CertificateSpe
   return union_of(wanted.names, leaf->names);
 }
 
-// Returns the first `limit` certificates that have not expired.
 std::string unexpired(const std::string& certificates, sys_seconds now, std::size_t limit) {
   std::string found;
   for (const std::string& each : split_certificates(certificates)) {

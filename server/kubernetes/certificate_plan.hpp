@@ -1,14 +1,10 @@
-// Decides the next step for the server's certificate, from the content of the Secret and the time, and computes the
-// Secret that this step writes.
+// Decides the next step for the server's certificate from the Secret and the time, and computes the Secret that the
+// step writes. Pure functions, except that carry_out() uses randomness.
 //
-// Any number of servers apply these rules to one Secret; the first that writes a step does it for all of them.
-// Thread safety: pure functions, except that carry_out() uses randomness.
-//
-// An authority (CA) is replaced in three steps, so that at any time clients trust every certificate that a server
-// serves:
-//   announce  clients also get the next authority, and trust both from then on
-//   promote   the next authority signs certificates from now on; the former one signs a bridge (see certificates.hpp)
-//             for clients that missed the announcement; servers may still serve certificates of the former authority
+// An authority (CA) is replaced in three steps, so that clients trust every certificate that a server serves:
+//   announce  clients also get the next authority, and trust both
+//   promote   the next authority signs certificates; the former one signs a bridge (see certificates.hpp) for clients
+//             that missed the announcement
 //   retire    clients no longer trust the former authority, because the last certificate that it signed has expired
 #pragma once
 
@@ -25,27 +21,27 @@
 namespace sluice::server::kubernetes {
 
 struct CertificateSpec {
-  std::vector<std::string> names = {};  // DNS names and addresses for the certificate
+  std::vector<std::string> names = {};  // DNS names and addresses
   std::chrono::seconds lifetime = std::chrono::days(90);
   std::chrono::seconds authority_lifetime = std::chrono::days(3650);
 };
 
 enum class SecretState : std::uint8_t {
   absent,   // there is no Secret, or it is empty
-  valid,    // a server made the Secret, and the authority in it can be used
+  valid,    // the authority in the Secret can be used
   damaged,  // the Secret holds the key of an authority, but the key cannot be used
-  foreign,  // the Secret holds a certificate without an authority's key: another program owns it, and it is not changed
+  foreign,  // the Secret holds no authority's key, because another program owns the Secret
 };
 
 // What next_step() needs to know about a Secret.
 struct Facts {
   SecretState state = SecretState::absent;
-  Period authority{};        // when the authority in force is valid
-  Period leaf{};             // when the leaf (the server's certificate) is valid
-  bool leaf_valid = false;   // the authority in force signed the leaf, and the Secret has the leaf's key
-  bool lacks_names = false;  // the leaf lacks some of CertificateSpec::names
-  bool announced = false;    // there is a usable next authority
-  bool has_former = false;   // clients still trust at least one former authority
+  Period authority{};       // of the authority in force
+  Period leaf{};            // of the leaf (the server's certificate)
+  bool leaf_valid = false;  // the authority in force signed the leaf, and the Secret has the leaf's key
+  bool lacks_names = false;
+  bool announced = false;   // there is a usable next authority
+  bool has_former = false;  // clients still trust a former authority
   // When the last certificate that a former authority signed has expired.
   std::chrono::sys_seconds former_until{};
   Renewal requested = Renewal::none;
@@ -54,30 +50,28 @@ Facts examine(const TlsSecret& secret, const CertificateSpec& wanted);
 
 enum class Step : std::uint8_t {
   none,
-  refuse,    // the Secret is foreign: change nothing
-  create,    // make a new authority and a certificate
-  renew,     // make another certificate of the authority in force
-  announce,  // make the next authority
-  promote,   // put the next authority in force
-  retire,    // remove the former authority
+  refuse,  // the Secret is foreign
+  create,  // make a new authority and a certificate
+  renew,   // make another certificate of the authority in force
+  announce,
+  promote,
+  retire,
 };
 std::string_view to_string(Step step);
 
-// `next_is_trusted`: clients trust the next authority already.
 Step next_step(const Facts& facts, std::chrono::sys_seconds now, bool next_is_trusted);
 
 // Whether two thirds of the period have passed.
 bool is_due(const Period& period, std::chrono::sys_seconds now);
 
-// The certificate that this server serves now. It can differ from the one in the Secret, for example after the Secret
-// was deleted or damaged.
+// The certificate that this server serves now, which can differ from the Secret's.
 struct Served {
-  std::string authority = {};        // the authority that signed the certificate, PEM; "": no certificate yet
-  std::chrono::sys_seconds until{};  // when the certificate expires
+  std::string authority = {};  // PEM; "": no certificate yet
+  std::chrono::sys_seconds until{};
 };
 
-// Returns the Secret to write for this step. REQUIRES: next_step() returned this step for this Secret, and the step is
-// neither `none` nor `refuse`. Error: `tls`.
+// Returns the Secret to write. REQUIRES: next_step() returned this step for this Secret, and the step is neither `none`
+// nor `refuse`. Error: `tls`.
 Result<TlsSecret> carry_out(Step step, const TlsSecret& secret, const CertificateSpec& wanted,
                             std::chrono::sys_seconds now, const Served& served);
 

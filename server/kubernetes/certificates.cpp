@@ -68,7 +68,7 @@ std::string text_of(EVP_PKEY* key) {
   return written == 1 ? text_of(out) : std::string();
 }
 
-// Sets a serial number of 16 random bytes; it must be positive (RFC 5280, 4.1.2.2).
+// The serial number must be positive (RFC 5280, 4.1.2.2).
 bool set_serial(X509* certificate) {
   std::array<std::uint8_t, 16> bytes{};
   random_bytes(bytes);
@@ -82,7 +82,7 @@ bool set_name(X509* certificate, const std::string& name) {
                                     reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0) == 1;
 }
 
-// Starts a certificate: all fields except names, extensions and signature.
+// Sets all fields except names, extensions and signature.
 Owned<X509> begin_certificate(EVP_PKEY* key, const Period& period) {
   Owned<X509> made(X509_new());
   const bool good = made && X509_set_version(made.get(), X509_VERSION_3) == 1 && set_serial(made.get()) &&

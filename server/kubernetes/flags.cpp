@@ -17,14 +17,13 @@ using program::ConfigReader;
 constexpr std::size_t kMaxLabelBytes = 63;  // RFC 1123
 constexpr std::size_t kMaxDnsNameBytes = 253;
 
-// Whether the text is a DNS label: lower-case letters, digits and hyphens, without a hyphen at either end.
+// Whether the text is a DNS label.
 bool is_label(std::string_view text) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !text.empty() && text.size() <= kMaxLabelBytes && plain(text.front()) && plain(text.back()) &&
          std::ranges::all_of(text, [&](char c) { return plain(c) || c == '-'; });
 }
 
-// Whether the text is a list of labels separated by dots, as names of Kubernetes objects and hosts are.
 bool is_dotted_name(std::string_view text) {
   if (text.size() > kMaxDnsNameBytes) return false;
   for (;;) {
@@ -66,7 +65,7 @@ std::optional<ApiOptions> read_in_cluster(ConfigReader& reader, const program::E
   return std::nullopt;
 }
 
-// `where`: the value of --kubernetes, or the command's default for it.
+// `where`: a value of --kubernetes.
 std::optional<ApiOptions> read_api(ConfigReader& reader, const program::Environment& environment,
                                    std::string_view where) {
   if (where == "off") {
@@ -87,7 +86,7 @@ std::optional<ApiOptions> read_api(ConfigReader& reader, const program::Environm
   return api;
 }
 
-// Reads the names of --tls-self-managed. Returns them as read_certificate() does: sorted, addresses in canonical form.
+// Returns the names as read_certificate() does: sorted, addresses in canonical form.
 std::vector<std::string> read_names(ConfigReader& reader) {
   std::vector<std::string> names;
   std::string_view rest = reader.value("tls-self-managed").text;

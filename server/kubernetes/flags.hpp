@@ -1,5 +1,4 @@
-// The flags about the Kubernetes API and the certificate that the server stores there. server/config.cpp calls
-// read_settings() and read_secrets_options().
+// The flags about the Kubernetes API and the certificate that the server stores there.
 #pragma once
 
 #include <optional>
@@ -49,13 +48,13 @@ inline constexpr FlagSpec kDatabaseName{"database-name", "Secrets", "NAME", "slu
                                         "Name of the database in the URLs of the Secret sluice-database."};
 
 struct Settings {
-  std::optional<ApiOptions> api;                           // absent: --kubernetes off
-  std::optional<CertificateKeeper::Options> self_managed;  // absent: the certificate comes from files, or there is none
+  std::optional<ApiOptions> api;                           // absent with --kubernetes off
+  std::optional<CertificateKeeper::Options> self_managed;  // absent without --tls-self-managed
 };
 
 Settings read_settings(program::ConfigReader& reader, const program::Environment& environment);
 
-// Reads the flags of make-secrets. Without --kubernetes, make-secrets uses the API of the cluster that it runs in.
+// Without --kubernetes, make-secrets uses the API of the cluster that it runs in.
 SecretsOptions read_secrets_options(program::ConfigReader& reader, const program::Environment& environment);
 
 }  // namespace sluice::server::kubernetes

@@ -50,9 +50,8 @@ std::vector<NewSecret> wanted_secrets(const SecretsOptions& options) {
        fmt::format("postgresql://sluice_owner:{}@{}/{}", owner, options.database_host, options.database_name)},
       {"owner-password", owner}};
   NewSecret redis{"sluice-redis", {}};
-  redis.values = {{"server-user", "sluice-server"}, {"server-password", password()},
-                  {"agent-user", "sluice-agent"},   {"agent-password", password()},
-                  {"node-user", "sluice-node"},     {"node-password", password()}};
+  redis.values = {{"server-user", "sluice-server"}, {"server-password", password()}, {"agent-user", "sluice-agent"},
+                  {"agent-password", password()},   {"node-user", "sluice-node"},    {"node-password", password()}};
   return {std::move(database), std::move(redis)};
 }
 

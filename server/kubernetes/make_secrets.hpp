@@ -1,8 +1,5 @@
-// Creates the Secrets with the passwords of PostgreSQL and Redis, for a cluster that runs its own PostgreSQL and Redis.
-// The command make-secrets does this. Existing Secrets are neither read nor changed.
-//
-// Thread safety: wanted_secrets() is pure except for randomness; make_secrets() runs an event loop of its own and
-// blocks until it is done.
+// The command make-secrets: creates the Secrets with the passwords of PostgreSQL and Redis. Existing Secrets are
+// neither read nor changed.
 #pragma once
 
 #include <string>
@@ -25,22 +22,18 @@ struct NewSecret {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
-// Returns the Secrets to create:
-//   sluice-database  `url` and `password` of the role sluice_app; `owner-url` and `owner-password` of sluice_owner. Of
-//                    the two URLs only `owner-url` contains a password.
-//   sluice-redis     the users and passwords of servers, of agents, and of the nodes of a Redis Cluster among themselves:
-//                    `server-user`, `server-password`, `agent-user`, `agent-password`, `node-user`, `node-password`
-// Passwords are 43 letters and digits: 32 random bytes.
+// Returns the Secrets sluice-database and sluice-redis with random passwords. Of the URLs only `owner-url` contains a
+// password.
 std::vector<NewSecret> wanted_secrets(const SecretsOptions& options);
 
-std::string write_secret(const NewSecret& secret);  // as JSON of the Kubernetes API
+std::string write_secret(const NewSecret& secret);
 
 struct CreatedSecret {
   std::string name;
   bool created = false;  // false: it existed already
 };
-// Creates the Secrets one after the other and stops at the first error; the Secrets created before the error stay.
-// Errors: those of Api; `refused`: the API server did not accept a Secret.
+// Blocks. Stops at the first error; Secrets that were created before the error stay. Errors: those of Api; `refused`:
+// the API server did not accept a Secret.
 Result<std::vector<CreatedSecret>> make_secrets(const SecretsOptions& options);
 
 }  // namespace sluice::server::kubernetes

@@ -36,8 +36,7 @@ Renewal renewal_in(std::string_view text) {
 
 enum class Form : std::uint8_t { whole, merge_patch };
 
-// Writes a value. A merge patch keeps fields that it does not name, so it removes an empty value with null. A whole
-// object leaves an empty value out.
+// A merge patch keeps fields that it does not name, so it removes an empty value with null.
 void write_value(json::Writer& writer, Form form, std::string_view name, std::string_view value) {
   if (!value.empty()) {
     writer.field(name, value);
@@ -51,7 +50,7 @@ void write_annotations(json::Writer& writer, Form form, const TlsSecret& secret)
   writer.begin_object();
   write_value(writer, form, kFormerUntil,
               secret.former.empty() ? std::string() : format_timestamp(secret.former_until));
-  // No renewal is requested, or the requested one was done: a merge patch removes the annotation.
+  // A merge patch removes the annotation of a renewal that was done.
   if (secret.requested == Renewal::none) write_value(writer, form, kRenew, "");
   writer.end_object();
 }

@@ -1,6 +1,5 @@
 // The content of the server's TLS Secret: the authority (CA), the server's certificate, and the progress of replacing
-// the authority. Reads and writes it as JSON of the Kubernetes API. A bridge is the certificate of a new authority,
-// signed by the former one (certificates.hpp).
+// the authority. A bridge is the certificate of a new authority, signed by the former one (certificates.hpp).
 //
 // | key | content |
 // |---|---|
@@ -12,7 +11,6 @@
 // | `ca-bridge.crt` | bridges, newest first; the first is for the authority in force |
 //
 // The annotation sluice.dev/renew (`certificate` or `ca`) requests a renewal before it is due.
-// Thread safety: values and pure functions.
 #pragma once
 
 #include <chrono>
@@ -30,11 +28,11 @@ enum class Renewal : std::uint8_t { none, certificate, authority };
 struct TlsSecret {
   std::string version = {};  // resourceVersion; "": there is no such Secret
   KeyPair authority = {};    // the authority in force
-  KeyPair next = {};         // the announced authority; empty: there is none
-  std::string former = {};   // former authorities that clients still trust; "": there is none
+  KeyPair next = {};         // the announced authority, if any
+  std::string former = {};   // former authorities that clients still trust
   std::chrono::sys_seconds former_until{};
   std::string bridges = {};
-  KeyPair leaf = {};  // the server's certificate and its key
+  KeyPair leaf = {};  // the server's
   Renewal requested = Renewal::none;
 
   // The contents of ca.crt and of tls.crt.
@@ -43,12 +41,12 @@ struct TlsSecret {
   bool empty() const { return trusted().empty() && authority.key.empty() && chain().empty() && leaf.key.empty(); }
 };
 
-// Reads the API's JSON. Error `unexpected`: it is not a Secret. Missing and unreadable values become "".
+// Error `unexpected`: the JSON is not a Secret. Missing and unreadable values become "".
 Result<TlsSecret> read_tls_secret(std::string_view object);
 
-// The JSON that creates the Secret, and the merge patch (RFC 7396) that changes an existing Secret. The API server
-// refuses the patch with 409 if the resourceVersion of the Secret is no longer `secret.version`.
 std::string create_tls_secret(const TlsSecret& secret, std::string_view name);
+// Returns a merge patch (RFC 7396). The API server refuses it with 409 if the resourceVersion of the Secret is no
+// longer `secret.version`.
 std::string patch_tls_secret(const TlsSecret& secret);
 
 }  // namespace sluice::server::kubernetes

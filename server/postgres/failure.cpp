@@ -38,7 +38,6 @@ FailureClass classify(const std::exception& error) {
 
 std::string describe(const std::exception& error) {
   std::string text = error.what();
-  // Further lines are DETAIL and HINT, which may quote rows.
   text.resize(std::min(text.find('\n'), text.size()));
   return text;
 }

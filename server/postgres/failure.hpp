@@ -1,6 +1,4 @@
 // Classes of failures of PostgreSQL, by what the caller can do about them.
-//
-// Thread safety: pure functions.
 #pragma once
 
 #include <array>
@@ -12,7 +10,7 @@
 namespace sluice::server::postgres {
 
 enum class FailureClass : std::uint8_t {
-  away,        // there is no connection, or it was lost before COMMIT; or PostgreSQL is starting or stopping
+  away,        // no connection, a connection lost before COMMIT, or PostgreSQL is starting or stopping
   in_doubt,    // the connection was lost during COMMIT: the transaction may or may not be committed
   timeout,     // a lock or a statement took too long
   conflict,    // deadlock, serialization failure, or a unique key that a concurrent transaction took: retry
@@ -25,12 +23,10 @@ inline constexpr std::size_t kFailureClasses = 7;
 // The name in logs and metrics; "unreachable" for `away`.
 std::string_view to_string(FailureClass failure);
 
-// Classifies an exception that libpqxx threw.
 FailureClass classify(const std::exception& error);
-// Classifies an SQLSTATE, such as "40P01".
 FailureClass classify_state(std::string_view sqlstate);
 
-// Returns the exception's text for a log line: only its first line, because further lines may quote values from rows.
+// Returns only the first line of the exception's text, because further lines may quote values from rows.
 std::string describe(const std::exception& error);
 
 }  // namespace sluice::server::postgres

@@ -21,7 +21,7 @@ std::vector<telemetry::LabelledReading<Pool>> errors() {
   return classes;
 }
 
-// The two counts are read one after the other. A job that starts in between must not make their difference negative.
+// A job that starts between the two reads must not make the difference negative.
 std::size_t idle(const Pool& pool) { return pool.connected() - std::min(pool.connected(), pool.busy()); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The metrics of a Pool: connections to PostgreSQL, waiting requests, errors.
+// The metrics of a Pool.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

@@ -13,14 +13,13 @@
 namespace sluice::server::postgres {
 namespace {
 
-// A file's name consists of the version and the migration's name: "m0001_store".
+// The file "m0001_store" has version 1 and the name "store".
 constexpr Migration migration_of(const embedded::File& file) {
   Migration migration{.version = 0, .name = file.name.substr(6), .sql = file.text};
   for (const char digit : file.name.substr(1, 4)) migration.version = migration.version * 10 + (digit - '0');
   return migration;
 }
 
-// All migrations, sorted by file name and so by version.
 constexpr auto kMigrations = [] {
   std::array<Migration, embedded::kFiles.size()> migrations;
   std::ranges::transform(embedded::kFiles, migrations.begin(), migration_of);

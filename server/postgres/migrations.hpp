@@ -1,9 +1,7 @@
-// The schema as migrations: numbered SQL files. Each is applied once. Missing migrations are applied in order, all in
-// one transaction.
+// The schema as migrations: numbered SQL files. Missing migrations are applied in one transaction.
 //
-// A server for schema N also runs on schema N + 1. So migration N + 1 may add anything, but removes only what a server
-// for schema N does not use any more. Then a rolling deployment works: migrate first, then replace the servers one by
-// one.
+// A server for schema N also runs on schema N + 1, so that servers can be replaced one by one. So migration N + 1
+// removes only what a server for schema N does not use.
 #pragma once
 
 #include <functional>
@@ -19,7 +17,7 @@ namespace sluice::server::postgres {
 struct Migration {
   int version = 0;
   std::string_view name;
-  std::string_view sql;  // {{app}} stands for the application's role: the role that servers connect as
+  std::string_view sql;  // {{app}} stands for the role that servers connect as
 };
 
 std::span<const Migration> migrations();
@@ -32,17 +30,16 @@ struct MigrationReport {
 
 struct MigrationOptions {
   std::string owner_url;
-  std::string app_role;  // the application's role, which gets the rights that a server needs; must exist
+  std::string app_role;  // the role that servers connect as; must exist
   bool dry_run = false;  // apply everything, then roll back
 };
 
-// Applies the missing migrations under an advisory lock: one of several concurrent callers migrates, the others wait.
-// Errors: database_away, app_role_missing, migration_changed (an applied migration has another text than in this
-// program), migration_failed.
+// Of several concurrent callers, one migrates and the others wait. Errors: database_away, app_role_missing,
+// migration_changed (an applied migration has another text than in this program), migration_failed.
 Result<MigrationReport> migrate(const MigrationOptions& options);
 
-// Returns the schema's version if this program can work with it. Errors: database_away, schema_missing, schema_old,
-// schema_new, schema_unknown (any other failure of PostgreSQL).
+// Returns the schema's version. Errors: database_away, schema_missing, schema_old, schema_new, schema_unknown (any
+// other failure of PostgreSQL).
 Result<int> check_schema(const std::string& app_url);
 
 }  // namespace sluice::server::postgres

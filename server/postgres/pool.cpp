@@ -16,8 +16,8 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kAwayFor{1};  // the pause after a failed attempt to connect
 
-// Adds TCP parameters. With them the client notices within 30 s if PostgreSQL is gone without closing the connection
-// (machine or network failure). With the kernel's defaults that takes hours. Parameters in the URL take precedence.
+// With these TCP parameters, the client notices within 30 s that PostgreSQL's machine or the network has failed. With
+// the kernel's defaults that takes hours.
 std::string with_keepalives(std::string url) {
   static constexpr std::array<std::pair<const char*, const char*>, 4> kDefaults{
       {{"keepalives_idle", "15"},        // seconds

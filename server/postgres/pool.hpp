@@ -1,11 +1,9 @@
 // Threads with one connection to PostgreSQL each, and a queue of jobs for them.
 //
-// PostgreSQL's client blocks, so it must not run on an event loop. A job gets the connection of its thread. A lost
-// connection is discarded, because libpqxx would silently reconnect without the settings that connect() makes. While
-// PostgreSQL cannot be reached, the pool tries to connect at most once a second. A job that runs in between gets no
-// connection and does not wait for one.
+// PostgreSQL's client blocks, so it must not run on an event loop. While PostgreSQL cannot be reached, the pool tries
+// to connect at most once a second, and jobs that run in between get no connection.
 //
-// Thread safety: submit(), stop() and the statistics may be used from any thread. A Session belongs to its thread.
+// Thread safety: any thread. A Session belongs to its thread.
 #pragma once
 
 #include <atomic>
@@ -27,7 +25,7 @@
 namespace sluice::server::postgres {
 
 struct DatabaseOptions {
-  std::string url;  // as libpq takes it: "postgresql://…" or "host=… user=…"
+  std::string url;  // "postgresql://…" or "host=… user=…"
   std::size_t connections = 8;
   std::chrono::milliseconds lock_timeout{2'000};
   std::chrono::milliseconds statement_timeout{30'000};
@@ -35,12 +33,12 @@ struct DatabaseOptions {
   std::chrono::milliseconds connect_timeout{3'000};  // rounded up to whole seconds
 };
 
-// Opens a connection with these settings. Throws what libpqxx throws.
+// Throws what libpqxx throws.
 std::unique_ptr<pqxx::connection> connect(const DatabaseOptions& options);
 
 class Pool;
 
-// Gives a job the connection of its thread.
+// The connection of one thread of the pool.
 class Session {
  public:
   explicit Session(Pool& pool) : pool_(pool) {}
@@ -48,10 +46,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Returns the connection, opening it if needed; nullptr: PostgreSQL cannot be reached. The connection may already be
-  // lost without libpqxx having noticed.
+  // Opens the connection if needed. nullptr: PostgreSQL cannot be reached. The connection may already be lost without
+  // libpqxx having noticed.
   pqxx::connection* connection();
-  // Discards the connection. The next call of connection() opens a new one.
   void drop();
 
  private:
@@ -64,17 +61,17 @@ class Pool {
   using Job = std::move_only_function<void(Session& session)>;  // runs on a thread of the pool
 
   Pool(DatabaseOptions options, std::size_t max_waiting);
-  ~Pool();  // calls stop()
+  ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Queues the job. Returns false, and leaves `job` unchanged, if too many jobs wait or the pool has stopped.
+  // Returns false, and leaves `job` unchanged, if too many jobs wait or the pool has stopped.
   bool submit(Job& job);
 
-  // Discards the waiting jobs, waits for the running ones, and ends the threads.
+  // Discards the waiting jobs, and waits for the running ones.
   void stop();
-  // Like stop(), but waits at most `timeout` for running jobs. Returns false if some jobs still run. Their threads are
-  // then not joined: destroying the pool would wait for them.
+  // Like stop(), but waits at most `timeout`. Returns false if some jobs still run; destroying the pool then waits for
+  // them.
   bool stop_within(std::chrono::milliseconds timeout);
 
   // Numbers of waiting jobs, of running jobs, of open connections and of threads.
@@ -97,7 +94,7 @@ class Pool {
   void abandon();  // refuses new jobs and discards the waiting ones
   void work();
   void take_jobs();
-  std::unique_ptr<pqxx::connection> make_connection();  // nullptr: PostgreSQL cannot be reached
+  std::unique_ptr<pqxx::connection> make_connection();
 
   const DatabaseOptions options_;
   const std::size_t max_waiting_;
@@ -107,7 +104,7 @@ class Pool {
   std::deque<Job> jobs_;
   bool stopping_ = false;
   std::size_t running_ = 0;                             // threads that have not ended
-  std::chrono::steady_clock::time_point away_until_{};  // until then, nobody tries to connect
+  std::chrono::steady_clock::time_point away_until_{};  // no attempt to connect before this time
 
   std::atomic<std::size_t> waiting_{0};
   std::atomic<std::size_t> busy_{0};

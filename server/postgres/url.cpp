@@ -38,7 +38,7 @@ void append(std::string& text, std::string_view name, std::string_view value) {
 
 std::optional<std::string> url_fault(const std::string& url) {
   if (parse(url)) return std::nullopt;
-  // libpq's own message is not used: it quotes the text that it did not understand, which may be a part of a password.
+  // libpq's own message may quote a part of a password.
   return "is not a PostgreSQL URL: write postgresql://ROLE@HOST[:PORT]/NAME, or "
          "postgresql:///NAME?host=/FOLDER&user=ROLE "
          "for a socket; percent-encode special characters in values";

@@ -9,12 +9,11 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits for one statement. They keep its time far below the statement time-out, and its text far below 1 GB, the
-// longest text that PostgreSQL takes.
+// Limits for one statement, far below the statement time-out and PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRows = 2000;
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 
-// The columns of many rows: one array literal for each column, as a parameter of SQL's unnest().
+// One array literal for each column of many rows, as parameters of SQL's unnest().
 class Columns {
  public:
   explicit Columns(std::size_t count) : literals_(count, "{") {}
@@ -56,7 +55,6 @@ std::size_t size_of(const ObjectId&) { return 0; }
 std::size_t size_of(const StoredObject&) { return 0; }
 std::size_t size_of(const RowDraft& row) { return row.document.size(); }
 
-// Calls run(part) for parts of `rows` that fit a statement.
 template <class Row, class Run>
 void in_parts(std::span<const Row> rows, Run run) {
   std::size_t begin = 0;
@@ -71,8 +69,8 @@ void in_parts(std::span<const Row> rows, Run run) {
 }
 
 constexpr std::string_view kWanted = "unnest($1::text[], $2::text[]) AS r(tenant_id, id)";
-// The SQL condition that joins `t`, the table of a kind, with `r`, the keys or drafts of one statement. If ids of the
-// kind are unique without a tenant, the condition compares only ids, because the table's index begins with the id.
+// Joins `t`, the table of a kind, with `r`, the keys or drafts of one statement. If ids of the kind are unique without
+// a tenant, the table's index begins with the id.
 std::string same_row(Kind kind) {
   return info(kind).local_id ? "t.tenant_id = r.tenant_id AND t.id = r.id" : "t.id = r.id";
 }
@@ -102,7 +100,7 @@ void read(Kind kind, const pqxx::result& rows, std::vector<StoredObject>& out) {
 
 std::string key_text(std::string_view tenant_id, std::string_view id) { return fmt::format("{}/{}", tenant_id, id); }
 
-// The columns of drafts, in the order of drafts_table().
+// In the order of drafts_table().
 Columns columns_of(std::span<const RowDraft> rows) {
   Columns columns(4 + rows.front().extra.size());
   for (const RowDraft& row : rows) {
@@ -115,8 +113,7 @@ Columns columns_of(std::span<const RowDraft> rows) {
   return columns;
 }
 
-// Writes rows in parts. `sql` must return tenant_id, id and version of each row that it wrote. The result is that of
-// insert_all().
+// `sql` must return tenant_id, id and version of each row that it wrote.
 std::vector<std::int64_t> write(postgres::Transaction& tx, const std::string& sql, std::span<const RowDraft> rows) {
   std::vector<std::int64_t> versions;
   versions.reserve(rows.size());

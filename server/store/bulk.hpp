@@ -1,4 +1,4 @@
-// Reads, locks and writes many rows at once, up to 2,000 per statement. store/objects.hpp does the same for one row.
+// Reads, locks and writes many rows at once, up to 2,000 per statement.
 //
 // Every function works in the scope of `tx` and throws what libpqxx throws. The objects returned have no
 // created_at and no updated_at.
@@ -14,16 +14,16 @@
 
 namespace sluice::server::store {
 
-// Returns the existing rows of these keys, sorted by (tenant_id, id). REQUIRES: all keys have the same kind.
+// Sorted by (tenant_id, id). REQUIRES: all keys have the same kind.
 std::vector<StoredObject> find_all(postgres::Transaction& tx, Kind kind, std::span<const ObjectId> keys);
-// Returns all rows of some tenants, sorted by (tenant_id, id).
+// Sorted by (tenant_id, id).
 std::vector<StoredObject> find_of_tenants(postgres::Transaction& tx, Kind kind,
                                           const std::vector<std::string>& tenant_ids);
 
 // Locks rows in the order of (tenant_id, id). Returns false if a row is gone or has another version than in `rows`.
 bool lock_all(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows, Lock lock);
 
-// A row to write. All rows of one call have the same extra columns.
+// All rows of one call have the same extra columns.
 struct RowDraft {
   ObjectId key;
   std::string organization_id;
@@ -31,10 +31,10 @@ struct RowDraft {
   std::vector<ExtraColumn> extra;
 };
 
-// Writes new rows. Returns their versions, in the order of `rows`. Version 0 means that the row was not written,
-// because its key is taken (perhaps by a row outside the scope).
+// Returns the versions, in the order of `rows`. Version 0 means that the row was not written, because its key is taken
+// (perhaps by a row outside the scope).
 std::vector<std::int64_t> insert_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
-// Replaces the documents of rows. Returns the new versions, in the order of `rows`. REQUIRES: all rows are locked.
+// Returns the new versions, in the order of `rows`. REQUIRES: all rows are locked.
 std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
 void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows);
 

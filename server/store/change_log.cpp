@@ -14,8 +14,7 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits for one statement. They keep its time far below the statement time-out, and its text far below 1 GB, the
-// longest text that PostgreSQL takes.
+// Far below the statement time-out and PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRowsPerStatement = 2000;
 constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
 
@@ -30,7 +29,7 @@ Sha256Digest digest_from(const char* hex) {
   return digest;
 }
 
-// Locks the head of an organization's audit chain; starts a chain if there is none.
+// Starts an audit chain if the organization has none.
 AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) {
   static const std::string kLock =
       "SELECT seq, encode(hash, 'hex') FROM audit_heads WHERE organization_id = $1 FOR UPDATE";
@@ -43,8 +42,7 @@ AuditHead lock_head(postgres::Transaction& tx, const std::string& organization) 
   return {.seq = rows[0][0].as<std::int64_t>(), .hash = digest_from(rows[0][1].c_str())};
 }
 
-// A hash of all changes. It covers each object's kind, organization, ids and version, whether the object was removed,
-// and its new document. The revision's chain is computed from this hash.
+// The revision's chain is computed from this hash.
 Sha256Digest digest_of(const std::vector<Change>& changes) {
   Sha256 hash;
   const auto part = [&hash](std::string_view text) { hash.update(fmt::format("{}:", text.size())).update(text); };
@@ -65,8 +63,8 @@ struct Stamp {
   std::int64_t made_at_us = 0;
 };
 
-// Takes the next revision, and so locks the only row of the table `revision` until the commit. That is why revisions
-// become visible in the order of their numbers.
+// Locks the only row of the table `revision` until the commit, so that revisions become visible in the order of their
+// numbers.
 Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
   static const std::string kNext =
       "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
@@ -79,7 +77,7 @@ Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
       .made_at_us = rows[0][3].as<std::int64_t>()};
 }
 
-// The columns of many rows: one array for each column, as a parameter of SQL's unnest().
+// One array for each column of many rows, as parameters of SQL's unnest().
 class ArrayColumns {
  public:
   void add(std::size_t column, std::string text) { texts_[column].push_back(std::move(text)); }
@@ -89,8 +87,6 @@ class ArrayColumns {
   std::map<std::size_t, std::vector<std::string>> texts_;
 };
 
-// One statement writes the rows of the tables versions, changes, revisions and audit, updates the audit heads, and
-// notifies the feeds of all servers.
 constexpr std::string_view kRecord = R"(
 WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS made_at, $2::bigint AS revision),
      entry AS (
@@ -120,8 +116,8 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
        WHERE h.organization_id = e.organization_id)
 SELECT pg_notify('sluice_revision', $2::text))";
 
-// Writes some of the revision's changes with one statement. `before_these`: how many of the revision's changes earlier
-// statements have written. `heads`: the locked audit heads; write() sets them to the last rows that it writes.
+// Writes some of the revision's changes, and notifies the feeds of all servers. `before_these`: how many of the
+// revision's changes were written before. `heads`: the locked audit heads, which write() updates.
 void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   ArrayColumns columns;
@@ -214,8 +210,7 @@ Revision head(postgres::Transaction& tx) {
 
 std::string redacted(const Change& change, const std::string& document) {
   if (change.key.kind != Kind::key) return document;
-  // "key_hash":"sha256:<salt>:<hash>" becomes "key_hash":"fingerprint:<first eight digits of the hash>". These digits
-  // are enough to tell keys apart.
+  // "key_hash":"sha256:<salt>:<hash>" becomes "key_hash":"fingerprint:<first eight digits of the hash>".
   static constexpr std::string_view kMember = "\"key_hash\":\"";
   const std::size_t begin = document.find(kMember);
   if (begin == std::string::npos) return document;

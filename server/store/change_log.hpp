@@ -2,12 +2,8 @@
 // and a row in the table `changes`, which the feed follows. All changes together get one revision.
 //
 // Every writer takes its locks in this order: first the objects' rows, sorted by kind and id; then the audit heads (for
-// each audit chain, the number and hash of its last row), sorted by organization; then the revision. Then it commits.
-// A slow writer that holds only rows delays other writers of these rows. If it holds an audit head, it delays all
-// writers of that organization. If it holds the revision, it delays all writers. The wait ends when PostgreSQL's lock
-// time-out ends a waiting writer, or when the idle time-out ends the slow writer.
-//
-// Thread safety: none; a ChangeLog belongs to one transaction.
+// each audit chain, the number and hash of its last row), sorted by organization; then the revision. A writer that
+// holds the revision delays all other writers.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +17,6 @@
 
 namespace sluice::server::store {
 
-// The author of a change, for the audit trail.
 struct Actor {
   std::string id;  // id of the token
   std::string role;
@@ -34,7 +29,7 @@ struct Change {
   ObjectId key;
   std::string organization_id;
   std::int64_t version = 0;           // the new version; a removal is a version too
-  std::optional<std::string> before;  // the document before the change; nullopt: the object did not exist
+  std::optional<std::string> before;  // the document; nullopt: the object did not exist
   std::optional<std::string> after;   // nullopt: the change removed the object
 };
 
@@ -54,17 +49,16 @@ class ChangeLog {
   void removed(std::string_view action, const StoredObject& before);
   void add(Change change) { changes_.push_back(std::move(change)); }
 
-  // Writes all changes as one revision. The caller commits. REQUIRES: there is a change.
+  // The caller commits. REQUIRES: there is a change.
   Revision record(postgres::Transaction& tx, const Actor& actor);
 
  private:
   std::vector<Change> changes_;
 };
 
-// Returns the newest revision.
 Revision head(postgres::Transaction& tx);
 
-// Returns the document as the audit trail holds it: the hash of an API key's secret is replaced by a fingerprint.
+// Replaces the hash of an API key's secret by a fingerprint, for the audit trail.
 std::string redacted(const Change& change, const std::string& document);
 
 }  // namespace sluice::server::store

@@ -1,7 +1,6 @@
 // Reads, locks, lists and writes objects as rows. It does not interpret documents.
 //
-// Every function works in the scope of `tx`: rows outside the scope do not exist for the function. Every function
-// throws what libpqxx throws (postgres/failure.hpp).
+// Every function works in the scope of `tx` and throws what libpqxx throws.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 namespace sluice::server::store {
 
 struct StoredObject {
-  ObjectId key;                 // if the object is a tenant, its `tenant_id` equals its `id`
+  ObjectId key;                 // a tenant's `tenant_id` equals its `id`
   std::string organization_id;  // "": the platform
   std::int64_t version = 0;
   std::string document;    // canonical JSON
@@ -24,12 +23,10 @@ struct StoredObject {
   std::string updated_at;
 };
 
-// A new id: "key-3f9a0c41d2e7".
+// "key-3f9a0c41d2e7"
 std::string random_id(Kind kind);
 
-// Returns the document as bundles and agents get it. A policy's document gets the member `version`, which breaks ties
-// between policies of equal precedence. Version 1 is the default and is left out. Documents of other kinds are
-// unchanged.
+// Adds the member `version` to a policy's document, for bundles and agents. Version 1 is the default and is left out.
 std::string bundle_document(Kind kind, std::int64_t version, std::string_view document);
 
 enum class Lock : std::uint8_t {
@@ -38,15 +35,12 @@ enum class Lock : std::uint8_t {
   update,  // the caller will change the row
 };
 
-// Returns nullopt if there is no such row in the scope. `tenant_id` is ignored for kinds whose ids are unique without a
-// tenant.
+// `tenant_id` is ignored for kinds whose ids are unique without a tenant.
 std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock = Lock::none);
 
-// A condition on a column or on a field of the document, as SQL with one parameter: "plan_id = $", "document ->> 'mode'
-// = $". The SQL is a constant of this program; the value comes from outside.
 struct Filter {
-  std::string_view sql;
+  std::string_view sql;  // a constant with one parameter: "plan_id = $"
   std::string value;
 };
 
@@ -64,19 +58,18 @@ std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::
 // A column that only the tables of some kinds have, such as secret_hash of tokens.
 struct ExtraColumn {
   std::string_view name;
-  std::string_view type;  // the SQL type
+  std::string_view type;
   std::optional<std::string> value;
 };
 
-// Writes a new row. Its version is 1, or one more than the last version that a removed object with this key had in this
-// organization.
+// The version is 1, or one more than the last version of a removed object with this key in this organization.
 StoredObject insert(postgres::Transaction& tx, const ObjectId& key, const std::string& organization_id,
                     const std::string& document, const std::vector<ExtraColumn>& extra = {});
-// Replaces the document of a locked row and increases its version by one.
+// Increases the version by one. REQUIRES: the row is locked.
 StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
                     const std::vector<ExtraColumn>& extra = {});
 void remove(postgres::Transaction& tx, const ObjectIdView& key);
-// Removes all rows that match all filters, and returns their former content.
+// Removes and returns the rows that match all filters.
 std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters);
 
 }  // namespace sluice::server::store

@@ -1,6 +1,4 @@
 // Builds an SQL statement with parameters. Values from outside are always parameters, never SQL text.
-//
-// Thread safety: none; a Statement belongs to its caller.
 #pragma once
 
 #include <optional>
@@ -22,7 +20,7 @@ class Statement {
     text_ += sql;
     return *this;
   }
-  // Appends `sql`, whose parameter is `value`: writes the parameter's number after each '$'.
+  // Writes the number of the parameter `value` after each '$' of `sql`.
   Statement& add(std::string_view sql, std::optional<std::string> value) {
     values_.push_back(std::move(value));
     for (const char c : sql) {
@@ -43,8 +41,8 @@ class Statement {
   std::vector<std::optional<std::string>> values_;
 };
 
-// SQL that converts a timestamp column to RFC 3339 text in UTC with microseconds. REQUIRES: the SQL runs on a
-// connection from postgres::connect(), which sets the time zone to UTC.
+// SQL that converts a timestamp column to RFC 3339 text. REQUIRES: the SQL runs on a connection from
+// postgres::connect(), which sets the time zone to UTC.
 inline std::string as_timestamp(std::string_view column) {
   return std::string("to_char(").append(column).append(R"(, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))");
 }

@@ -1,6 +1,4 @@
-// Finds, in memory, the agent token or the binding of an agent. agent_authenticator and watches use these functions.
-//
-// Thread safety: pure functions.
+// Finds, in memory, the agent token or the binding of an agent.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +11,13 @@ namespace sluice::server::sync {
 
 struct TokenMatch {
   std::shared_ptr<const AgentToken> token;  // nullptr: no valid token
-  bool unknown_id = false;                  // the id is unknown: the token may be newer than the state in memory
+  bool unknown_id = false;                  // the token may be newer than the state in memory
 };
 
-// Matches `Authorization: Bearer slg_…`. Compares in constant time, and takes equally long whether or not the id
-// exists.
+// Matches `Authorization: Bearer slg_…`. Takes equally long whether or not the id exists.
 TokenMatch match_token(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us);
 
-// Returns the access that a binding gives a pod; nullptr: no binding matches. `bearer`: the pod's token, which
-// Kubernetes has verified.
+// nullptr: no binding matches the pod. `bearer`: the pod's token, which Kubernetes has verified.
 std::shared_ptr<const AgentToken> token_of_pod(const identity::Bindings& bindings, const identity::PodIdentity& pod,
                                                std::string_view bearer);
 

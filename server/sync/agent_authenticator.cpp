@@ -39,7 +39,7 @@ http::Refusal unbound(const identity::PodIdentity& pod) {
 AgentAuthenticator::AuthResult AgentAuthenticator::authenticate(const SyncState& state,
                                                                 const Credentials& credentials) {
   const std::string_view token = auth::bearer(credentials.authorization);
-  // Sluice's own credentials start with slg_, sla_ or slk_. Any other token may be that of a pod.
+  // Sluice's own credentials start with slg_, sla_ or slk_.
   if (!token.starts_with("sl")) {
     if (const auto claims = identity::read_claims(token)) return authenticate_pod(state, credentials, token, *claims);
   }

@@ -1,8 +1,8 @@
-// Authenticates agents from memory, for the sync routes. If memory does not suffice, authenticate() returns what to
-// query first: PostgreSQL (for a new token or binding) or Kubernetes (a TokenReview, for the identity of a pod).
+// Authenticates agents from memory. If memory does not suffice, authenticate() returns what to query first: PostgreSQL
+// (for a new token or binding) or Kubernetes (a TokenReview, for the identity of a pod).
 //
 // A valid token is accepted from any address, also after failures. An address that has failed too often may have only
-// one review by Kubernetes in flight, so that it does not delay the reviews for other addresses.
+// one review by Kubernetes in flight.
 //
 // Thread: the loop.
 #pragma once
@@ -28,26 +28,24 @@ class AgentAuthenticator {
   AgentAuthenticator(auth::FailureThrottle& throttle, const Clock& clock, SyncStatistics& statistics)
       : throttle_(throttle), clock_(clock), statistics_(statistics) {}
 
-  // Accepts tokens of service accounts from now on; `reviewer` has Kubernetes verify them. REQUIRES: called before the
-  // first request.
+  // Accepts tokens of service accounts, which Kubernetes verifies. REQUIRES: called before the first request.
   void review_through(identity::Reviewer& reviewer) { reviewer_ = &reviewer; }
 
-  // The credentials of a request, and which queries were made for it already.
   struct Credentials {
     std::string authorization;
     std::string source;                          // the sender's address
-    identity::CachedReviewPtr review = nullptr;  // from Kubernetes; nullptr: not queried
+    identity::CachedReviewPtr review = nullptr;  // nullptr: Kubernetes was not queried
     bool queried_postgres = false;
   };
   enum class Query : std::uint8_t { none, postgres, kubernetes };
   struct AuthResult {
     std::shared_ptr<const AgentToken> token;  // nullptr: the caller must query first, then call authenticate() again
-    Query query = Query::none;                // what to query first
+    Query query = Query::none;
   };
   // Throws Refusal: 401, 403 (no binding matches the pod), 429, 503 (Kubernetes does not answer).
   AuthResult authenticate(const SyncState& state, const Credentials& credentials);
 
-  // Starts the review that Query::kubernetes calls for. Throws Refusal: 429.
+  // Throws Refusal: 429.
   void review(const Credentials& credentials, identity::Reviewer::Callback callback);
 
  private:

@@ -1,4 +1,4 @@
-// One request of policy sync between its arrival and its answer: its parsed content, and the object to answer it with.
+// One request of policy sync between its arrival and its answer.
 //
 // Thread: the loop.
 #pragma once
@@ -19,13 +19,12 @@ namespace sluice::server::sync {
 
 struct SyncCall {
   enum class DatabaseQuery : std::uint8_t { not_sent, pending, done, failed };
-  // The object through which the request is answered. It is an Admission if the server must authenticate the agent
-  // before it reads the request's large body.
+  // An Admission if the server must authenticate the agent before it reads the request's large body.
   using Responder = std::variant<sluice::http::Reply, sluice::http::Admission>;
 
   SyncCall(boost::asio::io_context& loop, Responder responder) : answer(std::move(responder)), timer(loop) {}
 
-  // Parses the request except its body, and copies what is needed out of the connection's buffers. Throws Refusal.
+  // Copies what is needed, except the body, out of the connection's buffers. Throws Refusal.
   void read(const sluice::http::Request& request);
 
   Responder answer;
@@ -36,9 +35,9 @@ struct SyncCall {
   std::string agent_id;
   std::string request_id;
   std::string body;
-  bool gzip = false;                              // the agent accepts gzip
-  DatabaseQuery query = DatabaseQuery::not_sent;  // whether this request has queried PostgreSQL
-  boost::asio::steady_timer timer;                // ends the wait for that query
+  bool gzip = false;
+  DatabaseQuery query = DatabaseQuery::not_sent;
+  boost::asio::steady_timer timer;  // limits the database query
 };
 
 }  // namespace sluice::server::sync

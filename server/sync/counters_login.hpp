@@ -1,7 +1,7 @@
-// The login that the server gives agents for the Redis that holds the counters: a user, and a password from a file that
-// may be replaced while the server runs.
+// The login that the server gives agents for the Redis that holds the counters. The password's file may be replaced
+// while the server runs.
 //
-// Thread safety: any thread; a CountersLogin does not change.
+// Thread safety: any thread.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ class CountersLogin {
 
   bool given() const { return !password_file_.empty(); }
 
-  // Returns {"username":…,"password":…}. Reads the small local file at each call; this blocks. Error `credentials`: the
-  // file is unreadable, empty or too large. The error's text contains nothing of the file's content. REQUIRES: given().
+  // Returns {"username":…,"password":…}. Reads the file at each call, and blocks. Error `credentials`: the file is
+  // unreadable, empty or too large; the error's text contains nothing of the file. REQUIRES: given().
   Result<std::string> document() const;
 
  private:

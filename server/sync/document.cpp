@@ -9,7 +9,7 @@
 namespace sluice::server::sync {
 namespace {
 
-constexpr std::size_t kMemberBytes = 96;  // estimate: what an object adds to a snapshot or delta besides its document
+constexpr std::size_t kMemberBytes = 96;  // estimate of an object's bytes besides its document
 
 // For a removal, write_delta() uses only the id of `before`.
 sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int kGzipLevel = 4;  // higher levels hardly make JSON smaller, but make agents wait longer
+constexpr int kGzipLevel = 4;  // higher levels hardly make JSON smaller
 
 }  // namespace
 
@@ -75,8 +75,7 @@ void Documents::finish(const Key& key, Answer answer) {
   for (Done& done : waiting) done(answer);
 }
 
-// Drops answers of older states, which no request needs any more. Answers being built stay, because requests wait for
-// them.
+// Answers being built stay, because requests wait for them.
 void Documents::drop_older(std::uint64_t sequence) {
   newest_ = sequence;
   std::erase_if(entries_, [this](const auto& entry) {

@@ -1,8 +1,7 @@
 // Builds and compresses the answers to fetches on two threads. An answer that several agents fetch is built once.
 // Deltas have a thread of their own, so they do not wait behind full snapshots of large scopes.
 //
-// Answers are cached while their state is the newest; all cached answers together have at most kMaxBytes. A request for
-// an answer that is being built waits for that answer. run() executes other long work on the thread for full snapshots.
+// Answers are cached while their state is the newest; all cached answers together have at most kMaxBytes.
 //
 // Thread: the loop; callbacks run there too.
 #pragma once
@@ -28,7 +27,6 @@
 
 namespace sluice::server::sync {
 
-// A thread that runs jobs one after the other.
 class JobThread {
  public:
   using Job = std::move_only_function<void()>;
@@ -54,36 +52,36 @@ class JobThread {
 class Documents {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
-  static constexpr std::size_t kMinGzipBytes = 1024;  // bytes; smaller documents are not compressed
+  static constexpr std::size_t kMinGzipBytes = 1024;
 
   struct Answer {
-    sluice::http::SharedBody body;  // nullptr: building it failed
-    bool gzipped = false;           // compressed with gzip
-    bool is_full = true;            // a full snapshot; false: a delta
+    sluice::http::SharedBody body;  // nullptr: building the answer failed
+    bool gzipped = false;
+    bool is_full = true;  // false: a delta
   };
   using Done = std::move_only_function<void(const Answer&)>;
 
   Documents(boost::asio::io_context& loop, SyncStatistics& statistics);
-  ~Documents();  // calls stop()
+  ~Documents();
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // Passes the answer to `done`, possibly before get() returns. `gzipped`: the agent accepts gzip. REQUIRES: `state` is
-  // not older than in any earlier call; `since` is as make_document() requires.
+  // May call `done` before get() returns. `gzipped`: the agent accepts gzip. REQUIRES: `state` is not older than in any
+  // earlier call; `since` is as make_document() requires.
   void get(const SyncStatePtr& state, const SyncScope& scope, std::optional<std::int64_t> since, bool gzipped,
            Done done);
 
-  // Runs a job on the thread for full snapshots, after the jobs that are waiting there.
+  // Runs a job on the thread for full snapshots.
   void run(std::move_only_function<void()> job) { snapshots_.run(std::move(job)); }
 
-  // Frees the object sets of scopes that were not used for 5 min.
+  // Frees the object sets of unused scopes.
   void tidy();
-  // Ends the threads after their running jobs and discards waiting jobs.
+  // Waits for the running jobs, and discards waiting jobs.
   void stop();
 
  private:
-  using Key = std::tuple<std::uint64_t, SyncScope, std::int64_t,
-                         bool>;  // sequence of the state, scope, `since` (−1: none), gzipped
+  // Sequence of the state, scope, `since` (−1: none), gzipped.
+  using Key = std::tuple<std::uint64_t, SyncScope, std::int64_t, bool>;
   struct Entry {
     Answer answer;
     bool ready = false;

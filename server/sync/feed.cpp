@@ -30,7 +30,7 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-// A connection that receives notifications of new revisions. Its constructor executes LISTEN.
+// A connection that receives notifications of new revisions.
 class Feed::Connection {
  public:
   Connection(const postgres::DatabaseOptions& database, std::function<void()> received)
@@ -38,7 +38,7 @@ class Feed::Connection {
 
   pqxx::connection& connection() { return *connection_; }
   int socket() const { return connection_->sock(); }
-  // Processes the notifications that have arrived. Throws if the connection is lost.
+  // Throws if the connection is lost.
   void receive() {
     // get_notifs() returns silently if the end of the round's transaction has closed the connection.
     if (!connection_->is_open()) throw pqxx::broken_connection("the connection is closed");
@@ -124,7 +124,6 @@ bool Feed::stopping() const {
   return stopping_;
 }
 
-// Calls the callbacks of all poll() calls that wait.
 void Feed::finish_polls(bool succeeded) {
   std::vector<std::function<void(bool)>> waiting;
   {
@@ -148,8 +147,7 @@ void Feed::run() {
   }
 }
 
-// Runs one round, then calls the callbacks of the poll() calls that came before the round. Returns false if PostgreSQL
-// could not be queried.
+// Returns false if PostgreSQL could not be queried.
 bool Feed::run_round() {
   pace_.requested(steady_clock::now());
   const bool paced = pace_.begin(steady_clock::now());
@@ -186,7 +184,7 @@ bool Feed::run_round() {
   return good;
 }
 
-// Reads the new revisions, or everything, in one transaction. Returns false if that failed.
+// Reads the new revisions, or everything. Returns false if that failed.
 bool Feed::advance() {
   try {
     if (!connection_) {
@@ -218,7 +216,7 @@ bool Feed::advance() {
   } catch (const std::exception& error) {
     ++statistics_.failures;
     connection_.reset();
-    // Other log lines report an unreachable PostgreSQL. This one reports bugs and unexpected schemas.
+    // Other log lines report an unreachable PostgreSQL.
     if (postgres::classify(error) != postgres::FailureClass::away) {
       log_.warn("feed_failed", "Policy sync could not read from PostgreSQL.",
                 {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
@@ -227,7 +225,6 @@ bool Feed::advance() {
   }
 }
 
-// Makes `next` the newest state and passes it to the listener.
 void Feed::publish(SyncState next) {
   next.sequence = state_ ? state_->sequence + 1 : 1;
   state_ = std::make_shared<const SyncState>(std::move(next));
@@ -236,8 +233,8 @@ void Feed::publish(SyncState next) {
   listener_(state_);
 }
 
-// Waits until a notification arrives, poll() is called or the next periodic round is due; and in any case until kPace
-// has passed since the last round began.
+// Waits for a notification, a call of poll() or the next periodic round, and until kPace has passed since the last
+// round began.
 void Feed::await_next_round() {
   const Time poll_at = steady_clock::now() + options_.poll_every;
   try {
@@ -260,11 +257,11 @@ void Feed::await_next_round() {
       clear_wake();
     }
   } catch (const std::exception&) {
-    connection_.reset();  // the next round makes a new one
+    connection_.reset();  // the next round connects again
   }
 }
 
-// Waits before the next attempt to reach PostgreSQL; ends early when the feed stops.
+// Ends early when the feed stops.
 void Feed::back_off(std::chrono::nanoseconds time) {
   const Time end = steady_clock::now() + time;
   while (!stopping() && steady_clock::now() < end) {

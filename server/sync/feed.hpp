@@ -1,13 +1,10 @@
 // Follows PostgreSQL. Keeps in memory the state that agents fetch, also while PostgreSQL cannot be reached.
 //
-// A round reads all new revisions in one transaction of a few statements, however many agents there are. A round starts
-// when PostgreSQL sends a notification (which may get lost), every poll_every, and on poll(). The first round after a
-// quiet time starts at once; after that there is at most one round per kPace. After a lost connection the feed
-// reconnects, executes LISTEN, and then reads, so no change is missed. If the feed's position is no longer part of
-// PostgreSQL's history (a backup was restored, or a failover lost commits), the feed reads everything again.
+// A round reads all new revisions. It starts when PostgreSQL sends a notification (which may get lost), every
+// poll_every, and on poll(), but at most once per kPace. If the feed's position is no longer part of PostgreSQL's
+// history (a backup was restored, or a failover lost commits), the feed reads everything again.
 //
-// Thread safety: all public functions may be called from any thread. The feed's own thread has its own connection; it
-// runs the rounds and calls the listener.
+// Thread safety: any thread. The feed's own thread runs the rounds and calls the listener.
 #pragma once
 
 #include <atomic>
@@ -41,31 +38,31 @@ class Feed {
   static constexpr std::chrono::milliseconds kPace{20};
 
   Feed(Options options, telemetry::Log& log);
-  ~Feed();  // calls stop()
+  ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Starts the feed's thread; does not wait for PostgreSQL. REQUIRES: not called before.
+  // Does not wait for PostgreSQL. REQUIRES: not called before.
   void start(Listener listener);
   // Returns false if the thread still waits for PostgreSQL after `patience`. The thread then ends with the process.
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  // Requests a round that starts after this call. When that round has ended and the listener has got the new state,
-  // calls done(succeeded) on the feed's thread. There is no time limit. If the last round failed or the feed is
-  // stopping, calls done(false) at once, on the caller's thread.
+  // Requests a round that starts after this call, and calls done(succeeded) on the feed's thread after that round,
+  // without a time limit. If the last round failed or the feed is stopping, calls done(false) at once, on the caller's
+  // thread.
   void poll(std::function<void(bool succeeded)> done);
 
-  // Why the feed is degraded, as texts for /readyz; empty: the feed works.
+  // Texts for /readyz; empty: the feed works.
   std::vector<std::string> degraded() const;
 
   struct Statistics {
-    std::atomic<std::uint64_t> revisions{0};   // revisions read
+    std::atomic<std::uint64_t> revisions{0};
     std::atomic<std::uint64_t> rounds{0};      // rounds that succeeded
     std::atomic<std::uint64_t> full_reads{0};  // reads of all objects
-    std::atomic<std::uint64_t> failures{0};    // rounds that failed
-    std::atomic<std::int64_t> revision{0};     // the newest revision read
-    std::atomic<bool> following{false};        // whether the last round succeeded
+    std::atomic<std::uint64_t> failures{0};
+    std::atomic<std::int64_t> revision{0};  // the newest one
+    std::atomic<bool> following{false};     // whether the last round succeeded
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -89,14 +86,14 @@ class Feed {
   telemetry::Log& log_;
   Listener listener_;
   Statistics statistics_;
-  int wake_ = -1;  // an eventfd; wakes the feed's thread
+  int wake_ = -1;  // an eventfd
 
   // Only the feed's thread uses these.
   std::unique_ptr<Connection> connection_;
   SyncStatePtr state_;
   sluice::sync::Coalescer pace_{kPace};
 
-  std::atomic<std::int64_t> busy_since_ms_{0};  // when the running round began (steady clock); 0: no round runs
+  std::atomic<std::int64_t> busy_since_ms_{0};  // on the steady clock; 0: no round runs
   std::atomic<bool> loaded_{false};
 
   mutable std::mutex mutex_;  // guards the members below

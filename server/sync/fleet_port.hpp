@@ -1,5 +1,4 @@
-// The interface through which the sync routes tell the fleet (see server/fleet) about agents' reports and watches, and
-// get the numbers of live agents.
+// The interface through which the sync routes pass agents' reports and watches to the fleet (see server/fleet).
 //
 // Thread: the server's loop; no function blocks.
 #pragma once
@@ -16,7 +15,7 @@
 
 namespace sluice::server::sync {
 
-// An authenticated agent: its token or binding, and the scope of that token or binding.
+// An authenticated agent, with the scope of its token or binding.
 struct AgentCaller {
   std::string token_id;                 // with a binding: "binding:" and the binding's id
   std::string organization_id;          // "": the platform
@@ -30,23 +29,20 @@ struct AgentCaller {
 
 class FleetPort {
  public:
-  // Takes an agent's report. `source`: the sender's address. An agent numbers its usage reports from 1 in each run; its
-  // boot_id names the run. Returns the number of this run's last usage report that is known to be stored in
-  // PostgreSQL; 0: none.
+  // `source`: the sender's address. An agent numbers its usage reports from 1 in each run. Returns the number of the
+  // run's last usage report that is known to be stored in PostgreSQL, or 0.
   virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
                               sluice::sync::ReportDocument report) = 0;
 
-  // A watch was opened or has ended. An agent that reconnects may have two watches for a short time. `held`: the
-  // position of the agent's snapshot in force; nullopt: it has no snapshot. After a restart of the agent, the position
-  // may be older than before.
+  // An agent that reconnects may have two watches for a short time. `held`: the position of the agent's snapshot in
+  // force, if any; after a restart of the agent, the position may be older than before.
   virtual void watch_began(const AgentCaller& caller, std::string_view agent_id,
                            const std::optional<sluice::sync::Position>& held) = 0;
   virtual void watch_ended(const AgentCaller& caller, std::string_view agent_id) = 0;
 
-  // The number of live agents for each tenant in the caller's scope.
+  // Counts the live agents for each tenant in the caller's scope.
   virtual sluice::sync::LiveAgents live_agents(const AgentCaller& caller) = 0;
-  // The number of live agents of the whole fleet.
-  virtual std::size_t live() const = 0;
+  virtual std::size_t live() const = 0;  // of the whole fleet
 
  protected:
   ~FleetPort() = default;

@@ -1,9 +1,6 @@
-// The recent revisions with their positions and the objects that each one changed. Deltas are built from a history.
+// The recent revisions with their positions and the objects that each one changed.
 //
-// A history holds at most kMaxRevisions revisions and kMaxObjects changed objects; it drops the oldest revisions first.
-// The revisions are stored in chunks, which copies share, so copying is cheap however long the history is.
-//
-// Thread safety: values; any number of threads may read one history at the same time.
+// Copying a history is cheap, because copies share its chunks of revisions.
 // Invariant: a history holds all revisions after base() up to head(), without a gap.
 #pragma once
 
@@ -27,9 +24,8 @@ struct ChangedObject {
   std::string_view tenant() const { return id.kind == Kind::tenant ? id.id : id.tenant_id; }
 };
 
-// One revision and what it changed.
 struct RevisionChanges {
-  sluice::sync::Position at;  // the revision's position; the chain is "" if unknown
+  sluice::sync::Position at;  // the chain is "" if unknown
   std::vector<ChangedObject> objects;
 };
 
@@ -49,18 +45,17 @@ class History {
   std::size_t revisions() const { return revisions_; }
   std::size_t objects() const { return objects_; }
 
-  // The relation of a position to this history.
   enum class Relation : std::uint8_t {
-    head,     // the position is head()
-    within,   // it is older than head(), and all changes after it are known
-    too_old,  // it is older than base(), so its chain cannot be compared: it may be of this history or of another
-    ahead,    // its revision is later than head()
-    foreign,  // this history has its revision, but with another chain
+    head,
+    within,   // older than head(), and all changes after the position are known
+    too_old,  // older than base(), so the chain cannot be compared
+    ahead,    // later than head()
+    foreign,  // this history has the revision, but with another chain
   };
   Relation locate(const sluice::sync::Position& position) const;
-  bool excludes(const sluice::sync::Position& position) const;  // whether it is ahead or foreign
+  bool excludes(const sluice::sync::Position& position) const;  // ahead or foreign
 
-  // Calls visit(changes) for each revision after `revision`, oldest first, until visit() returns false. REQUIRES:
+  // Visits the revisions after `revision`, oldest first, until visit() returns false. REQUIRES:
   // base().revision ≤ revision.
   template <class Visit>
   void for_each_since(std::int64_t revision, Visit visit) const {
@@ -72,7 +67,7 @@ class History {
     }
   }
 
-  // Whether anything in the scope changed after a revision. REQUIRES: base().revision ≤ revision.
+  // REQUIRES: base().revision ≤ revision.
   bool changed_since(const SyncScope& scope, std::int64_t revision) const;
 
  private:

@@ -1,4 +1,4 @@
-// The metrics of policy sync: of the feed, and of the routes for agents.
+// The metrics of policy sync.
 #pragma once
 
 #include "common/telemetry/metric_table.hpp"

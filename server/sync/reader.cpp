@@ -14,8 +14,7 @@
 namespace sluice::server::sync {
 namespace {
 
-// The kinds that the feed follows, as a list in SQL: all kinds that agents get, agent tokens and bindings. The feed
-// ignores the others, such as overrides.
+// Returns a list in SQL.
 std::string followed_kinds() {
   std::string names = fmt::format("'{}','{}'", info(Kind::agent_token).name, info(Kind::binding).name);
   for (const Kind kind : kAllKinds) {
@@ -24,14 +23,11 @@ std::string followed_kinds() {
   return names;
 }
 
-// The id that agents know an object by. In PostgreSQL, the settings have the id 'global', and a tenant has its own id
-// as tenant_id. For agents, both are "".
+// In PostgreSQL, the settings have the id 'global', and a tenant has its own id as tenant_id. For agents, both are "".
 ObjectId wire_id(Kind kind, const char* tenant_id, const char* id) {
   return {.kind = kind, .tenant_id = info(kind).in_tenant() ? tenant_id : "", .id = kind == Kind::setting ? "" : id};
 }
 
-// The begin of a SELECT from a kind's table `t`. Columns: organization_id, tenant_id, id, version, document; for agent
-// tokens also secret_hash.
 std::string columns(Kind kind) {
   return fmt::format("SELECT t.organization_id, t.tenant_id, t.id, t.version, t.document{} FROM {} t",
                      kind == Kind::agent_token ? ", t.secret_hash" : "", info(kind).table());
@@ -42,7 +38,7 @@ sluice::sync::ObjectPtr read_object(Kind kind, const pqxx::row& row) {
                                    store::bundle_document(kind, row[3].as<std::int64_t>(), row[4].c_str()));
 }
 
-// Returns nullptr if the hash is unreadable: such a token gives no access.
+// nullptr: the hash is unreadable, so the token gives no access.
 std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   const auto hash = parse_key_hash(row[5].c_str());
   if (!hash) return nullptr;
@@ -55,8 +51,7 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   return token;
 }
 
-// Returns one entry for each revision after `from`, up to `head`. The entries hold the chains; note() adds the changed
-// objects later.
+// note() adds the changed objects later.
 std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const sluice::sync::Position& from,
                                             const sluice::sync::Position& head) {
   std::vector<RevisionChanges> by_revision;
@@ -70,20 +65,18 @@ std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const slu
        tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision > $1", from.revision)) {
     changes_of(row[0]).at.chain = row[1].c_str();
   }
-  // Servers of an earlier schema write no row into `revisions`. Without a row a revision has no chain, so it matches no
-  // agent's position. The newest revision always has a chain: that of `head`.
+  // Servers of an earlier schema write no row into `revisions`, so a revision may lack its chain.
   if (!by_revision.empty()) by_revision.back().at.chain = head.chain;
   return by_revision;
 }
 
-// A change of an object whose kind the feed follows.
 struct ChangeRow {
   std::int64_t revision = 0;
   ObjectId key;  // as the tables hold it; wire_id() gives the form for agents
   std::string organization_id;
 };
 
-// Reads the changes after a revision; if there are more than `most`, only the newest of them. Returns the oldest first.
+// Reads the newest changes after a revision, at most `most`. Returns the oldest first.
 std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t after, std::size_t most) {
   static const std::string kChanges = fmt::format(
       "SELECT revision, kind, organization_id, tenant_id, id FROM changes WHERE revision > $1 AND kind IN ({}) "
@@ -99,8 +92,7 @@ std::vector<ChangeRow> read_changes(postgres::Transaction& tx, std::int64_t afte
   return changes;
 }
 
-// Adds a change to its revision's entry, if agents get objects of this kind. `from`: the revision before the first one
-// of `by_revision`.
+// `from`: the revision before the first one of `by_revision`.
 void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, std::int64_t from) {
   if (!info(change.key.kind).to_agents()) return;
   by_revision[static_cast<std::size_t>(change.revision - from - 1)].objects.push_back(
@@ -108,8 +100,7 @@ void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, st
        .organization_id = change.organization_id});
 }
 
-// Reads the recent revisions. The history begins after the latest gap in the table `revisions`, and holds at most
-// kRecentRevisions revisions, with fewer than History::kMaxObjects changes in all.
+// The history begins after the latest gap in the table `revisions`.
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMaxObjects);
@@ -132,7 +123,6 @@ History read_history(postgres::Transaction& tx, const sluice::sync::Position& he
   return history;
 }
 
-// Reads the present rows of these keys.
 pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<const ObjectId*>& keys) {
   std::vector<std::string> tenants;
   std::vector<std::string> ids;
@@ -148,7 +138,6 @@ pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<c
 
 using KeysOfKind = std::map<Kind, std::vector<const ObjectId*>>;
 
-// Updates the changed agent tokens of the state.
 void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   const auto touched = keys.find(Kind::agent_token);
   if (touched == keys.end()) return;
@@ -160,8 +149,8 @@ void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& 
   state.tokens = std::move(tokens);
 }
 
-// For each namespace, the last revision that changed its bindings. Removing a binding is such a change. Moving a
-// binding to another namespace changes both namespaces.
+// For each namespace, the last revision that changed its bindings. Moving a binding to another namespace changes both
+// namespaces.
 constexpr const char* kBindingChanges = R"(
 SELECT namespace, max(revision) FROM (
   SELECT document ->> 'namespace' AS namespace, revision FROM versions WHERE kind = 'binding'
@@ -182,16 +171,15 @@ std::shared_ptr<const identity::Bindings> read_bindings(postgres::Transaction& t
   return bindings;
 }
 
-// Updates the changed objects of the state, and the owners of changed tenants.
 void renew_objects(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
   std::vector<sluice::sync::Edit> edits;
-  std::vector<ObjectId> ids;  // ids of removals; must not reallocate, because `edits` points into it
+  std::vector<ObjectId> ids;  // must not reallocate, because `edits` points into it
   std::size_t most = 0;
   for (const auto& [kind, touched] : keys) most += touched.size();
   ids.reserve(most);
   for (const auto& [kind, touched] : keys) {
     if (!info(kind).to_agents()) continue;
-    // Removes all ids first, then adds the objects that still exist: the last edit of an id counts.
+    // The last edit of an id counts, so objects that still exist are added after all removals.
     for (const ObjectId* key : touched) {
       ids.push_back(wire_id(kind, key->tenant_id.c_str(), key->id.c_str()));
       edits.push_back(sluice::sync::Edit::removal(ids.back().view()));

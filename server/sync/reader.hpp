@@ -1,6 +1,6 @@
-// Reads from PostgreSQL what agents fetch: the full state, or the changes since a known state. The feed uses it.
+// Reads from PostgreSQL what agents fetch: the full state, or the changes since a known state.
 //
-// Thread safety: none; runs in the caller's transaction. Everything throws what libpqxx throws.
+// Everything throws what libpqxx throws.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@ namespace sluice::server::sync {
 
 // REQUIRES for both functions: the transaction has called use_one_snapshot() and entered Scope::everything().
 
-// Reads a full state, with up to kRecentRevisions revisions as its history.
+// The history of the state has up to kRecentRevisions revisions.
 inline constexpr std::int64_t kRecentRevisions = 1000;
 SyncState read_full(postgres::Transaction& tx);
 
 enum class Progress : std::uint8_t {
-  unchanged,  // no new revision
-  advanced,   // there is a next state
-  diverged    // the known state is of another history, or too much has changed: the caller must read a full state
+  unchanged,
+  advanced,
+  diverged  // the known state is of another history, or too much has changed: the caller must read a full state
 };
 
 struct Advance {
   Progress progress = Progress::unchanged;
-  SyncState state;             // the next state if `advanced`, else the known state
-  std::int64_t revisions = 0;  // the number of new revisions
+  SyncState state;  // the next state if `advanced`, else the known state
+  std::int64_t revisions = 0;
 };
 
-// Reads the state that follows `before` with a few statements, however many revisions are new.
+// Executes a few statements, however many revisions are new.
 Advance read_next(postgres::Transaction& tx, const SyncState& before);
 
 }  // namespace sluice::server::sync

@@ -62,7 +62,7 @@ std::optional<sluice::sync::Position> position_of(const std::map<std::string_vie
   return std::move(*position);
 }
 
-// Whether the parameters of a content coding refuse it, with a weight of zero: "q=0", "q=0.000".
+// Whether the weight of a content coding is zero: "q=0", "q=0.000".
 bool is_refused(std::string_view parameters) {
   while (!parameters.empty()) {
     std::string_view parameter = cut(parameters, ';');

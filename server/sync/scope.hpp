@@ -1,10 +1,6 @@
-// The scope of an agent, which limits the objects that it gets: the platform, an organization, or some of an
-// organization's tenants.
+// The scope of an agent: the platform, an organization, or some of an organization's tenants.
 //
-// Every object belongs to a pair (organization, tenant): the settings to ("", ""), an organization to (its id, ""), a
-// tenant and its objects to (the organization's id, the tenant's id).
-//
-// Thread safety: values and pure functions.
+// Every object belongs to a pair (organization, tenant): the settings to ("", ""), an organization to (its id, "").
 #pragma once
 
 #include <compare>
@@ -22,9 +18,8 @@ struct SyncScope {
 
   static SyncScope of(const AgentCaller& caller) { return {caller.organization_id, caller.tenant_ids}; }
 
-  // Whether the scope is the whole platform.
   bool is_platform() const { return organization_id.empty() && tenant_ids.empty(); }
-  // Whether objects of this pair are in the scope. The settings are in every scope.
+  // The settings are in every scope.
   bool contains(std::string_view organization, std::string_view tenant) const;
 
   auto operator<=>(const SyncScope&) const = default;

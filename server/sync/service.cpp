@@ -16,7 +16,7 @@ namespace sluice::server::sync {
 namespace {
 
 constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // bytes; larger reports are parsed on another thread
-constexpr std::size_t kNoBody = 1024;                        // bytes; largest body accepted on routes without a body
+constexpr std::size_t kNoBody = 1024;                        // bytes; for routes without a body
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string announced_field(const SyncCall& call) {
@@ -96,11 +96,11 @@ void SyncService::resume(const CallPtr& call) {
 
 void SyncService::answer_call(const CallPtr& call) {
   if (!state_) {
-    if (query_first(call)) return;  // the call continues after a round of the feed
+    if (query_first(call)) return;
     throw unavailable("The server has not read its policies from PostgreSQL yet.");
   }
   auto token = authenticate(call);
-  if (!token) return;  // the call continues after the query to PostgreSQL or Kubernetes
+  if (!token) return;
   if (auto* const admission = std::get_if<sluice::http::Admission>(&call->answer)) return admission->read_body();
   switch (call->route) {
     case SyncRoute::snapshot:
@@ -114,7 +114,7 @@ void SyncService::answer_call(const CallPtr& call) {
   }
 }
 
-// Returns the token of the call's agent. nullptr: a query is running, and the call continues after it.
+// nullptr: the call continues after a query to PostgreSQL or Kubernetes.
 std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call) {
   call->credentials.queried_postgres = call->query != SyncCall::DatabaseQuery::not_sent;
   AgentAuthenticator::AuthResult result = authenticator_.authenticate(*state_, call->credentials);
@@ -128,8 +128,8 @@ std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call)
   return std::move(result.token);
 }
 
-// Queries PostgreSQL: requests a round of the feed. The call continues after the round, at the latest after
-// query_timeout. If the call has already queried PostgreSQL, does nothing and returns false.
+// The call continues after a round of the feed, at the latest after query_timeout. Returns false if the call has
+// already queried PostgreSQL.
 bool SyncService::query_first(const CallPtr& call) {
   if (call->query != SyncCall::DatabaseQuery::not_sent) return false;
   call->query = SyncCall::DatabaseQuery::pending;
@@ -179,8 +179,8 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
                  [this, call](const Documents::Answer& document) { send_document(*call, document); });
 }
 
-// Queries PostgreSQL once, because its history may have a position that this server does not know. Returns true while
-// the query runs; the call continues after it. Returns false if the query succeeded. Throws Refusal if it failed.
+// PostgreSQL's history may have a position that this server does not know. Returns true while the query runs, and false
+// if the query succeeded. Throws Refusal if the query failed.
 bool SyncService::query_history(const CallPtr& call) {
   if (query_first(call)) return true;
   if (call->query == SyncCall::DatabaseQuery::failed) {

@@ -1,8 +1,7 @@
-// Serves the routes of policy sync for agents: snapshot, watch, report, and the login to the counters' Redis. The
-// answers come from memory.
+// Serves the routes of policy sync from memory: snapshot, watch, report, and the login to the counters' Redis.
 //
 // If an agent names a later revision, another history or an unknown token, the server queries PostgreSQL first, because
-// the server's own state may be outdated. The server also asks Kubernetes from time to time to review pods' tokens.
+// the server's own state may be outdated.
 //
 // Thread: the loop.
 #pragma once
@@ -38,18 +37,17 @@ class SyncService final : public sluice::http::Handler {
 
   struct Options {
     WatchOptions watch;
-    std::chrono::milliseconds query_timeout{2'000};  // how long a request waits for a query to PostgreSQL
-    CountersLogin counters{"", ""};                  // the Redis login for agents; by default there is none
+    std::chrono::milliseconds query_timeout{2'000};  // for PostgreSQL
+    CountersLogin counters{"", ""};                  // by default, agents get no login
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
               const Clock& clock, telemetry::Log& log, Options options);
 
-  // Accepts tokens of service accounts; `reviewer` has Kubernetes verify them. REQUIRES: called before start().
+  // Accepts tokens of service accounts, which Kubernetes verifies. REQUIRES: called before start().
   void review_through(identity::Reviewer& reviewer);
-  // Starts to follow PostgreSQL.
   void start();
-  // Ends the threads. Returns false if one still waits for PostgreSQL after `patience`.
+  // Returns false if a thread still waits for PostgreSQL after `patience`.
   bool stop_within(std::chrono::milliseconds patience);
   void tidy() { documents_.tidy(); }
 

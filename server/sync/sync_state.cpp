@@ -6,13 +6,12 @@
 namespace sluice::server::sync {
 namespace {
 
-// The organization of a tenant; "" if there is no such tenant.
+// "": there is no such tenant.
 std::string_view owner_of(const SyncState& state, std::string_view tenant) {
   const auto found = state.owners->find(tenant);
   return found == state.owners->end() ? std::string_view() : std::string_view(found->second);
 }
 
-// Appends to `found` a tenant, and all its objects of the kinds that agents get.
 void add_tenant(const SyncState& state, std::string_view tenant, std::vector<sluice::sync::Edit>& found) {
   if (auto object = state.objects.find({Kind::tenant, {}, tenant})) found.emplace_back(std::move(object));
   for (const Kind kind : kAllKinds) {

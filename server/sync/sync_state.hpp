@@ -1,8 +1,7 @@
 // The state that agents follow, at one revision: all objects of the installation, the tokens and bindings that give
 // access to them, and the recent history.
 //
-// Thread safety: a state is immutable once built, so threads share it freely. The next state shares all unchanged parts
-// with it.
+// A state is immutable once built. The next state shares all unchanged parts with the former one.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +27,8 @@ struct AgentToken {
   KeyHash hash;
   // For pods only:
   std::optional<identity::PodIdentity> pod = {};
-  std::string bearer = {};  // the pod's token; Kubernetes reviews it again while a watch is open
-  // The revision since which the scope is unchanged. A snapshot of an older revision may be of another scope.
+  std::string bearer = {};
+  // A snapshot of an older revision may be of another scope.
   std::int64_t scope_since = 0;
 };
 
@@ -42,7 +41,7 @@ struct SyncState {
   const sluice::sync::Position& head() const { return history.head(); }
 
   std::uint64_t sequence = 0;  // counts the states that this process has built, from 1
-  std::uint64_t epoch = 0;     // counts full reads, from 1; two states with the same `epoch` are of one history
+  std::uint64_t epoch = 0;     // counts full reads, from 1; states with equal `epoch` are of one history
   History history;
   sluice::sync::ObjectSet objects;
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
@@ -52,15 +51,14 @@ struct SyncState {
 
 using SyncStatePtr = std::shared_ptr<const SyncState>;
 
-// Whether an object is in the scope. What counts is the object's owner in `state`, not an earlier owner.
+// The object's owner in `state` counts, not an earlier owner.
 bool is_in_scope(const SyncState& state, const SyncScope& scope, const ObjectIdView& id);
 
-// Returns all objects of a scope. The run time grows with the number of these objects.
+// The run time grows with the number of objects in the scope.
 sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scope);
 
-// The edits that bring a scope from revision `since` to this state. Each object that changed after `since` has one
-// edit: its present form, or its removal. Some edits may change nothing, such as the removal of an object that was
-// created and removed after `since`. REQUIRES: state.history.base().revision ≤ since; `state` outlives the edits.
+// Returns the present form, or the removal, of each object that changed after revision `since`. Some edits may change
+// nothing. REQUIRES: state.history.base().revision ≤ since; `state` outlives the edits.
 std::vector<sluice::sync::Edit> edits_since(const SyncState& state, const SyncScope& scope, std::int64_t since);
 
 }  // namespace sluice::server::sync

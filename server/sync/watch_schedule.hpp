@@ -1,8 +1,8 @@
 // Decides what one watch sends, and when. The watch announces the first change after a quiet time at once, and later
-// changes at most once per window of the Coalescer (100 ms), always with the newest position. It sends heartbeats in
-// between. Nothing is queued for a slow agent: once the agent reads again, it gets the newest position.
+// changes at most once per window of the Coalescer (100 ms). Nothing is queued for a slow agent: once the agent reads
+// again, it gets the newest position.
 //
-// Time is a parameter; no I/O. Thread safety: none; one thread at a time.
+// Thread safety: none.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,12 @@ class WatchSchedule {
 
   struct Options {
     Duration heartbeat_every{std::chrono::seconds(2)};
-    Duration heartbeat_phase{0};  // offset within heartbeat_every; spreads the heartbeats of many watches
-    Time end = Time::max();       // when the watch ends
+    Duration heartbeat_phase{0};  // spreads the heartbeats of many watches
+    Time end = Time::max();
   };
   enum class Action : std::uint8_t { nothing, announce, heartbeat, end };
 
-  // The first line is due at once: an announcement if `changed` (the agent's state is not the newest), else a
-  // heartbeat.
+  // The first line is due at once. `changed`: the agent's state is not the newest.
   WatchSchedule(Time now, bool changed, const Options& options)
       : options_(options), heartbeat_grid_(now + options.heartbeat_phase), next_heartbeat_(now) {
     if (!changed) return;
@@ -34,11 +33,10 @@ class WatchSchedule {
     set_next_heartbeat(now);
   }
 
-  // Something in the scope changed.
   void changed(Time now) { announcements_.changed(now); }
   void end_now() { options_.end = Time::min(); }
 
-  // What to send now. The caller tries to write an announcement or heartbeat, then calls sent() or blocked().
+  // The caller tries to write an announcement or heartbeat, then calls sent() or blocked().
   Action next(Time now) {
     if (now >= options_.end) return Action::end;
     if (blocked_) return Action::nothing;
@@ -53,12 +51,11 @@ class WatchSchedule {
     set_next_heartbeat(now);
   }
 
-  // The connection had no room for the line that next() asked for.
+  // The connection had no room for the line.
   void blocked(Time now) {
     blocked_ = true;
     if (action_ == Action::announce) announcements_.failed(now, {});
   }
-  // The connection has room again.
   void unblocked() { blocked_ = false; }
 
   // When to call next() again. After changed(), unblocked() or end_now(), the caller calls next() at once.
@@ -70,8 +67,7 @@ class WatchSchedule {
   const sluice::sync::Coalescer::Counters& counters() const { return announcements_.counters(); }
 
  private:
-  // Sets the next heartbeat to the next point of a fixed grid: begin of the watch + heartbeat_phase +
-  // n · heartbeat_every.
+  // The points of the grid are begin of the watch + heartbeat_phase + n · heartbeat_every.
   void set_next_heartbeat(Time now) {
     while (heartbeat_grid_ <= now) heartbeat_grid_ += options_.heartbeat_every;
     next_heartbeat_ = heartbeat_grid_;

@@ -14,14 +14,14 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kNoSpread = 50;  // watches; if a change wakes at most this many, agents fetch without a wait
+constexpr std::size_t kNoSpread = 50;  // watches
 constexpr std::chrono::milliseconds kMostSpread{1'000};
 constexpr std::size_t kSmallFleet = 1'000;  // agents
-// How long agents wait at most before they reconnect, if no heartbeat has named reconnect_max.
+// The longest wait before agents reconnect if no heartbeat has named reconnect_max.
 constexpr std::chrono::milliseconds kReconnect{4'000};
 constexpr std::chrono::seconds kLiveKept{1};  // maximum age of the numbers of live agents
 
-// The pairs (organization, tenant) of the changed objects; usually far fewer than the objects.
+// Pairs (organization, tenant); usually far fewer than the changed objects.
 using ChangedPairs = std::set<std::pair<std::string_view, std::string_view>>;
 
 ChangedPairs changed_pairs_since(const History& history, std::int64_t since) {
@@ -52,13 +52,12 @@ std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet) {
   return std::min(sluice::sync::kMaxReconnect, std::chrono::milliseconds(ms));
 }
 
-// The watches that share one scope.
 struct Watches::ScopeWatches {
   std::list<std::shared_ptr<Watch>> watches;
-  // Numbers of live agents; the pointer changes only when the numbers do.
+  // The pointer changes only when the numbers of live agents do.
   std::shared_ptr<const sluice::sync::LiveAgents> live;
-  Time live_at;                         // when the numbers were read
-  std::chrono::milliseconds spread{0};  // over which agents spread their fetches, by how many the last change woke
+  Time live_at;
+  std::chrono::milliseconds spread{0};
 };
 
 class Watches::Watch final : public sluice::http::StreamEvents {
@@ -84,7 +83,7 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   WatchSchedule schedule;
   boost::asio::steady_timer timer;
   Time timer_set_to = Time::max();
-  std::uint64_t merged = 0;                                   // merged changes that are in the statistics already
+  std::uint64_t merged = 0;                                   // already in the statistics
   std::shared_ptr<const sluice::sync::LiveAgents> sent_live;  // the numbers last sent; nullptr: send them again
   std::map<SyncScope, ScopeWatches>::iterator scope;
   std::list<std::shared_ptr<Watch>>::iterator entry;
@@ -99,7 +98,6 @@ Watches::Watches(boost::asio::io_context& loop, FleetPort& fleet, SyncStatistics
 
 Watches::~Watches() = default;
 
-// A random time between life_min and life_max from now, but not after the token's expiry.
 Watches::Time Watches::end_time(const AgentToken& token, Time now) {
   std::uniform_int_distribution<std::int64_t> life(options_.life_min.count(), options_.life_max.count());
   Time end = now + std::chrono::milliseconds(life(random_));
@@ -190,8 +188,7 @@ void Watches::reviewed(const std::weak_ptr<Watch>& of, const identity::CachedRev
   if (watch && watch->open && result->review.outcome == identity::Review::Outcome::refused) remove(*watch);
 }
 
-// Announces the newest state to every watch whose scope has changed since `before`. If the history does not reach back
-// to `before`, announces it to all watches, because every scope may have changed.
+// If the history does not reach back to `before`, every scope may have changed.
 void Watches::wake_changed(const SyncStatePtr& before) {
   const Time now = steady_clock::now();
   const std::int64_t since = before->head().revision;
@@ -219,8 +216,8 @@ void Watches::end_all() {
   for (const auto& watch : all) remove(*watch);
 }
 
-// Returns false if the watch must end: its token is no longer valid, or has another scope or secret. Otherwise updates
-// the watch's agent token.
+// Returns false if the watch's token is no longer valid, or has another scope or secret. Otherwise updates the watch's
+// agent token.
 bool Watches::still_open(Watch& watch) const {
   if (watch.token->pod) {
     const auto token = token_of_pod(*state_->bindings, *watch.token->pod, watch.token->bearer);
@@ -233,7 +230,7 @@ bool Watches::still_open(Watch& watch) const {
   return true;
 }
 
-// Sends all lines that are due. The watch may be destroyed afterwards.
+// The watch may be destroyed afterwards.
 void Watches::send_due(Watch& watch) {
   for (;;) {
     const Time now = steady_clock::now();
@@ -264,7 +261,6 @@ std::string Watches::line_for(Watch& watch, WatchSchedule::Action action) {
   return write_line(line);
 }
 
-// Reads the numbers of live agents of a scope again, unless they were read less than kLiveKept ago.
 void Watches::refresh_live(ScopeWatches& scope, Time now) {
   if (scope.live && now - scope.live_at < kLiveKept) return;
   scope.live_at = now;
@@ -273,7 +269,6 @@ void Watches::refresh_live(ScopeWatches& scope, Time now) {
     scope.live = std::make_shared<const sluice::sync::LiveAgents>(std::move(live));
 }
 
-// Sets the watch's timer to the time when its next line is due.
 void Watches::set_timer(Watch& watch) {
   const Time due = watch.schedule.due();
   if (due == watch.timer_set_to) return;
@@ -287,7 +282,6 @@ void Watches::set_timer(Watch& watch) {
   });
 }
 
-// Adds to the statistics the changes that the watch has merged since the last call.
 void Watches::count_merged(Watch& watch) {
   const std::uint64_t merged = watch.schedule.counters().merged;
   statistics_.merged_changes += merged - std::exchange(watch.merged, merged);

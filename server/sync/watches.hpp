@@ -1,10 +1,9 @@
 // The open watch streams of all agents.
 //
-// A change wakes only the watches whose scope contains it. WatchSchedule decides what a watch sends and when. A stream
-// ends after 5 to 10 min. It ends earlier if its token becomes invalid or gets another scope. It also ends if
+// A stream ends after 5 to 10 min, or earlier if its token becomes invalid or gets another scope. All streams end if
 // PostgreSQL has another history than before, because revisions on one stream must only grow. Kubernetes reviews a
-// pod's token again while its stream is open; the stream ends when Kubernetes refuses the token. The stream stays open
-// while Kubernetes cannot be reached. That is safe, because a fetch needs a reviewed token.
+// pod's token again while its stream is open. The stream stays open while Kubernetes cannot be reached, because a fetch
+// needs a reviewed token anyway.
 //
 // Thread: the loop.
 #pragma once
@@ -39,12 +38,11 @@ struct WatchOptions {
   std::chrono::milliseconds review_every{5'000};  // how often to look for pods' tokens that need another review
 };
 
-// The time over which agents spread their fetches after the same change: 0 for up to 50 watches, else 1 ms for every
-// two watches, at most 1 s. A small server can answer two fetches in 1 ms besides its other work.
+// The time over which agents spread their fetches after the same change. A small server can answer two fetches in 1 ms
+// besides its other work.
 std::chrono::milliseconds spread_for(std::size_t watches);
 
-// The longest wait before an agent reconnects: 4 s for each 1,000 agents of the fleet, at most kMaxReconnect.
-// nullopt for up to 1,000 agents: then each agent uses its own limit, also 4 s.
+// The longest wait before an agent reconnects; nullopt: each agent uses its own limit of 4 s.
 std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet);
 
 class Watches {
@@ -55,21 +53,17 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Answers a watch request with a stream. `head`: the response's status and header fields. `held`: the position of the
-  // agent's snapshot, if it has one. `state`: the newest state. `changed`: the agent's snapshot may be older than
-  // `state`, so the first line announces the newest position.
+  // `head`: the response's status and header fields. `held`: the position of the agent's snapshot, if any. `state`: the
+  // newest state. `changed`: the agent's snapshot may be older than `state`.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state,
             bool changed);
 
-  // From now on `reviewer` has Kubernetes review the tokens of pods. REQUIRES: called before the first stream opens.
+  // REQUIRES: called before the first stream opens.
   void review_through(identity::Reviewer& reviewer);
 
-  // Takes a new state: ends the watches that may no longer stay open, and announces it to the watches whose scope it
-  // changes.
+  // Ends the watches that may no longer stay open, and wakes the watches whose scope has changed.
   void announce(const SyncStatePtr& state);
-
-  // Ends all streams.
   void end_all();
 
   std::size_t open_count() const { return count_; }

@@ -1,7 +1,7 @@
 // The parameters and results that all algorithms share.
 //
-// All numbers are whole numbers below 2^53 in doubles. The expressions are the same as in lua/check/. So this code and
-// the scripts give the same answers, exact to the microsecond.
+// All numbers are whole numbers below 2^53 in doubles. The expressions are the same as in lua/check/, so that Redis
+// gives the same answers.
 #pragma once
 
 #include <cmath>
@@ -12,11 +12,10 @@
 
 namespace sluice::limiter {
 
-// One limit in one call: the call's cost, and the numbers of the limit's Rule. If there is an override, its numbers
-// have already replaced those of the Rule.
+// The cost of one call under one limit, and the numbers of the limit's Rule or override.
 struct Terms {
   Kind kind = Kind::token_bucket;
-  double cost = 0;  // in the limit's unit; 0: the call only reads the counter
+  double cost = 0;
   double limit = 0;
   double p = 0;  // p and q: see Rule in program.hpp
   double q = 0;
@@ -24,43 +23,42 @@ struct Terms {
 };
 
 struct Judged {
-  double over = 0;     // by how much the cost exceeds the limit, in a unit of the algorithm's own; 0 or less: it fits
+  double over = 0;     // above 0 if the cost does not fit; the unit depends on the algorithm
   double wait_us = 0;  // valid if over > 0: time until the cost fits, if nothing is charged meanwhile
 };
 
 struct Charged {
-  double left = 0;      // whole units that remain; may be below 0 after a limit was lowered
+  double left = 0;      // units; may be below 0 after a limit was lowered
   double reset_us = 0;  // time until the full limit is available, if nothing is charged meanwhile
   double hold_us = 0;   // how long the caller must delay this request
 };
 
-// The state of a limit that stores each charge as an entry: a log, or leases. In Redis it has a key of its own.
+// The state of a limit that stores each charge as an entry: a log, or leases.
 class Entries {
  public:
   virtual ~Entries() = default;
 
-  // Judges at `now` (µs), and remembers the result for charge(). Charges nothing. A log ignores its entries if they
-  // were charged to another counter than `counter_id` (Rule in program.hpp).
+  // Judges at `now` (µs), without charging. A log ignores its entries if they were charged to another counter than
+  // `counter_id` (Rule in program.hpp).
   virtual Judged judge(const Terms& terms, double now, std::uint32_t counter_id) = 0;
-  // Charges `charge` units (0: reports only). `member` names the lease that a charge takes; a log ignores it.
+  // Charges `charge` units; 0 only reports. `member` names the lease that a charge takes; a log ignores it.
   // REQUIRES: judge() was called just before, with the same `terms` and `now`.
   virtual Charged charge(const Terms& terms, double now, double charge, std::string_view member) = 0;
 
-  virtual double expires_ms() const = 0;  // wall clock; from then on the entries may be removed
+  virtual double expires_ms() const = 0;  // wall clock
   virtual bool empty() const = 0;
-  virtual std::size_t bytes() const = 0;  // roughly the memory that the entries take
+  virtual std::size_t bytes() const = 0;  // roughly
 };
 
 // Lua's %: the result has the divisor's sign.
 inline double modulo(double a, double b) { return a - std::floor(a / b) * b; }
 
-// Charges a count of units that starts again from 0 after `until_end_us`.
 inline Charged charge_count(double limit, double& count, double charge, double until_end_us) {
   count += charge;
   return {limit - count, count > 0 ? until_end_us : 0, 0};
 }
 
-// 2^53. Doubles, the numbers of Lua, hold all whole numbers up to it exactly. No number here is larger.
+// 2^53: doubles hold all whole numbers up to here exactly.
 inline constexpr double kExact = 9007199254740992;
 
 }  // namespace sluice::limiter

@@ -1,6 +1,5 @@
-// Sliding window log. In Redis: lua/check/sliding_window_log.lua. It is exact, because it stores every charge of the
-// window as an entry. There are at most 10,000 entries.
-// Of the rule's parameters (Rule in program.hpp), p is the window in µs, and q is the counter id.
+// Sliding window log: stores every charge of the window as an entry, at most 10,000. In Redis:
+// lua/check/sliding_window_log.lua. Terms::p is the window in µs.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +14,8 @@ namespace sluice::limiter {
 
 class EntryLog final : public Entries {
  public:
-  // Judges by the entries of the last window, if they belong to the counter `id`. After the clock has stepped back, the
-  // last entry can be more than a window later than `now`. Then no entry counts, and charge() removes them all, so that
-  // they do not count again when the clock gets near their times.
+  // After the clock has stepped back, the last entry can be more than a window later than `now`. Then no entry counts,
+  // and charge() removes them all.
   Judged judge(const Terms& terms, double now, std::uint32_t id) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member = {}) override;
 
@@ -30,7 +28,7 @@ class EntryLog final : public Entries {
 
   struct Entry {
     double time;
-    double running;  // running sum: the costs of all entries up to this one, including it
+    double running;  // sum of the costs up to and including this entry
     double cost;
   };
   std::deque<Entry> entries_;
@@ -39,9 +37,9 @@ class EntryLog final : public Entries {
 
   // Found by judge():
   std::uint32_t judged_id_ = 0;
-  double sum_ = 0;        // the costs of the entries that count
+  double sum_ = 0;        // of the costs of the entries that count
   std::size_t dead_ = 0;  // number of entries at the front that no longer count
-  bool ahead_ = false;    // no entry counts, because the last one is more than a window later than `now`
+  bool ahead_ = false;    // the last entry is more than a window later than `now`
 };
 
 inline std::unique_ptr<Entries> make_entry_log() { return std::make_unique<EntryLog>(); }

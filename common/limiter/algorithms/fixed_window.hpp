@@ -1,5 +1,5 @@
-// Fixed window. In Redis: lua/check/fixed_window.lua. The rule's parameter p (Rule in program.hpp) is the window in µs.
-// The functions' parameters are explained at KindTraits::judge and KindTraits::charge (traits.hpp).
+// Fixed window. In Redis: lua/check/fixed_window.lua. Terms::p is the window in µs.
+// Parameters: see KindTraits::judge and KindTraits::charge (traits.hpp).
 #pragma once
 
 #include "common/domain/plan.hpp"
@@ -15,7 +15,7 @@ Charged charge_fixed_window(const Terms& terms, double* values, double now, doub
 Judged judge_first_window(const Terms& terms, double* values, double now, double last);
 Charged charge_first_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// AlgorithmTraits::p and AlgorithmTraits::counter_text (traits.hpp) of all algorithms with a window.
+// For all algorithms with a window: AlgorithmTraits::p and AlgorithmTraits::counter_text (traits.hpp).
 inline double window_p(const Limit& limit) { return static_cast<double>(limit.window.count()); }
 inline std::string window_text(const Limit& limit) { return std::to_string(limit.window.count()); }
 

@@ -1,5 +1,5 @@
 // The leases of a concurrency limit, at most 10,000. In Redis: lua/check/concurrency.lua.
-// The rule's parameter p (Rule in program.hpp) is lease_ttl in µs.
+// Terms::p is lease_ttl in µs.
 #pragma once
 
 #include <map>
@@ -16,15 +16,14 @@ namespace sluice::limiter {
 
 class LeaseSet final : public Entries {
  public:
-  // Judges by the live leases: those that expire after `now`, but not later than `now` + 2 · lease_ttl. A lease that
-  // expires later was stored before the clock stepped back, and is dead. charge() removes such leases, even if it
-  // charges nothing, so that they do not count again when the clock gets near their times.
+  // Live leases expire after `now`, but not later than `now` + 2 · lease_ttl. A later expiry shows that the clock has
+  // stepped back. charge() then removes the lease, even if it charges nothing.
   Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
-  // Removes the lease. Returns whether it was live.
+  // Returns whether the lease was live.
   bool release(std::string_view member, double now);
-  // Renews a live lease and returns its new expiry, `now` + the lease's own ttl. Returns 0 if the lease is not live.
+  // Returns the new expiry, `now` + the lease's own ttl, or 0 if the lease is not live.
   double renew(std::string_view member, double now);
 
   double expires_ms() const override { return expires_ms_; }
@@ -40,16 +39,15 @@ class LeaseSet final : public Entries {
   bool is_live(std::string_view member, double now) const;
   void expire_with_last(double now);
 
-  std::map<std::string, double, std::less<>> expiry_;  // member → expiry
+  std::map<std::string, double, std::less<>> expiry_;  // by member
   ByExpiry by_expiry_;
   double expires_ms_ = 0;
-  double total_ = 0;    // sum of the weights of all leases, including dead ones
-  double sum_ = 0;      // found by judge(): sum of the weights of the live leases
-  bool ahead_ = false;  // found by judge(): some leases are dead, because they expire after `now` + 2 · lease_ttl
+  double total_ = 0;    // weight of all leases, including dead ones
+  double sum_ = 0;      // found by judge(): weight of the live leases
+  bool ahead_ = false;  // found by judge(): some leases expire after `now` + 2 · lease_ttl
 };
 
-// The name under which the store keeps a lease: random bits (LeaseDraw in counter_store.hpp), the lease's weight (the
-// cost in units) and its ttl, packed.
+// The name of a lease in the store: LeaseDraw (counter_store.hpp), the lease's weight (its cost) and ttl, packed.
 std::string lease_member(std::string_view draw, double weight, double ttl_us);
 inline constexpr std::size_t kLeaseMemberSize = 28;
 double lease_weight(std::string_view member);

@@ -90,8 +90,8 @@ TEST_CASE("agents count where the server counts, without its login, unless a fla
   REQUIRE(own.has_value());
   CHECK(own->injector->settings.counters == "memory");
   CHECK(own->injector->counters_ca_file.empty());
-  const Words without_counters{"--webhook", "127.0.0.1:9443", "--tls-cert", "/etc/passwd", "--tls-key", "/etc/passwd",
-                               "--inject-image", "localhost/sluice:dev"};
+  const Words without_counters{"--webhook", "127.0.0.1:9443", "--tls-cert",     "/etc/passwd",
+                               "--tls-key", "/etc/passwd",    "--inject-image", "localhost/sluice:dev"};
   CHECK(says(without_counters, "--inject-counters", "is missing"));
   Words unreachable = without_counters;
   std::ranges::move(Words{"--counters", "unix:/run/redis"}, std::back_inserter(unreachable));
