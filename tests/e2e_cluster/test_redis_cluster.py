@@ -19,7 +19,8 @@ UNTIL_TOLD = """while [ ! -e /tmp/stop ]; do i=$((i + 1)); curl -s -m 5 -X POST 
 
 def ask(installed: Installed, node: int, *words: str) -> str:
     """What a node answers to the user for nodes; what kubectl says, while the node is away."""
-    script = f"REDISCLI_AUTH=$(cat /etc/sluice/redis/node-password) redis-cli --user sluice-node {' '.join(words)}"
+    password = "IFS= read -r REDISCLI_AUTH </etc/sluice/redis/node-password; export REDISCLI_AUTH"
+    script = f"{password}; redis-cli --user sluice-node {' '.join(words)}"
     done = installed.cluster.try_kubectl("exec", f"{NAME}-{node}", "-n", SYSTEM, "-c", "redis", "--", "sh", "-c", script)
     return done.stdout + done.stderr
 
