@@ -52,6 +52,7 @@ def posting(body: Any, path: str = "/v1/check") -> Callable[[Client], Answer]:
 
 # --- 400 -------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.fault("bad-json")
 @pytest.mark.parametrize("body", ["", "{", "null", "[]", "7", '"text"', "{'subject':'x'}", '{"subject":"x"}garbage',
                                   '{"subject":"x",}', '{"subject":"a\nb"}', "[" * 5000, '{"cost":01,"subject":"x"}',
                                   '{"cost":NaN,"subject":"x"}', '{"tags":{"a":{"b":{"c":"d"}}}}'])
@@ -59,15 +60,18 @@ def test_400_what_is_not_a_json_object_of_a_check(refused: Callable[..., Answer]
     refused(400, posting(body))
 
 
+@pytest.mark.fault("bad-json")
 def test_400_a_duplicate_field(refused: Callable[..., Answer]) -> None:
     assert "/subject" in pointers(refused(400, posting('{"subject":"a","subject":"b"}')))
 
 
+@pytest.mark.fault("bad-json")
 def test_400_an_unknown_field_is_named(refused: Callable[..., Answer]) -> None:
     answer = refused(400, posting({"resource": "GET:/orders", "subjct": "user:1"}))
     assert pointers(answer) == ["/subjct"]
 
 
+@pytest.mark.fault("bad-json")
 @pytest.mark.parametrize(("field", "value"), [
     ("subject", 7), ("subject", None), ("subject", ["a"]), ("cost", "1"), ("cost", 1.5), ("cost", True), ("costs", []),
     ("costs", {"tokens": "1"}), ("plan_id", {}), ("explain", 1), ("tags", "a"), ("attributes", [])])
@@ -76,31 +80,38 @@ def test_400_a_wrong_type(refused: Callable[..., Answer], field: str, value: Any
     assert any(pointer.startswith(f"/{field}") for pointer in pointers(answer))
 
 
+@pytest.mark.fault("bad-json")
 def test_400_a_tag_that_is_no_string(refused: Callable[..., Answer]) -> None:
     assert "/tags/env" in pointers(refused(400, posting({"subject": "a", "tags": {"env": 1}})))
 
 
+@pytest.mark.fault("bad-json")
 @pytest.mark.parametrize("text", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xc0\x80"])
 def test_400_not_utf8(refused: Callable[..., Answer], text: bytes) -> None:
     refused(400, posting(b'{"subject":"' + text + b'"}'))
 
 
+@pytest.mark.fault("bad-json")
 def test_400_half_a_surrogate_pair(refused: Callable[..., Answer]) -> None:
     refused(400, posting('{"subject":"\\ud800"}'))
 
 
+@pytest.mark.fault("bad-json")
 def test_400_cost_together_with_costs_requests(refused: Callable[..., Answer]) -> None:
     refused(400, posting({"subject": "a", "cost": 1, "costs": {"requests": 1}}))
 
 
+@pytest.mark.fault("bad-json")
 def test_400_an_api_key_sent_by_the_caller(refused: Callable[..., Answer]) -> None:
     assert pointers(refused(400, posting({"subject": "a", "api_key": "k"}))) == ["/api_key"]
 
 
+@pytest.mark.fault("bad-json")
 def test_400_neither_a_dimension_nor_a_plan(refused: Callable[..., Answer]) -> None:
     assert pointers(refused(400, posting({"cost": 1}))) == ["/resource"]
 
 
+@pytest.mark.fault("bad-json")
 def test_400_all_faulty_fields_are_named_at_once(refused: Callable[..., Answer]) -> None:
     answer = refused(400, posting({"resource": "GET:/", "subjct": "a", "cost": "1", "explain": 3}))
     assert set(pointers(answer)) == {"/subjct", "/cost", "/explain"}
@@ -110,6 +121,7 @@ def test_an_error_echoes_the_request_id(refused: Callable[..., Answer]) -> None:
     assert refused(422, posting({"subject": "a", "cost": -1, "request_id": "r-7"})).body["request_id"] == "r-7"
 
 
+@pytest.mark.fault("bad-json")
 def test_400_a_lease_body_with_an_unknown_field(refused: Callable[..., Answer]) -> None:
     refused(400, posting({"lease": "x"}, "/v1/release"))
     refused(400, posting("{", "/v1/renew"))
@@ -127,6 +139,7 @@ def wrong_keys(key: MintedKey) -> dict[str, str]:
     }
 
 
+@pytest.mark.fault("foreign-and-expired-credentials")
 @pytest.mark.parametrize("case", ["none", "empty prefix", "not ours", "no secret", "cut", "longer", "mistyped", "spaces",
                                   "very long", "other case"])
 def test_401_a_missing_or_malformed_key(refused: Callable[..., Answer], key: MintedKey, case: str) -> None:
@@ -134,22 +147,26 @@ def test_401_a_missing_or_malformed_key(refused: Callable[..., Answer], key: Min
     refused(401, lambda client: client.check({"x-api-key": wrong}, subject="a"))
 
 
+@pytest.mark.fault("foreign-and-expired-credentials")
 def test_401_an_unknown_key(refused: Callable[..., Answer], agent: Agent) -> None:
     stranger = mint_key(agent.program)
     refused(401, lambda client: client.check({"x-api-key": stranger.text}, subject="a"))
 
 
+@pytest.mark.fault("foreign-and-expired-credentials")
 def test_401_says_the_same_whatever_was_wrong(client: Client, key: MintedKey, agent: Agent) -> None:
     wrong = [*wrong_keys(key).values(), mint_key(agent.program).text]
     bodies = [client.check({"x-api-key": text}, subject="a").body for text in wrong]
     assert all(body == bodies[0] for body in bodies)
 
 
+@pytest.mark.fault("foreign-and-expired-credentials")
 def test_401_on_every_route_that_needs_a_key(client: Client) -> None:
     for path in ("/v1/check", "/v1/release", "/v1/renew"):
         assert client.post(path, "{}", {"x-api-key": ""}).status == 401
 
 
+@pytest.mark.fault("foreign-and-expired-credentials")
 def test_401_an_expired_and_a_revoked_key(program: Any, make_agent: Callable[..., Agent]) -> None:
     good, expired, revoked = (mint_key(program) for _ in range(3))
     bundle = Bundle().key(good).key(expired, expires_at="2020-01-01T00:00:00Z").plan("bucket", token_bucket(5, "1/1h"))
@@ -204,6 +221,7 @@ def test_411_a_post_without_a_length(agent: Agent, key: MintedKey) -> None:
         assert reply.headers["content-type"].startswith("application/problem+json")
 
 
+@pytest.mark.fault("too-large")
 def test_413_a_body_over_16_kib(agent: Agent, client: Client) -> None:
     body = json.dumps({"subject": "a", "tags": {f"t{i}": "x" * 200 for i in range(90)}})
     assert len(body) > 16 * 1024
@@ -214,6 +232,7 @@ def test_413_a_body_over_16_kib(agent: Agent, client: Client) -> None:
     assert client.check(plan_id="bucket", subject=fresh_subject(), cost=0).status == 200
 
 
+@pytest.mark.fault("too-large")
 def test_413_is_said_before_a_huge_body_is_sent(agent: Agent, key: MintedKey) -> None:
     with RawConnection(agent.port) as raw:
         raw.send(b"POST /v1/check HTTP/1.1\r\nHost: x\r\nx-api-key: " + key.text.encode() +
@@ -222,6 +241,7 @@ def test_413_is_said_before_a_huge_body_is_sent(agent: Agent, key: MintedKey) ->
         assert reply and reply.status == 413
 
 
+@pytest.mark.fault("too-large")
 def test_413_a_chunked_body_over_16_kib(agent: Agent, key: MintedKey) -> None:
     with RawConnection(agent.port) as raw:
         raw.send(b"POST /v1/check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nx-api-key: " + key.text.encode() +
@@ -235,6 +255,7 @@ def test_a_body_of_exactly_16_kib_is_read(client: Client) -> None:
     assert client.post("/v1/check", body + b" " * (16 * 1024 - len(body))).status == 200
 
 
+@pytest.mark.fault("too-large")
 def test_431_headers_over_8_kib(agent: Agent, client: Client) -> None:
     with RawConnection(agent.port) as raw:
         raw.send(b"POST /v1/check HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 9000 + b"\r\n\r\n")
@@ -276,5 +297,6 @@ def test_422_a_malformed_lease_id(refused: Callable[..., Answer], lease: str) ->
     refused(422, posting({"lease_id": lease}, "/v1/renew"))
 
 
+@pytest.mark.fault("bad-json")
 def test_400_before_422_where_both_are_wrong(refused: Callable[..., Answer]) -> None:
     refused(400, posting({"subject": "a", "cost": -1, "colour": "red"}))

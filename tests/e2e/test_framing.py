@@ -7,6 +7,7 @@ from support.bundle import MintedKey
 from support.client import Client, fresh_subject
 from support.raw import RawConnection, check_request
 
+pytestmark = pytest.mark.fault("framing-attacks")
 BODY = b'{"plan_id":"bucket","subject":"framing","cost":0}'
 CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
 
@@ -190,6 +191,7 @@ def test_header_names_are_read_in_any_case(client: Client) -> None:
     assert answer.status == 200
 
 
+@pytest.mark.fault("header-injection")
 def test_a_value_from_the_body_cannot_add_a_header(client: Client) -> None:
     answer = client.check(plan_id="bucket", subject="a\r\nX-Evil: 1", request_id="r\r\nX-Evil: 1", cost=0)
     assert answer.header("x-evil") is None

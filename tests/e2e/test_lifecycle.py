@@ -349,6 +349,7 @@ def test_kill_9_in_a_burst_loses_no_counts(key: MintedKey, simple: Bundle, redis
     assert answered[0] <= spent <= sent[0]
 
 
+@pytest.mark.fault("log-injection")
 def test_the_decision_log_holds_no_raw_subject_and_no_key(key: MintedKey, simple: Bundle,
                                                           make_agent: Callable[..., Agent]) -> None:
     agent = make_agent(simple, "memory", "--decision-log", "all").start()

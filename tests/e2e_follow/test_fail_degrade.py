@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,9 @@ LIMIT = 60
 WINDOW = 5              # seconds
 OUTAGE = float(os.environ.get("SLUICE_OUTAGE_SECONDS", "13"))   # two whole windows at least
 SHARE = LIMIT // AGENTS
+FLOOD_SECONDS = float(os.environ.get("SLUICE_FLOOD_SECONDS", "0"))   # 60 for a look at a longer one; 0: until the memory is full
+FLOOD_RATE = 30_000    # distinct subjects a second that a release takes at least
+MEMORY = 2_000_000     # bytes; what --memory-limit says
 
 
 @dataclass
@@ -59,6 +63,12 @@ def limit_of(agent: Agent, key: str) -> tuple[str, int]:
     with Client(agent.port, key) as client:
         answer = client.check(resource="GET:/probe", subject="other", cost=0)
     return answer.body["reason"], answer.body.get("limit", 0)
+
+
+def resident(agent: Agent) -> int:
+    """Its memory, in bytes."""
+    status = Path(f"/proc/{agent.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) << 10
 
 
 @pytest.mark.fault("degraded")
@@ -118,7 +128,7 @@ def test_agents_admit_their_shares_while_redis_is_away_and_no_more_than_the_boun
 
 @pytest.mark.fault("degraded-flood")
 def test_a_flood_of_subjects_while_redis_is_away_stays_within_the_memory_limit(
-        make_crew: Callable[..., Crew], make_redis: Callable[..., RedisServer]) -> None:
+        make_crew: Callable[..., Crew], make_redis: Callable[..., RedisServer], sanitized: bool) -> None:
     redis = make_redis().start()
     crew = make_crew()
     with crew.admin() as admin:
@@ -126,15 +136,26 @@ def test_a_flood_of_subjects_while_redis_is_away_stays_within_the_memory_limit(
             "scope": {"resource": "GET:/probe"}, "key_by": ["subject"], "failure_mode": "fail_degrade", "degrade_share": 0.5,
             "limits": [{"name": "probe", "algorithm": "fixed_window", "limit": 4, "window": "1d"}]},
             tenant=crew.tenant).status == 200
-    agent, = crew.hire(1, "--memory-limit", "2MB", counters=redis.counters)
+    agent, = crew.hire(1, "--memory-limit", f"{MEMORY}B", counters=redis.counters)
     redis.kill9()
     wait_until("its share", lambda: limit_of(agent, crew.key) == ("degraded", 2), 30)
     with Client(agent.port, crew.key) as client:
         assert [client.check(resource="GET:/probe", subject="spent").status for _ in range(3)] == [200, 200, 429]
-        for batch in range(160):
-            answer = client.batch(*[{"resource": "GET:/probe", "subject": f"s{batch}-{i}"} for i in range(256)])
+        began, batches = time.monotonic(), 0
+        before = resident(agent)
+        while batches < 160 or time.monotonic() - began < FLOOD_SECONDS:
+            answer = client.batch(*[{"resource": "GET:/probe", "subject": f"s{batches}-{i}"} for i in range(256)])
             assert {result["reason"] for result in answer.body["results"]} == {"degraded"}
+            batches += 1
+            if batches % 1000 == 0:
+                assert client.check(resource="GET:/probe", subject="spent").status == 429, "a live limit is never forgotten"
+                assert agent.metric("sluice_memory_counters_bytes") <= MEMORY
+        rate = batches * 256 / (time.monotonic() - began)
         assert client.check(resource="GET:/probe", subject="spent").status == 429, "a live limit is never forgotten"
-    assert agent.metric("sluice_memory_counters_bytes") <= 2_000_000
+    print(f"    {batches * 256} subjects, {rate:.0f} a second; resident memory {before >> 10} KiB before, {resident(agent) >> 10} KiB after")
+    if FLOOD_SECONDS and not sanitized:
+        assert rate >= FLOOD_RATE
+        assert resident(agent) <= before + MEMORY + (4 << 20)
+    assert agent.metric("sluice_memory_counters_bytes") <= MEMORY
     assert agent.metric("sluice_memory_counters_overflow_total") > 20_000
     assert agent.metric("sluice_memory_counters") > 5_000

@@ -13,6 +13,7 @@ from support.client import Answer
 from support.raw import RawConnection, RawReply
 from support.server import Server
 
+pytestmark = pytest.mark.fault("server-hostile-input")
 MIB = 1 << 20
 INJECTIONS = ["'; DROP TABLE plans; --", "' OR '1'='1", "\\'; DROP TABLE plans; --", "$1", "$$; DROP TABLE plans; $$", "%s%n",
               "{},{}", "\"}],\"x\":[{\"", "<script>alert(1)</script>", "${jndi:ldap://x/a}", "\\x00\\xff", "a\tb\r\nc: d",

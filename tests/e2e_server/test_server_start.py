@@ -308,6 +308,7 @@ def test_a_certificate_without_its_key_or_of_another_is_refused_at_the_start(mak
     assert server.process.wait(30) == 1 and server.lines()[-1]["event"] == "tls_failed"
 
 
+@pytest.mark.fault("log-injection")
 def test_every_line_of_the_log_is_json_and_no_credential_is_in_it(make_server: Make) -> None:
     server = make_server().start()
     with server.admin() as admin:

@@ -241,6 +241,7 @@ def test_a_watch_without_a_position_or_with_an_old_one_hears_at_once(server: Ser
         assert line is not None and "heartbeat" not in line
 
 
+@pytest.mark.fault("changes-without-a-pause")
 def test_many_writes_make_a_line_a_window_and_the_last_is_told(server: Server, admin: AdminClient, agent: SyncAgent,
                                                                tenant: str) -> None:
     agent.fetch()

@@ -1,20 +1,29 @@
 """Killed in the middle of writes: what was acknowledged is there whole, everything else is whole or absent, and a retry with
 the same Idempotency-Key does it once."""
 
+import os
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from support.admin import bucket, fresh_id
+from support.faults import Fault
 from support.postgres import APP, PostgresServer
 from support.postgres_gate import PostgresGate
 from support.process import wait_until
-from support.server import Server, run_command
+from support.server import Installation, Server, run_command
 from support.writers import Crowd, assert_whole
 
 Start = Callable[..., Server]
 ROUNDS = 3
 WRITES = 24   # between two faults
+
+
+def crowd_faults(crowd: Crowd) -> list[str]:
+    """What the writers were told that they should not be."""
+    return [told for writer in crowd.writers for told in writer.faults]
 
 
 def survive(crowd: Crowd, fault: Callable[[], None]) -> None:
@@ -43,6 +52,35 @@ def test_writes_survive_a_killed_postgresql(on_own: Start, own_postgres: Postgre
 
     survive(crowd, fault)
     assert server.metric("sluice_postgres_errors_total") >= ROUNDS
+    assert sum(write.unanswered for write in crowd.done) >= 1, "nobody noticed: the test would prove nothing"
+
+
+@pytest.mark.fault("postgres-restarted")
+def test_writes_survive_restarts_of_postgresql(on_own: Start, own_postgres: PostgresServer) -> None:
+    server = on_own()
+    crowd = Crowd(server)
+    survive(crowd, own_postgres.restart)
+    assert server.metric("sluice_postgres_errors_total") >= ROUNDS
+    assert sum(write.unanswered for write in crowd.done) >= 1, "nobody noticed: the test would prove nothing"
+
+
+@pytest.mark.fault("postgres-disk-full")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_writes_that_a_full_disk_refuses_are_503_and_none_is_lost(
+        make_postgres: Callable[..., PostgresServer], server_program: Path, make_server: Start, fault: Fault) -> None:
+    postgres = make_postgres(disk_mb=160)
+    made = Installation.make(server_program, postgres)
+    server = make_server(database=made.database, token=made.token, allow=("database_failure", "feed_lost")).start()
+    crowd = Crowd(server)
+    wait_until("writes", lambda: len(crowd.done) >= WRITES, 60)
+    with postgres.full_disk():
+        wait_until("writes that are refused", lambda: server.metric("sluice_postgres_errors_total") >= 10 or crowd_faults(crowd), 60)
+        assert server.probe("/livez").status == server.probe("/readyz").status == 200
+    full = time.monotonic()
+    before = len(crowd.done)
+    wait_until("writes afterwards", lambda: len(crowd.done) >= before + WRITES or crowd_faults(crowd), 60)
+    fault.recovered(time.monotonic() - full, 30)
+    survive(crowd, lambda: None)
     assert sum(write.unanswered for write in crowd.done) >= 1, "nobody noticed: the test would prove nothing"
 
 

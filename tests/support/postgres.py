@@ -50,14 +50,17 @@ class PostgresServer:
     """One server with data and a Unix socket in a folder of its own, and its log in `folder`.
 
     What was committed survives kill9(); with `durable` it would survive a loss of power too, as in production (fsync).
-    `options`: more settings, "name=value".
+    `options`: more settings, "name=value". `disk_mb`: on a file system of its own that is so large (needs root).
     """
 
-    def __init__(self, folder: Path, *, durable: bool = False, options: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, *, durable: bool = False, options: Sequence[str] = (), disk_mb: int = 0) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "postgres.log"
         self._settings = [*SETTINGS, f"fsync={'on' if durable else 'off'}", *options]
         self._home = _folder()
+        self._mounted = disk_mb > 0
+        if self._mounted:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk_mb}m,mode=0700", "tmpfs", self._home], check=True)
         subprocess.run(["cp", "-aT", _new_cluster(), self._home], check=True)
         self._process: Optional[Process] = None
         self._names = (f"test{number}" for number in itertools.count(1))
@@ -159,6 +162,19 @@ class PostgresServer:
         shutil.copytree(self._home / "backup", self._home / "data", copy_function=shutil.copy2)
         subprocess.run(["chown", "-R", "--reference", self._home, self._home / "data"], check=True)
 
+    @contextlib.contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Leaves not one free block on its disk meanwhile. REQUIRES: `disk_mb`."""
+        assert self._mounted
+        ballast = self._home / "ballast"
+        try:
+            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+            yield
+        finally:
+            ballast.unlink()
+
     def stop(self) -> None:
         """Ends it in order, rolling back what is open; does nothing where it is not running."""
         self._end(signal.SIGINT)
@@ -166,6 +182,8 @@ class PostgresServer:
     def close(self) -> None:
         """Ends it for good, and whatever it held."""
         self._end(signal.SIGQUIT)
+        if self._mounted:
+            subprocess.run(["umount", "--lazy", self._home], check=True)
         shutil.rmtree(self._home, ignore_errors=True)
 
     def _end(self, by: signal.Signals) -> None:
