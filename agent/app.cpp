@@ -191,7 +191,7 @@ bool App::listen_tcp_all() {
   std::string address = config_.listen;
   if (share_port) {
     // Workers share the port (SO_REUSEPORT), and another process of the same user could share it unnoticed. Binding the
-    // port once without sharing shows that it is free. It also turns port 0 into a number.
+    // port once without sharing shows that the port is free, and turns port 0 into a number.
     auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
     if (!port) return program::log_listener(log_, port, "checks", "--listen", address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);

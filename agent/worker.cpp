@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
 
-// `code`: of a connection error (redis::Observer).
+// `code`: the code of an error from redis::Observer::connect_failed or rotation_failed.
 limiter::StoreFault connect_fault(std::string_view code) {
   using limiter::StoreFault;
   if (code == "authentication" || code == "permission" || code == "credentials" || code == "no_login" ||

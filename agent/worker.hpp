@@ -62,7 +62,7 @@ class Worker {
                                    std::shared_ptr<const http::Certificates> certificates);
   Result<> listen_unix(const std::string& path, mode_t mode);
 
-  // For a front end of another protocol.
+  // For a front end with another protocol than HTTP. None exists yet.
   boost::asio::io_context& loop() { return context_; }
   decide::Decider& decider() { return decider_; }
 

@@ -40,7 +40,7 @@ inline constexpr std::array kFlags{
              "How many calls may wait for a connection: 1 to 100000. The server answers further calls with 503."},
     FlagSpec{
         "database-lock-timeout", "PostgreSQL", "DURATION", "2s",
-        "How long a call waits for another one that changes the same objects, before it is answered 503: 10ms to 1m."},
+        "How long a call waits for another that changes the same objects: 10ms to 1m. After that it is answered 503."},
     FlagSpec{"database-statement-timeout", "PostgreSQL", "DURATION", "30s",
              "How long one SQL statement may take: 100ms to 10m."},
 

@@ -1,4 +1,4 @@
-// sluice-server: reads its configuration and runs the command that it names.
+// sluice-server: reads its configuration, which names a command, and runs that command.
 #include <cstdio>
 
 #include <fmt/core.h>

@@ -33,15 +33,15 @@ class ServingCertificate {
   // REQUIRES: `api` outlives this object.
   void use_own_authority(kubernetes::Api& api, const kubernetes::CertificateKeeper::Options& options);
 
-  // Calls `ready` as soon as a certificate is in force; after load(), before start() returns.
+  // Calls `ready` as soon as a certificate is in force. If load() was used, that is before start() returns.
   void start(std::function<void()> ready);
   void stop();
 
   // nullptr: no TLS. Listeners refuse connections until start() has called `ready`.
   const std::shared_ptr<sluice::http::Certificates>& get() const;
 
-  // The authorities' certificates (PEM) that clients must trust; "": unknown. After load(), each call reads the file
-  // again.
+  // The authorities' certificates (PEM) that clients must trust; "": unknown. If load() was used, each call reads
+  // the file again.
   std::string ca_pem() const;
 
   // A sentence for /readyz while the certificate cannot be checked or renewed.

@@ -37,7 +37,7 @@ void send_json(RouteReply& reply, unsigned status, std::string_view body);
 void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
                   std::string_view headers = {}, std::string_view request_id = {});
 
-// Answers 404 if `allow` is "", which means an unknown path. Otherwise answers 405 with the methods `allow`.
+// Answers 404 if `allow` is "": the path is unknown. Otherwise answers 405; `allow` lists the methods of the path.
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow);
 
 void send_health(RouteReply& reply);

@@ -1,6 +1,6 @@
 // The agent's HTTP API for callers (--listen). routes.hpp lists its routes.
 //
-// Thread: one worker's. Requests are pooled: in the steady state a decision allocates nothing here.
+// Thread: one worker's. Request objects are reused: in the steady state, this class allocates nothing for a decision.
 #pragma once
 
 #include <cstdint>

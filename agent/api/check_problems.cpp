@@ -12,7 +12,7 @@ struct Row {
   Kind kind;
   unsigned status;
   std::string_view detail;
-  // JSON pointer of the invalid field, without the refusal's dimension. "" if the problem names no field.
+  // JSON pointer of the invalid field; problem_of() appends the refusal's dimension. "" if the problem names no field.
   std::string_view pointer;
   std::string_view fault;
   std::string_view headers;

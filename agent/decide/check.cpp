@@ -75,7 +75,7 @@ void Check::on_all_outcomes() {
   answer(decision);
 }
 
-// The listener is called last: it may start this check again.
+// Calls the listener last, because the listener can start the next check in this object.
 void Check::answer(const Decision& decision) {
   decider_.observer().decided({.decision = decision,
                                .tenant = *caller_->tenant,

@@ -59,13 +59,13 @@ class Check {
   std::size_t slot_ = 0;
   policy::Selection selection_;  // points into the snapshot
 
-  // One element for each rulebook of the selection. The vectors must not grow while the store owes an outcome, because
+  // One element for each rulebook of the selection. The vectors must not grow while an outcome is missing, because
   // the store has pointers into them.
   std::vector<Judgement> judgements_;
   std::vector<StoreAnswer> answers_;
   std::vector<limiter::RulebookCall> calls_;
   std::size_t judgement_count_ = 0;  // elements in use
-  std::size_t open_ = 0;             // outcomes that the store still owes
+  std::size_t open_ = 0;             // outcomes that are still missing
 };
 
 }  // namespace sluice::agent::decide

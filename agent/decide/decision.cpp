@@ -67,7 +67,7 @@ void apply_action(const Enforcement& enforcement, const CheckRequest& request, D
 }
 
 // A tenant that asks for more than its share of the calls to Redis is always denied. Otherwise a flood of calls would
-// get past its limits.
+// get past the tenant's limits.
 FailureMode failure_mode_for(const Enforcement& enforcement, const limiter::StoreError& error) {
   if (error.fault == limiter::StoreFault::overload) return FailureMode::fail_closed;
   if (error.fault != limiter::StoreFault::breaker_open) return enforcement.failure_mode;
@@ -137,7 +137,7 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
 }
 
 // Returns 0 if the request is within the limits, 1 if it is over a limit but passes, 2 if the store failed but the
-// request passes, 3 if the action denies some requests, 4 if the request is denied.
+// request passes, 3 if it is over a limit and the action denies only some such requests, 4 if it is denied.
 int strictness(const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
   if (!judgement.outcome) {

@@ -31,13 +31,13 @@ const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::strin
 // Fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);
 
-// Whether the store has failed, and the failure mode is to judge by this agent's share of the limits (LocalLimits).
+// Whether the store has failed, and fail_degrade asks for this agent's share of the limits instead (LocalLimits).
 bool wants_local_limit(const Judgement& judgement);
 
-// Swaps the strictest deciding judgement into judgements[0]. A judgement that denies is the strictest, one that admits
-// the least strict. Of equally strict judgements, one without an answer of the store comes first, then the longest
-// wait, then the smallest share of a limit left. REQUIRES: all outcomes have arrived, and deciding judgements come
-// before shadows.
+// Swaps the strictest deciding judgement into judgements[0]. Judgements that deny are the strictest, judgements that
+// admit the least strict. Of equally strict ones, a judgement without an answer of the store comes first, then the one
+// with the longest wait, then the one with the smallest remaining share of its limit. REQUIRES: all outcomes have
+// arrived, and deciding judgements come before shadows.
 void put_binding_first(std::span<Judgement> judgements);
 
 // The first judgement makes the decision. If it is a shadow, the request is allowed. Later shadows are only reported.

@@ -59,7 +59,7 @@ class SyncClient::Impl {
   void refuse(const std::optional<sync::Position>& head, const Error& why);
   void count_result(FetchResult result, std::string_view text = {});
   void open_stream();
-  // False if state_ was fetched with another token than that of the last request. The scope may then have changed.
+  // Whether state_ was fetched with the token of the last request. Another token may have another scope.
   bool is_of_this_token() const { return state_->token_id == link_.token_id(); }
 
   sync::AgentState agent_state() const;
@@ -79,11 +79,11 @@ class SyncClient::Impl {
   DeadlineTimer refusal_timer_;
 
   std::optional<sync::ScopeState> state_;      // the state in force
-  std::shared_ptr<NewState> offered_;          // the host has not answered yet
+  std::shared_ptr<NewState> offered_;          // the state that the host has neither accepted nor refused yet
   bool need_full_ = false;                     // the next fetch asks for a full snapshot
   std::optional<sync::Position> fetch_since_;  // where the delta of the running fetch starts; nullopt: a full snapshot
   std::string fetch_token_id_;                 // id of the token that the running fetch carries
-  // The last position from the stream that needs a fetch. nullopt once a fetch has covered the position.
+  // The last position that the stream named and that needs a fetch. nullopt once a fetch has covered the position.
   std::optional<sync::Position> announced_;
   std::optional<sync::Position> announced_at_begin_;  // announced_ when the running fetch began
   bool announced_is_foreign_ = false;                 // announced_at_begin_ is a foreign position

@@ -1,4 +1,4 @@
-// What all requests to the server have in common: its address, the agent's name and token, and the texts of errors.
+// What all requests to the server have in common: its address, the agent's id and token, and the texts of errors.
 //
 // Thread: its owner's.
 #pragma once
@@ -28,7 +28,7 @@ class ServerLink {
   // Error: the token cannot be read.
   Result<http_client::Request> request(std::string target);
 
-  // Id of the agent token in the last request, or "" after the token of a Kubernetes service account.
+  // Id of the agent token in the last request; "" if that request had the token of a Kubernetes service account.
   const std::string& token_id() const { return token_id_; }
 
  private:

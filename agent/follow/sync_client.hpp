@@ -129,8 +129,8 @@ class SyncClient {
   // `in_force`: the last good state, if it is in force already. REQUIRES: called once.
   void start(std::optional<sync::ScopeState> in_force = std::nullopt);
 
-  // The host's answer to on_state(). The code `invalid_snapshot` says that the policies themselves are invalid. After
-  // any other code the client fetches a full snapshot.
+  // The host's answer to on_state(). The error code `invalid_snapshot` says that the policies themselves are invalid.
+  // After any other error the client fetches a full snapshot.
   void accepted();
   void refused(const Error& why);
 

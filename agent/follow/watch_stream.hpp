@@ -34,7 +34,7 @@ class WatchStream {
   void open();                  // does nothing if the stream is open or being opened
   void reopen();                // reconnects at once
   void drop(const Error& why);  // reconnects after a back-off
-  void close();                 // the listener is not called
+  void close();                 // does not call the listener
 
   bool connected() const { return connected_; }
   bool begun() const { return begun_; }  // true once open() was called

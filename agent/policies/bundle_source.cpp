@@ -20,7 +20,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kFaultsLogged = 20;  // per reload
-constexpr int kReloadNiceness = 10;        // decisions go first when CPUs are short
+constexpr int kReloadNiceness = 10;        // when CPUs are busy, the workers run first
 
 }  // namespace
 
@@ -101,7 +101,7 @@ void BundleSource::on_event(FileWatch::Event event) {
   schedule_poll();
 }
 
-// SIGHUP reads a regular file again, even if it seems unchanged.
+// After a SIGHUP the agent reads a regular file again, even if the file seems unchanged.
 void BundleSource::wait_for_hangup() {
   hangups_.async_wait([this](const boost::system::error_code& stopped, int) {
     if (stopped) return;

@@ -2,7 +2,7 @@
 // policies stay in force.
 //
 // Thread: the constructor, load_first(), start() and stop() run on the owner's thread. refusal() may be called on any
-// thread. Everything else runs on a thread of its own.
+// thread. Everything else runs on thread_.
 #pragma once
 
 #include <chrono>

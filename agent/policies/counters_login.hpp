@@ -1,7 +1,7 @@
 // Fetches the login to Redis, a user and a password, from the server: at the start, every 5 min, and when Redis rejects
 // the login. The Redis client reads the login from a file of mode 0600. The login is never logged.
 //
-// Thread: the io_context's, which may wait for the disk.
+// Thread: the io_context's. Writing the login file blocks it.
 #pragma once
 
 #include <chrono>

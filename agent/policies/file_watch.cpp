@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kEvents =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF;
 
-// A new file will still be written and closed. A hard or symbolic link already has its content.
+// A new file is empty at first: it is written and closed later. A hard or symbolic link has content at once.
 bool will_be_written(const std::string& path) {
   struct stat found{};
   return ::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1;

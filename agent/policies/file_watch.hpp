@@ -24,8 +24,8 @@ namespace sluice::agent::policies {
 class FileWatch {
  public:
   enum class Event : std::uint8_t {
-    replaced,  // renamed into place, closed after writing, removed
-    modified,  // written to, and not closed yet
+    replaced,  // the file was renamed into place, closed after writing, or removed
+    modified,  // the file was written to, and is not closed yet
     // Another file was renamed into a watched directory: perhaps a link on the path, such as a ConfigMap's `..data`. Or
     // a watched directory was moved or removed, or inotify lost events.
     moved_nearby,

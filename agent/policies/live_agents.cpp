@@ -24,7 +24,7 @@ struct LiveAgents::Tenant {
 struct LiveAgents::Table {
   explicit Table(std::size_t size) : slots(size) {}
 
-  // The slot of a name, or the free slot where it belongs. Another thread may fill a free slot at any time.
+  // The slot of a name, or the free slot where the name belongs. Another thread can fill a free slot at any time.
   struct Place {
     std::atomic<Tenant*>& slot;
     Tenant* tenant;  // what find() read from the slot; nullptr if the slot was free

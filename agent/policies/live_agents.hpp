@@ -1,5 +1,5 @@
-// The number of live agents per tenant, from the server's heartbeats. It gives an agent's share of a limit in failure
-// mode fail_degrade.
+// The number of live agents per tenant, from the server's heartbeats. In failure mode fail_degrade, this number gives
+// an agent's share of a limit.
 //
 // Thread safety: any thread. Readers never take a lock. Former tables are not freed, because readers may still use
 // them. All former tables together are at most as large as the last one.

@@ -81,7 +81,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   OverridePublisher& publisher_;
   Publication publication_;
   std::shared_ptr<Run> self_;  // set until the run has ended
-  std::size_t end_;            // after the last write; removals come first, then overrides
+  std::size_t end_;            // the number of writes; removals come first, then overrides
   std::size_t next_ = 0;
   std::size_t unanswered_ = 0;
   std::size_t failed_ = 0;

@@ -1,7 +1,7 @@
 // Writes the overrides of a bundle file into the counter keys, and removes overrides that the bundle no longer has.
 // With --server, the server writes overrides.
 //
-// Thread: one worker's.
+// Thread: OverridePublisher runs on one worker's thread.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct Publication {
 };
 
 // Collects the counter keys whose overrides were removed since the start. Each publication removes these overrides
-// again, because Redis may have restored an older state. Thread: one at a time, and never a worker's, because the
-// functions may take long.
+// again, because Redis may have restored an older state. Thread safety: none. Do not use it on a worker's thread,
+// because its functions can take long.
 class RemovedOverrides {
  public:
   // Keeps all keys of the last change, and up to this many keys of earlier changes.
@@ -51,7 +51,7 @@ class OverridePublisher {
   // The most writes in one iteration of the event loop. Reached only if the store answers at once.
   static constexpr std::size_t kPerTurn = 64;
 
-  // `retry` is called after writes have failed, with a back-off of 1 s to 30 s. It may call publish().
+  // `retry` is called after writes have failed, with a back-off of 1 s to 30 s. It can call publish().
   OverridePublisher(boost::asio::io_context& context, limiter::CounterStore& store, telemetry::Metrics& metrics,
                     telemetry::Log& log, std::function<void()> retry)
       : context_(context),

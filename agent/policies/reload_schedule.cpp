@@ -32,7 +32,7 @@ bool ReloadSchedule::poll(const FileIdentity& found, Time now) {
   if (last_written_ && now < *last_written_ + kPatience) return false;  // a writer has not closed the file yet
   if (announced && found.exists) return true;
   if (due_) return false;  // the poll at the end of the burst decides
-  // After a change without an event, or for a missing file, two polls must see the same identity.
+  // After a change without a file event, or for a missing file, two polls must find the same FileIdentity.
   if (!unconfirmed_ || unconfirmed_->file != found) {
     unconfirmed_ = {found, now};
     return false;

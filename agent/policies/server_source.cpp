@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kStateFaultsLogged = 20;
 constexpr std::size_t kFaultsReported = 5;
-constexpr int kFollowerNiceness = 10;  // decisions go first when CPUs are short
+constexpr int kFollowerNiceness = 10;  // when CPUs are busy, the workers run first
 constexpr std::chrono::milliseconds kRefreshEvery{500};
 
 std::string text_of(const Faults& faults) {

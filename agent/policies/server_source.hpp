@@ -36,13 +36,13 @@ struct ServerOptions {
   std::string login_file = {};           // path for the login to Redis that the server hands out, or ""
 };
 
-// Each may be empty. Called on the source's thread.
+// Functions that are called on the source's thread. Each may be empty.
 struct ServerHooks {
-  // The server has confirmed that the policies in force are its newest.
+  // Called when the server has confirmed that the policies in force are its newest.
   std::function<void(const sync::Position& head, std::int64_t confirmed_us)> head = {};
   std::function<void(sync::ReportQueue& queue)> collect = {};  // adds the usage since the last call
   std::function<void(const sync::LiveAgents& live)> live_agents = {};
-  // One sentence for each problem of other parts of the agent.
+  // Returns one sentence for each problem of the agent's other parts.
   std::function<std::vector<std::string>()> degraded = {};
 };
 

@@ -141,7 +141,7 @@ void SnapshotSwap::log_in_force(const Swap& swap) const {
              {"swap_ms", std::chrono::duration<double, std::milli>(swap.last_used - swap.published).count()}});
 }
 
-// Requests in flight and OverridePublisher may use a former snapshot for some seconds.
+// Requests in flight and OverridePublisher can still use a former snapshot for some seconds.
 void SnapshotSwap::free_retired() {
   if (std::erase_if(retired_, unused) > 0 && load_was_long_) give_memory_back();
   if (retired_.empty()) {

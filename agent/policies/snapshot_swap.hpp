@@ -38,7 +38,7 @@ class SnapshotSwap {
   // `began`: when loading the snapshot began. Calls `done` when all workers use the snapshot.
   void publish(Publication publication, std::size_t warnings, Time began, std::function<void()> done = {});
 
-  // withdraw() takes a snapshot that is too old away from the workers. restore() gives it back. in_force() stays.
+  // withdraw() takes a too old snapshot away from the workers; in_force() still returns it. restore() gives it back.
   void withdraw();
   void restore();
   bool withdrawn() const { return withdrawn_; }

@@ -43,7 +43,7 @@ class StateSaver {
 
   void start();
   void save(sync::ScopeState state);
-  void confirmed();  // the server has confirmed the state saved last
+  void confirmed();  // the server has confirmed the state of the last save()
   void stop();       // writes a state that still waits, then joins the thread
 
   std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
@@ -57,7 +57,7 @@ class StateSaver {
   telemetry::Log& log_;
   // After start(), only the thread uses files_ and on_disk_.
   sync::StateFiles files_;
-  bool on_disk_ = false;  // the newest file holds the state saved last
+  bool on_disk_ = false;  // the newest file holds the state of the last save()
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

@@ -16,8 +16,8 @@ class TokenFile {
  public:
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
-  // Reads the file again if it has changed, which blocks. Error: `token_file`. The error's text contains nothing of the
-  // file's content.
+  // Returns the token. Reads the file again if it has changed; reading blocks. Error: `token_file`. The error's text
+  // contains nothing of the file's content.
   Result<std::string> read();
 
  private:

@@ -44,7 +44,7 @@ void TopSubjects::add(const SubjectName& name) {
     heap_.push_back(index);
     return sift_up(heap_.size() - 1);
   }
-  // The subject with the smallest count makes room. The new subject takes over that count, as Space-Saving demands.
+  // The subject with the smallest count makes room. The new subject takes over that count (Space-Saving algorithm).
   const Index index = heap_.front();
   unlink(index);
   name_entry(index, name, hash);

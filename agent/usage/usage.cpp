@@ -128,7 +128,7 @@ void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
     if (from + kChunk < rows_.size()) continue;
-    // Under the lock of the last chunk, uncollected_ also has the counts of rows that were freed during this loop.
+    // The lock for the last chunk is still held, so uncollected_ has the counts of all rows freed between the chunks.
     std::ranges::move(uncollected_, std::back_inserter(out));
     uncollected_.clear();
     return;

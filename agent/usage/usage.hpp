@@ -43,7 +43,7 @@ class UsageCounters {
 };
 
 struct TakenUsage {
-  // A tenant, policy and outcome may occur several times.
+  // The same tenant, policy and outcome can occur several times.
   std::vector<sync::UsageCount> counts;
   // First the most throttled subject of each policy, then the second of each, and so on.
   std::vector<sync::ThrottledSubject> subjects;
@@ -75,7 +75,7 @@ class WorkerUsage {
   struct Row {
     std::string tenant;
     std::string policy;
-    std::uint64_t generation = 0;  // when row() returned this row last
+    std::uint64_t generation = 0;  // generation_ when row() last returned this row
     bool free = false;
     UsageCounters counters;
     std::array<std::uint64_t, kUsageOutcomes> taken{};  // the counters at the last collection
@@ -92,7 +92,7 @@ class WorkerUsage {
   std::uint64_t generation_ = 1;  // counts snapshots
   std::uint64_t swept_ = 0;       // the generation of the last sweep()
 
-  mutable std::mutex mutex_;  // guards the rows, except their counters, and the members below
+  mutable std::mutex mutex_;  // guards the members below, but not the rows' counters
   std::deque<Row> rows_;      // pointers to rows must stay valid
   std::vector<Row*> free_;
   std::unordered_map<std::string, Row*> index_;  // key: tenant/policy
@@ -113,10 +113,10 @@ class Usage {
 
   // Returns what was counted since the last take(). Any thread.
   TakenUsage take();
-  // Puts the usage from the last collect() to `now` into the queue.
+  // Puts the usage since the last collect() into the queue. `now`: the end of the interval.
   void collect(sync::ReportQueue& queue, WallTime now);
 
-  // Decisions since the start that no report contains, because there was no row or the queue was full. Any thread.
+  // All decisions so far that no report contains, because there was no row or the queue was full. Any thread.
   std::uint64_t dropped() const;
 
  private:

@@ -14,7 +14,7 @@ namespace sluice {
 // the duration does not fit into 63 bits of microseconds.
 Result<std::chrono::microseconds> parse_duration(std::string_view text);
 
-// `word`: a symbol (see parse_duration) or an English name such as "day" or "hours".
+// Returns how long one `word` is: a unit of parse_duration() ("ms"), or an English name such as "day" or "hours".
 std::optional<std::chrono::microseconds> duration_unit(std::string_view word);
 
 // Uses the longest unit that divides the duration: "1m", not "60s". Zero is "0s". REQUIRES: duration ≥ 0.

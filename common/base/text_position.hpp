@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// Both count from 1, columns in UTF-8 characters. 0 means unknown.
+// Lines and columns count from 1. A column is one UTF-8 character. 0 means unknown.
 struct TextPosition {
   std::uint32_t line = 0;
   std::uint32_t column = 0;

@@ -100,7 +100,7 @@ constexpr std::array kRows{
                     .irreplaceable = {"period", "anchor"},
                     .read = &read_quota,
                     .window_us = &period_us},
-    // GCRA, the generic cell rate algorithm of ATM networks, computes a token bucket.
+    // GCRA, the generic cell rate algorithm of ATM networks, admits the same requests as a token bucket.
     AlgorithmTraits{.algorithm = Algorithm::token_bucket,
                     .name = "gcra",
                     .shorthand = true,

@@ -22,14 +22,14 @@ using NameList = std::array<std::string_view, kMax>;
 struct AlgorithmTraits {
   Algorithm algorithm = Algorithm::token_bucket;
   std::string_view name{};
-  // Whether a limit with this name is stored as `algorithm`, whose own row has the members that are empty here.
+  // Limits of a shorthand are stored under the main row of `algorithm`, which has the members that are empty here.
   bool shorthand = false;
   NameList<3> aliases{};
 
-  // Besides `algorithm`, `name`, `unit` and `key_by`, which all limits have.
+  // Not listed: `algorithm`, `name`, `unit` and `key_by`, which all limits have.
   NameList<8> fields{};
-  // If a limit has no field `algorithm`, any one of these fields selects this row. Without any of them the limit is a
-  // token_bucket, if it has a field of token_bucket other than `limit`.
+  // If a limit has no field `algorithm`, any one of these fields selects this row. If no row is selected, the limit is
+  // a token_bucket, provided that it has a field of token_bucket other than `limit`.
   NameList<3> implied_by{};
   // The canonical names of the numbers that an override can replace, for error texts.
   std::string_view replaceable{};

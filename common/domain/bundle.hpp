@@ -20,8 +20,8 @@ struct Tenant {
   std::string name;
   std::string organization_id;
   Mode mode = Mode::enforce;
-  bool default_deny = false;   // a check that no policy matches is denied
-  bool allows_plan_id = true;  // otherwise a check that names a plan_id is answered 404
+  bool default_deny = false;   // if true, a check that no policy matches is denied
+  bool allows_plan_id = true;  // if false, a check that names a plan_id is answered 404
   bool operator==(const Tenant&) const = default;
 };
 

@@ -1,5 +1,5 @@
 // split_checks() reads the outer object by hand, and skips each check with a RapidJSON reader that stores nothing. If
-// the reader rejects a check that may still be JSON (nested too deep, for example), splitting goes on with the next.
+// the reader rejects a check that can still be JSON (for example, nested too deep), splitting continues after it.
 #include "common/domain/check_batch.hpp"
 
 #include <fmt/core.h>
@@ -147,7 +147,7 @@ class Splitter {
     return true;
   }
 
-  // Moves from the first byte of a value to the byte after it.
+  // Moves from the first byte of a value to the byte after the value.
   bool skim() {
     constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseValidateEncodingFlag |
                                 rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseStopWhenDoneFlag;

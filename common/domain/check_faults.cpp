@@ -28,8 +28,8 @@ void CheckFaults::add(unsigned status, std::string pointer, std::string text) {
     if (faults_.back().status <= status) return;
     faults_.pop_back();
   }
-  const auto after_its_equals = std::ranges::upper_bound(faults_, status, {}, &RequestFault::status);
-  faults_.insert(after_its_equals, RequestFault{status, std::move(pointer), std::move(text)});
+  const auto after_same_status = std::ranges::upper_bound(faults_, status, {}, &RequestFault::status);
+  faults_.insert(after_same_status, RequestFault{status, std::move(pointer), std::move(text)});
 }
 
 void CheckFaults::add_unknown(std::string_view name) {
@@ -39,7 +39,7 @@ void CheckFaults::add_unknown(std::string_view name) {
   } else if (const std::string_view hint = nearest_check_field(name); !hint.empty()) {
     text += fmt::format("; did you mean {}?", hint);
   } else {
-    text += "; free dimensions go into tags or attributes";
+    text += "; dimensions of your own go into tags or attributes";
   }
   add(400, pointer_to(name), std::move(text));
 }

@@ -21,7 +21,7 @@ struct CheckField {
     tags,
     attributes,
     explain,
-    api_key,  // callers may not send this field
+    api_key,  // callers must not send this field
   };
 
   std::string_view name;

@@ -28,7 +28,8 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
  public:
   CheckHandler(CheckRequest& out, CheckFaults& faults) : out_(out), faults_(faults) {}
 
-  // Each event returns false, which stops the reader, only after it has added a fault.
+  // The reader calls the functions from here to EndArray(). Each adds a fault before it returns false, which stops the
+  // reader.
   bool Null() {
     return scalar([&] { wrong_type(); });
   }

@@ -31,7 +31,7 @@ std::uint64_t base62_value(std::string_view digits) {
 }  // namespace
 
 std::optional<PresentedKey> split_key(std::string_view key, CredentialKind kind) {
-  // Neither an id nor a base-62 digit is an underscore, so the second underscore separates the id from the secret.
+  // Ids and base-62 digits contain no underscore, so the second underscore of a key separates id and secret.
   if (!key.starts_with(prefix_of(kind)) || key.size() > kMaxKey || key.size() < kPrefixSize + 2 + kSecretDigits) {
     return std::nullopt;
   }

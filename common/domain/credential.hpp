@@ -2,8 +2,8 @@
 // (`slg_…`). In the names of this file a key is a credential of any kind.
 //
 // A secret is 43 base-62 digits (32 random bytes), then 6 digits with the CRC-32 of everything before them. The
-// checksum helps to refuse mistyped tokens without a database query, and helps secret scanners. Only a salted hash of
-// the secret is stored. A fast hash (SHA-256) is enough, because nobody can guess 256 random bits.
+// checksum shows mistyped tokens without a database query, and helps scanners to recognise leaked secrets. Only a
+// salted hash of the secret is stored. A fast hash (SHA-256) is enough, because nobody can guess 256 random bits.
 #pragma once
 
 #include <array>

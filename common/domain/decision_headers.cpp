@@ -1,5 +1,5 @@
 // RateLimit-Policy and RateLimit follow revision 08 of draft-ietf-httpapi-ratelimit-headers; the older names
-// RateLimit-Limit, -Remaining and -Reset follow its revision 06. Both revisions use structured fields (RFC 9651).
+// RateLimit-Limit, -Remaining and -Reset follow revision 06. Both revisions use structured fields (RFC 9651).
 #include <algorithm>
 
 #include "common/domain/decision.hpp"

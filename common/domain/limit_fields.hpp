@@ -64,7 +64,7 @@ inline constexpr Field kLeak = rate("leak", "How fast the bucket runs empty.", f
 inline constexpr Field kLeakPerSec = per_second("leak_per_sec", "leak in units per second.");
 inline constexpr Field kLeakRatePerSec = per_second("leak_rate_per_sec", "Another name of leak_per_sec.");
 inline constexpr Field kRate =
-    rate("rate", "One text instead of a window's limit and window, or of a bucket's capacity and rate.", true);
+    rate("rate", "One text such as 10/minute. It replaces limit and window, or capacity and refill or leak.", true);
 inline constexpr Field kLimit = amount(
     "limit", "How much each window or period allows, or how many leases may be held at once. 0 denies everything.",
     false);

@@ -16,7 +16,7 @@ using Wide = __int128;
 
 constexpr Wide kMaxSpent = Wide{1} << 50;  // of a bucket, in steps of 1 / per_us unit
 constexpr Wide kMaxDebt = Wide{1} << 51;   // of a bucket, in steps of 1 / per_us unit
-constexpr Wide kMaxTicks = Wide{1} << 53;  // of limit · window in a sliding_window
+constexpr Wide kMaxTicks = Wide{1} << 53;  // of limit · window, for a sliding_window
 
 struct Tick {
   std::int64_t us;

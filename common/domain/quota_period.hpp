@@ -1,4 +1,4 @@
-// Finds the period of a quota that contains an instant.
+// Finds the quota period that contains an instant.
 #pragma once
 
 #include <cstdint>

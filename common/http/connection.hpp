@@ -62,7 +62,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool write_stream(std::uint64_t slot, std::string_view piece) final;
   void end_stream(std::uint64_t slot, bool whole) final;
 
-  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // bytes of replies above which reading stops
+  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // reading stops while more bytes of replies wait
   // Bytes that may wait to be sent before write_stream() refuses a piece.
   static constexpr std::size_t kMaxWaitingPieces = 64UL * 1024;
 

@@ -24,11 +24,11 @@ class ConnectionHost {
  public:
   static constexpr std::chrono::milliseconds kTick{250};
   static constexpr Ticks kLingerTicks = 8;  // 2 s for a client to read the last reply
-  // Bytes. Many clients send their whole body before they read the refusal.
+  // The most bytes that a closing connection reads: many clients send a whole body before they read a refusal.
   static constexpr std::size_t kMaxLinger = std::size_t{32} << 20;
   static constexpr Ticks kTrimTicks = 4;  // after 1 s without a request a connection frees its spare memory
 
-  // The handler outlives the host's connections.
+  // The handler must outlive the host's connections.
   ConnectionHost(ServerOptions options, Handler& handler);
   virtual ~ConnectionHost();
   ConnectionHost(const ConnectionHost&) = delete;
@@ -36,10 +36,10 @@ class ConnectionHost {
 
   bool has_room() const { return !shut_ && stats_.open_connections < options_.max_connections; }
   bool has_room_for_handshake() const { return has_room() && stats_.handshakes < options_.max_handshakes; }
-  void add(Connection& connection);  // REQUIRES: has_room(); the caller holds a reference
+  void add(Connection& connection);  // REQUIRES: has_room(); the caller holds a reference to `connection`
 
-  void sweep();  // counts one tick and checks the time-outs of all connections
-  void resume_dirty();
+  void sweep();         // counts one tick and checks the time-outs of all connections
+  void resume_dirty();  // resumes the connections that mark_dirty() collected
   void drain();
   void close_all();  // after this call has_room() is false
 

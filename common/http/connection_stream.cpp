@@ -44,7 +44,7 @@ void Connection::serve_streams() {
   if (StreamEvents* events = replies_.take_waiting_stream()) events->on_writable();
 }
 
-// Whether to read during a stream, only to notice that the peer has closed.
+// Whether to keep reading during a stream. The only purpose is to notice that the peer has closed.
 bool Connection::watches_peer() const {
   return replies_.streams() > 0 && !close_after_refusal_ && input_.size() < ReadBuffer::kIdleSize;
 }

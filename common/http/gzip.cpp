@@ -13,8 +13,8 @@ namespace {
 constexpr int kGzip = 16;  // added to windowBits, this selects the gzip format instead of zlib's
 constexpr int kWindow = 15;
 constexpr int kMemoryLevel = 8;
-constexpr std::size_t kStep = 64UL * 1024;    // bytes of output per call of zlib
-constexpr std::size_t kLongStep = 1UL << 30;  // the most bytes of output per call
+constexpr std::size_t kStep = 64UL * 1024;    // bytes of output per call of zlib; gzip() takes more for large texts
+constexpr std::size_t kLongStep = 1UL << 30;  // the most bytes of output per call in gzip()
 
 // zlib's counters have 32 bits.
 uInt in_one_go(std::size_t size) {

@@ -17,7 +17,7 @@ namespace sluice::http {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Still accepts the connections that wait in the kernel's queue, so that a request sent before the stop is answered.
+  // First accepts the connections that wait in the kernel's queue, so that a request sent before the stop is answered.
   virtual void stop() = 0;
   virtual std::uint16_t port() const = 0;  // 0 for Unix sockets
 };

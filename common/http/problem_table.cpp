@@ -43,7 +43,9 @@ constexpr std::array kTable{
     ProblemKind{405, "/problems/method-not-allowed", server, "The path does not accept this method.",
                 "Use a method that `Allow` names."},
     ProblemKind{408, "/problems/timeout", both, "The request took too long to arrive.", "Send it again, faster."},
-    ProblemKind{409, "/problems/exists", server, "An object with this id, or this identity, exists already.",
+    ProblemKind{409, "/problems/exists", server,
+                "There is already an object with this id, an override for this limit and identity, or a binding of "
+                "this service account.",
                 "Change the existing one, or choose another id."},
     ProblemKind{409, "/problems/last-admin", server,
                 "This is the last token that may create tokens, so it cannot be deleted.",

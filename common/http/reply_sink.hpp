@@ -1,5 +1,5 @@
-// Receives the answers that handlers give through Reply, Stream and Admission: a connection, or a test double. A slot
-// is the number of one request on its connection.
+// The receiver of the answers that handlers give through Reply, Stream and Admission: a connection, or a test double. A
+// slot is the number of one request on its connection.
 //
 // Thread safety: none; the reference count is not atomic.
 #pragma once
@@ -24,7 +24,7 @@ class ReplySink {
   // Only sinks that create Admissions must override read_body().
   virtual void read_body(std::uint64_t) {}
 
-  // What the functions of a Stream (stream.hpp) call. A sink without streams sends `head` as the whole answer.
+  // A Stream (stream.hpp) calls these functions. A sink without streams sends `head` as the whole answer.
   virtual bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents&) {
     answer(slot, head);
     return false;

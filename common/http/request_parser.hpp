@@ -30,7 +30,7 @@ class RequestParser {
   // What the next byte belongs to. `skip` is the body of a refused request.
   enum class Phase : std::uint8_t { idle, head, body, skip };
 
-  // `max_head_bytes` limits the request line, headers and blank line together; at most kMaxHeadBytes count.
+  // `max_head_bytes` limits the request line, headers and blank line together. kMaxHeadBytes is the largest limit.
   explicit RequestParser(std::size_t max_head_bytes);
 
   // Turns header names in `data` into lower case. Do not call feed() again after `refused` if refusal().close is true,
@@ -43,7 +43,7 @@ class RequestParser {
 
   void set_body_limit(std::size_t bytes) { body_limit_ = bytes; }
   std::size_t body_limit() const { return body_limit_; }
-  // The announced length; nullopt for a chunked body. Valid after Step::head.
+  // The length that the head states; nullopt for a chunked body. Valid after Step::head.
   std::optional<std::uint64_t> body_length() const;
 
   // Views into the fed buffer or this parser, valid until the next feed(). `method` is "" until the head is parsed.

@@ -20,7 +20,7 @@ class AsioHost final : public ConnectionHost, public std::enable_shared_from_thi
   AsioHost(asio::io_context& context, ServerOptions options, Handler& handler)
       : ConnectionHost(options, handler), executor_(context.get_executor()), timer_(executor_) {}
 
-  // Never calls `drained` inside this call.
+  // Never calls `drained` before drain_then() returns.
   void drain_then(std::function<void()> drained) {
     drained_ = std::move(drained);
     drain();

@@ -36,7 +36,7 @@ class Reply {
 
   void send(const Response& response);
 
-  // The body in `head` is the first piece. `events` outlives the Stream.
+  // The body in `head` is the first piece. REQUIRES: `events` outlives the Stream.
   Stream stream(const Response& head, StreamEvents& events);
 
  private:
@@ -65,7 +65,8 @@ class Handler {
   virtual ~Handler() = default;
   // In bytes.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
-  // Bytes. If body_limit() is higher, admit() is called before a larger body, or one of unknown length, is read.
+  // Bytes. If body_limit() is higher, the server calls admit() before it reads a body that is larger than kUnaskedBody
+  // or has an unknown length.
   static constexpr std::size_t kUnaskedBody = 1UL << 20;
   // The default implementation reads the body. The views in `head` are valid during the call.
   virtual void admit(Request& head, Admission admission);
@@ -89,7 +90,7 @@ struct ServerOptions {
 
 struct ServerStats {  // read it on the server's thread
   std::uint64_t accepted = 0;
-  std::uint64_t refused_connections = 0;  // closed at once, over a limit or before there was a certificate
+  std::uint64_t refused_connections = 0;  // closed at once: over a limit, or no certificate was loaded yet
   std::uint64_t accept_errors = 0;        // no descriptor or no memory left
   std::uint64_t requests = 0;             // passed to the handler
   std::uint64_t bad_requests = 0;         // refused by the server itself
@@ -115,7 +116,7 @@ class Server {
   // Each connection uses the certificate that is in force when it is accepted.
   Result<std::uint16_t> listen_tls(std::string_view address, bool reuse_port,
                                    std::shared_ptr<const Certificates> certificates);
-  // Replaces a socket file that has no listener. The new file has this mode, whatever the umask.
+  // Replaces a socket file that has no listener. The new file has the mode `mode`, whatever the umask.
   Result<> listen_unix(const std::string& path, mode_t mode = kSocketMode);
 
   // Stops accepting, finishes all streams, closes idle connections and answers further requests with `Connection:

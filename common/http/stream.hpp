@@ -12,13 +12,13 @@ namespace sluice::http {
 
 class ReplySink;
 
-// Callbacks to the writer of a stream. The writer outlives the Stream. A callback may come inside a call to the Server
+// Callbacks to the writer of a stream. The writer outlives the Stream. A callback can come inside a call to the Server
 // (close_all), but never inside a call to the Stream. A callback may use and destroy any Stream.
 class StreamEvents {
  public:
   // Called after a refused write, when the next piece can be written.
   virtual void on_writable() = 0;
-  // The stream was ended by the client or the server. Only a drain completes the body. This is the last callback.
+  // The client or the server has ended the stream. Only a drain sends the end of the body. This is the last callback.
   virtual void on_ended() = 0;
 
  protected:

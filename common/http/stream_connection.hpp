@@ -1,4 +1,4 @@
-// A Connection with its socket, which carries out the I/O. In this file a stream is the socket (an Asio socket or a
+// A Connection that owns its socket and carries out the I/O. In this file a stream is the socket (an Asio socket or a
 // TlsSocket), not a streamed reply.
 //
 // The stream is destroyed once it is closed and no operation is pending, so a Reply that outlives the io_context holds
@@ -86,8 +86,8 @@ class StreamConnection final : public Connection {
     if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
-    // The bytes that ended the wait may be part of a TLS record. If cancel_read() came after the end of the wait, it
-    // found nothing to cancel, so the read ends as cancelled here.
+    // The bytes that ended the wait may be only the beginning of a TLS record. If cancel_read() was called after the
+    // wait, it found nothing to cancel, so the read ends as cancelled here.
     if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
     on_read(result_of(ec), bytes);
   }

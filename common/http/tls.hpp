@@ -1,8 +1,8 @@
 // The certificate and key of a TLS listener, which can be renewed while the listener serves. A pair is a certificate
 // chain and its key. New connections use the newest pair; existing connections keep theirs.
 //
-// Thread safety: new_session(), not_after() and in_force() may be called from any thread, also during a renewal. The
-// functions that change the pair may be called from one thread at a time.
+// Thread safety: new_session(), not_after() and in_force() may be called from any thread, also during a renewal. Only
+// one thread at a time may call the functions that change the pair.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ class Certificates {
 
   // REQUIRES: made by load().
   Result<> reload();
-  // Like reload(), but does nothing and returns false if no file has changed since the last call. While only one of the
-  // two files is replaced, the pair is faulty.
+  // Like reload(), but does nothing and returns false if no file has changed since the files were last read. While only
+  // one of the two files is replaced, the pair is faulty.
   Result<bool> reload_if_changed();
 
   bool in_force() const;  // whether there is a pair

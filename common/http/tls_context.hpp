@@ -32,8 +32,8 @@ struct TlsContext {
 // `chain` has the server's certificate, then the intermediates. The key is not encrypted. An expired certificate is
 // accepted, because clients that complain show the problem better than a server that does not start. Error: `tls`.
 //
-// The context allows TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption. Sessions are not resumed,
-// because OpenSSL would keep one ticket key for the lifetime of the context, which could decrypt recorded traffic.
+// The context allows TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption. Sessions are not resumed:
+// OpenSSL would keep one ticket key for the lifetime of the context, and that key could decrypt recorded traffic.
 Result<TlsContext> make_tls_context(const PemFile& chain, const PemFile& key);
 
 }  // namespace sluice::http

@@ -58,7 +58,7 @@ class TlsSocket {
  private:
   friend struct SocketBio;
 
-  // OpenSSL holds its address, so a TlsSocket cannot be moved.
+  // OpenSSL holds the address of link_, so a TlsSocket cannot be moved.
   struct Link {
     int descriptor = -1;
     bool ended = false;      // the client closed its side

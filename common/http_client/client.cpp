@@ -14,7 +14,7 @@ namespace sluice::http_client {
 
 namespace asio = boost::asio;
 
-// A shared_ptr to this object is held while a callback runs, because callbacks may destroy the Client.
+// A shared_ptr to this object is held while a callback runs, because callbacks can destroy the Client.
 class Client::Impl final : public Connection::Owner, public std::enable_shared_from_this<Impl> {
  public:
   Impl(asio::io_context& context, Options options) : context_(context), options_(std::move(options)), timer_(context) {}
@@ -117,7 +117,7 @@ class Client::Impl final : public Connection::Owner, public std::enable_shared_f
                         to_string(options_.server), error.text)};
   }
 
-  // If the timer fires too early, on_timer() waits again, which is cheaper than restarting the timer for each read.
+  // If the timer fires before deadline_, on_timer() waits again. That costs less than a restart of the timer per read.
   void arm(std::chrono::milliseconds limit) {
     deadline_ = Clock::now() + limit;
     if (!waiting_ || deadline_ < timer_.expiry()) wait();

@@ -85,7 +85,7 @@ void Connection::forget_sent() {
 }
 
 // A failed write does not end the connection, because the server may have refused the request early, and its response
-// may still be readable. Otherwise the pending read fails and ends the connection.
+// may still be readable. If there is no response, the pending read fails and ends the connection.
 void Connection::write_rest() {
   const asio::const_buffer rest = asio::buffer(out_) + sent_;
   stream_.async_write_some(rest, [self = shared_from_this()](const error_code& error, std::size_t size) {

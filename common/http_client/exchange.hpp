@@ -52,9 +52,8 @@ class Exchange {
   bool in_body_ = false;
   bool keep_alive_ = false;
   bool delivers_lines_ = false;
-  // Bytes of the reader's body that were delivered as lines, and that were searched for a line end.
-  std::size_t delivered_ = 0;
-  std::size_t scanned_ = 0;
+  std::size_t delivered_ = 0;  // bytes of the reader's body that were delivered as lines
+  std::size_t scanned_ = 0;    // bytes of the reader's body that were searched for a line end
 };
 
 template <class Stop>

@@ -11,8 +11,8 @@ namespace sluice::http_client {
 
 struct Url : net::Address {};
 
-// The port may be left out. The only path is a single slash. Error: `url_malformed`. Its text does not quote a URL with
-// an '@', which may contain a password.
+// The port may be left out. An http or https URL has no path but "/". Error: `url_malformed`. Its text does not quote a
+// URL with an '@', which may contain a password.
 Result<Url> parse_url(std::string_view url);
 
 // Always with the port.

@@ -18,8 +18,8 @@ void append(std::string& out, const Value& value);
 // Appends `"name":`, after a comma unless `first` is true. Sets `first` to false.
 void append_member(std::string& out, std::string_view name, bool& first);
 
-// The added members come first, and replace members of the same name. In the copy, Member::taken is false.
-// REQUIRES: `tree` owns `object`.
+// Returns a copy without the `dropped` members. The `added` members come first, and replace members of the same name.
+// Member::taken is false in the copy. REQUIRES: `tree` owns `object`.
 Value edited(Tree& tree, const Value& object, std::span<const std::string_view> dropped,
              std::span<const Member> added = {});
 

@@ -94,7 +94,7 @@ class PointerSearch {
     } else {
       Wanted* const wanted = open_.back().is_list ? next_item() : next_member();
       skip_space();
-      // A position that is set already means a duplicate name: the first member counts.
+      // If the position is set already, the name is a duplicate: the first member counts.
       if (wanted != nullptr && wanted->position.line == 0) {
         enter(*wanted);
       } else {

@@ -9,8 +9,8 @@
 
 namespace sluice::json {
 
-// Faults that have a line do not change. If a fault's value is missing, the innermost enclosing value counts. The first
-// of duplicate members counts. Values after a syntax error count as missing.
+// Does not change faults that have a line. A fault whose value is missing gets the position of the innermost enclosing
+// value. Of duplicate members, uses the first. Values after a syntax error count as missing.
 void locate_faults(std::string_view json_text, Faults& faults);
 
 }  // namespace sluice::json

@@ -77,7 +77,7 @@ class Fields {
   std::optional<std::string_view> text(std::string_view name, std::size_t max_bytes);
   std::optional<bool> boolean(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
-  // `max_places`: the most decimals; -1: no limit.
+  // `max_places`: the largest number of decimals; -1: no limit.
   std::optional<double> number(std::string_view name, double min, double max, int max_places = -1);
   std::optional<Micros> duration(std::string_view name, Micros min, Micros max);
   std::optional<WallTime> timestamp(std::string_view name);
@@ -91,7 +91,7 @@ class Fields {
     if (!found) not_a_choice(name, *value, names);
     return found;
   }
-  // The name and the range come from the row of a field.
+  // The same getters, with the name and the range from `field`.
   std::optional<std::string_view> text(const Field& field) {
     return text(field.name, static_cast<std::size_t>(field.max));
   }
@@ -108,7 +108,7 @@ class Fields {
   std::optional<Enum> choice(const Field& field, std::optional<Enum> (*from_text)(std::string_view)) {
     return choice(field.name, from_text, field.choices);
   }
-  // Calls read(item, place). With `or_one`, a value that is not a list is the only item; otherwise it is a fault.
+  // Calls read(item, place). A value that is not a list is read as the only item if `or_one` is true, else a fault.
   template <class Read>
   void each(std::string_view name, bool or_one, Read read) {
     const Value* const value = take(name);

@@ -35,7 +35,7 @@ class InsituStream {
   }
   std::size_t PutEnd(const char* begin) const { return static_cast<std::size_t>(dst_ - begin); }
 
-  // Copies all bytes before the next one that is not plain. Returns whether there were any.
+  // Copies the plain bytes (kPlain) that come next. Returns whether there were any.
   bool copy_plain() {
     char* from = src_;
     char* to = dst_;
@@ -90,7 +90,8 @@ using InsituReader = rapidjson::GenericReader<InsituUtf8, InsituUtf8>;
 
 namespace rapidjson {
 
-// Lets the parser work on a copy. While it reads a number as text, the original stream still points to the number.
+// Lets the parser read from a copy of the stream. It takes a number's text through the original stream, which still
+// points to the start of the number.
 template <>
 struct StreamTraits<sluice::json::InsituStream> {
   enum { copyOptimization = 1 };

@@ -17,9 +17,9 @@ struct MemberRange {
   std::string_view bytes;  // the member's value from brace to brace, a view into the searched text
 };
 
-// In {"LIST":[{"MEMBER":{…}}, …]}, finds the values of `member` that are objects. The caller has to refuse duplicates.
+// In {"LIST":[{"MEMBER":{…}}, …]}, finds the values of `member` that are objects.
+// The caller must refuse duplicate names. Escapes of unpaired surrogates are accepted.
 // Faults, with line and column: the text is not JSON, contains the byte NUL, or nests deeper than kMaxDepth.
-// Escapes of unpaired surrogates are accepted.
 std::expected<std::vector<MemberRange>, Fault> find_members(std::string_view json, std::string_view list,
                                                             std::string_view member);
 

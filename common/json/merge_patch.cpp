@@ -21,7 +21,7 @@ Value merged_with(Tree& tree, const Value* target, const Value& patch) {
     }
   }
   for (const Member& member : patch.members()) {
-    // Duplicates of the patch stay in the result, so the caller can refuse them.
+    // A duplicate member of the patch stays in the result, so that the caller can refuse it.
     const bool done_above = base.find(member.name) != nullptr && !member.duplicate;
     if (done_above || member.value.type() == Type::null) continue;
     members.push_back({member.name, merged_with(tree, nullptr, member.value)});

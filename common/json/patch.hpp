@@ -26,8 +26,8 @@ class Patch {
   std::string operations_;
 };
 
-// Whether `actual` equals `wanted`, apart from extra members of its objects. The API server of Kubernetes adds such
-// members as defaults.
+// Whether `actual` equals `wanted`, apart from extra members in objects of `actual`. The API server of Kubernetes adds
+// such members as defaults.
 bool covers(const Value& actual, const Value& wanted);
 
 }  // namespace sluice::json

@@ -156,7 +156,7 @@ std::string_view describe(Type type) {
   return "";
 }
 
-// Setting up memory and buffers takes longer than parsing a small text, so a parser can be used for many texts.
+// Setting up memory and buffers takes longer than parsing a small text, so one parser serves many texts.
 class Tree::Parser {
  public:
   std::expected<Value, Fault> parse(std::string_view text);

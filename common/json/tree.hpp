@@ -113,7 +113,7 @@ class Tree {
 
   // Copies the text.
   Value string(std::string_view text);
-  // Marks duplicates. The texts and children of the members must outlive the object.
+  // Marks duplicates. The texts and children of `members` must outlive the result.
   Value object(std::span<const Member> members);
 
   // Frees all values.

@@ -25,7 +25,7 @@ struct KeptEntries {
 
 // The part of a cell that only some keys need.
 struct CellExtras {
-  std::vector<double> values;  // values and ids: of all counters, if the cell has no room for them
+  std::vector<double> values;  // `values` and `ids` hold all counters, if the cell has no room for them
   std::vector<std::uint32_t> ids;
   std::vector<OverrideEntry> overrides;
   std::vector<KeptEntries> kept;
@@ -51,7 +51,7 @@ struct CellExtras {
   }
 };
 
-// The cell itself has room for two counters with two values in all, so most keys need one cache line.
+// The cell itself has room for two counters and for two values, so most keys need one cache line.
 class Cell {
  public:
   double time = 0;                                              // of the last charge, µs

@@ -34,7 +34,7 @@ struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding 
     ::operator delete(entry);
   }
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
-  // Roughly: the block, 16 bytes of the allocator, and 56 bytes in index_ and entries_, half empty at worst.
+  // Roughly: the block, 16 bytes of the allocator, and 56 bytes of index_ and entries_ when these are half empty.
   std::ptrdiff_t own_bytes() const { return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 56); }
 };
 

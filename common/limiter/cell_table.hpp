@@ -16,7 +16,7 @@
 
 namespace sluice::limiter {
 
-// `tag_hash` selects the shard. It covers the text before the first '}', which all keys of one call share.
+// `tag_hash` selects the shard of MemoryCounters. It covers the text before the first '}', which a call's keys share.
 // REQUIRES: the key is shorter than 64 KiB.
 struct HashedKey {
   explicit HashedKey(std::string_view counter_key);

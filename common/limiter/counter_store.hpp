@@ -20,7 +20,7 @@ using LeaseDraw = std::array<unsigned char, 16>;  // random bits that name a cal
 struct Origin {
   std::uint64_t tenant = 0;   // a hash of its id
   std::uint64_t api_key = 0;  // a hash of its id; 0: no API key
-  bool batch = false;         // the call may wait longer
+  bool batch = false;         // the call is allowed to wait longer, as in a batch
 };
 
 // One rulebook to judge for one check. The caller keeps the Call until the outcome has arrived.
@@ -135,9 +135,9 @@ class CounterStore {
   virtual ~CounterStore() = default;
   virtual void judge(const Call& call, JudgeListener& listener) = 0;
   // Judges all rulebooks of one decision. If all enforced ones admit, all of them are charged; otherwise none is.
-  // Outcome::allowed says whether the limits of that rulebook admit. Each shadow is judged and charged by itself.
+  // In each outcome, `allowed` says whether this one rulebook admits. Each shadow is judged and charged by itself.
   // Each Call and each listener must live until all listeners were called.
-  // REQUIRES: the enforced rulebooks come first. All their keys share one hash tag, and no two of the keys are equal.
+  // REQUIRES: the enforced rulebooks come first; their keys share one hash tag, and no two of these keys are equal.
   virtual void judge_all(std::span<const RulebookCall> calls) = 0;
   virtual void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;

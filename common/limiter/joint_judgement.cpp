@@ -36,8 +36,8 @@ void RedisStore::JointJudgement::write(redis::CommandWriter& out, CallBy by) {
   write_check_many(out, parts_, enforced_count(calls_), by);
 }
 
-// Rulebooks that got WrongPeriod (script_calls.hpp) are judged once more. All enforced rulebooks get WrongPeriod, or
-// none, so they stay together.
+// Rulebooks that got WrongPeriod (script_calls.hpp) are judged once more. Either all enforced rulebooks get WrongPeriod
+// or none does, so they stay together.
 void RedisStore::JointJudgement::answered(const redis::Reply& reply) {
   if (reply.elements.size() != calls_.size()) return fail({StoreFault::protocol, true});
   const std::size_t enforced = enforced_count(calls_);
@@ -67,7 +67,7 @@ void RedisStore::JointJudgement::report_failure(const RulebookCall& call, const 
   call.listener->judged(std::unexpected(error));
 }
 
-// Keeps the enforced rulebooks, or the first shadow if there are none. Each other shadow gets a call of its own.
+// Keeps the enforced rulebooks; if none is enforced, keeps the first. Every other rulebook gets a call of its own.
 bool RedisStore::JointJudgement::split() {
   const std::size_t kept = std::max<std::size_t>(1, enforced_count(calls_));
   if (kept == calls_.size()) return false;

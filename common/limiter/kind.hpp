@@ -6,7 +6,7 @@
 namespace sluice::limiter {
 
 // Agents send these numbers to the scripts in Redis: never renumber. The build reads them from here
-// (cmake/AssembleScript.cmake): keep one enumerator a line.
+// (cmake/AssembleScript.cmake): keep one enumerator per line.
 enum class Kind : std::uint8_t {
   token_bucket = 1,
   leaky_bucket = 2,

@@ -1,7 +1,7 @@
 // How much memory the counters of a process may take, and which tenants may begin new counters.
 //
-// Every tenant may begin new counters until half of the memory limit is used. After that, the counters of the tenant
-// must take less than half of the free memory, so that there is room for later tenants.
+// Every tenant may begin new counters until half of the memory limit is used. After that, a tenant may begin new
+// counters only while its counters take less than half of the free memory, so that there is room for later tenants.
 //
 // A counter is never dropped before it expires. Its log or its leases may grow beyond the memory limit.
 //

@@ -59,7 +59,8 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   if (const auto derived_q = traits_of(terms.kind).derived_q) terms.q = derived_q(terms.limit, terms.p, ids_[rule]);
 }
 
-// If the layouts differ, or an override replaces a counter id, each rule gets the values of its counter id, or zeros.
+// Usually copies all values of the cell. If the counter ids of the cell are not those of the group, or an override has
+// replaced a counter id, finds the values by counter id; a rule without stored values gets zeros.
 void Judging::load(std::size_t g) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];
@@ -70,7 +71,7 @@ void Judging::load(std::size_t g) {
     back_ = true;
   }
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
-    const OverrideEntry* found = nullptr;  // if two entries name one limit, the later one applies
+    const OverrideEntry* found = nullptr;  // if several entries name the limit, the last one applies
     for (const OverrideEntry& entry : cell.overrides()) {
       if (entry.name_id == program_.rules[i].name_id && entry.expires_us > now_) found = &entry;
     }

@@ -9,8 +9,8 @@
 
 namespace sluice::limiter {
 
-// Charges all limits of the call's program if all admit. After the clock has stepped back, a denial corrects the stored
-// times. `cells[i]` is the cell of call.keys[i]; `periods` come from quota_periods().
+// Charges all limits of the call's program if all admit. A denial changes a cell only to correct its times after the
+// clock has stepped back. `cells[i]` is the cell of call.keys[i]; `periods` come from quota_periods().
 // Returns nullopt if `now_us` is outside the period of a quota. REQUIRES: no other thread uses the cells.
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
                                        std::span<const PeriodBounds> periods, std::int64_t now_us);
@@ -29,7 +29,7 @@ bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t no
 // share. On a tie the first limit of the plan counts. reports[i] is for program.rules[i].
 std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports);
 
-// For each quota program.rules[i], writes the bounds of the period at `now_us` into out[i].
+// For each i for which program.rules[i] is a quota, writes the bounds of the period at `now_us` into out[i].
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out);
 
 }  // namespace sluice::limiter

@@ -1,12 +1,12 @@
-// MemoryCounters::judge(): finds the cells of a call, and makes those that are missing if memory allows it. If not, the
-// call is judged by overflow counters (overflow_key).
+// MemoryCounters::judge(): finds the cells (cell.hpp) of a call, and makes the missing cells. If the memory budget does
+// not allow new cells, the call uses overflow counters (overflow_key() in memory_budget.hpp).
 #include <utility>
 
 #include "common/limiter/memory_store.hpp"
 
 namespace sluice::limiter {
 
-// Returns nullopt if a cell is missing and the budget does not let the tenant begin it.
+// Returns nullopt if a cell is missing and the budget does not allow a new cell.
 std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call, bool ignore_budget) {
   const HashedKey first(call.keys[0]);
   Shard& shard = shard_of(first);

@@ -66,7 +66,7 @@ std::vector<Outcome> MemoryCounters::judge_together(std::span<const Call* const>
     parts.push_back({&call, std::span(found[i].cells.data(), groups), found[i].periods});
   }
   std::vector<Outcome> outcomes(calls.size());
-  judge_together_in_memory(parts, now, outcomes);  // true, because the periods are those at `now`
+  judge_together_in_memory(parts, now, outcomes);  // returns true, because the periods are those at `now`
   for (std::size_t i = 0; i < calls.size(); ++i) {
     for (std::size_t g = 0; g < calls[i]->program->groups.size(); ++g) {
       shard.cells.grown(calls[i]->keys[g], *found[i].cells[g], found[i].before[g]);
@@ -108,7 +108,7 @@ template <class Each>
 void MemoryCounters::for_each_lease(std::span<const LeaseRef> leases, Each each) {
   for (const LeaseRef& lease : leases) {
     for_each_lease_at(lease.counter_key, lease, each);
-    for_each_lease_at(overflow_key(lease.counter_key), lease, each);  // an overflow counter may have it
+    for_each_lease_at(overflow_key(lease.counter_key), lease, each);  // the lease may be there
   }
 }
 

@@ -1,9 +1,9 @@
 // Counters in the memory of this process: for agents without Redis (--counters memory), and for failure mode
 // fail_degrade.
 //
-// When memory is short, expired counters are removed first. If that is not enough, new identities of tenants with more
-// than their share (memory_budget.hpp) share overflow counters, so each identity may get less than its limit. An
-// identity that moves from an overflow counter to a counter of its own can use the whole limit of each.
+// When memory is short, expired counters are removed first. If that is not enough, tenants that use too much
+// (memory_budget.hpp) get no new counters: their new identities are counted together in overflow counters, so each
+// identity may get less than its limit. An identity that later gets its own counter can use its limit again.
 //
 // A process has one MemoryCounters: with two, every limit would be admitted twice. Any thread may use it; a decision
 // locks one shard. Each worker thread has its own MemoryStore.
@@ -33,7 +33,7 @@ class MemoryCounters {
 
   Outcome judge(const Call& call);
   // Charges all calls if all admit, otherwise none. Begins new counters even if memory is short.
-  // REQUIRES: at least one call; all keys share one hash tag, and no two of them are equal.
+  // REQUIRES: at least one call; the keys of all calls share one hash tag, and no two keys are equal.
   std::vector<Outcome> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);

@@ -15,8 +15,8 @@ class RedisStore::Pending : public redis::Command {
   explicit Pending(RedisStore& store) : store_(store) {}
   virtual ~Pending() = default;
 
-  // Without `answer_by` the call may wait in the client's queue, and redis::Options::deadline counts from its sending.
-  // With `answer_by` the call does not wait for a turn.
+  // Without `answer_by` the call may wait in the client's queue; redis::Options::deadline begins when the call is sent.
+  // With `answer_by` the call does not wait in that queue.
   void start(Script script, const Origin& origin, std::optional<TimePoint> answer_by = {}) {
     started_ = std::chrono::steady_clock::now();
     store_.client_.submit(*this, key(),

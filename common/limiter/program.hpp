@@ -20,7 +20,7 @@ struct Rule {
   //   buckets         the rate: p units per q
   //   windows         p: the window; q: for sliding_window the tick (sliding_window.hpp), for log the counter id
   //   lease           p: lease_ttl
-  //   quota           0; each call brings the bounds of its period, [p, q)
+  //   quota           0; each call brings the bounds of the period, [p, q)
   double p = 0;
   double q = 0;
   std::uint32_t counter_id = 0;
@@ -50,12 +50,12 @@ struct Program {
   std::vector<std::uint8_t> plan_position;  // by rule: index in the plan
   std::vector<Group> groups;
   double max_delay_us = 0;       // of action `delay`; 0 for other actions
-  std::uint8_t leases = 0;       // rules that take leases
-  std::uint8_t collections = 0;  // rules that keep entries
+  std::uint8_t leases = 0;       // number of rules that take leases
+  std::uint8_t collections = 0;  // number of rules that keep entries
   bool has_quotas = false;
 
   // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`. The cost of rule i, 4
-  // bytes, begins at cost_offsets[i]. A quota's period, two bounds of 8 bytes, begins kPeriodBehindCost later.
+  // bytes, begins at cost_offsets[i]. A quota's period, two bounds of 8 bytes, begins kPeriodBehindCost bytes later.
   std::string packed;
   std::string packed_format;  // for Lua's struct.unpack
   std::vector<std::uint32_t> cost_offsets;

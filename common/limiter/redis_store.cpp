@@ -91,8 +91,8 @@ class RedisStore::Judgement final : public Pending {
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
 };
 
-// One script call of a release or renewal of leases. Leases with another hash tag get a call of their own, because they
-// may be in another slot of a Redis Cluster.
+// One script call of a release or renewal of leases. Each hash tag gets a call of its own, because the keys of two tags
+// may be in different slots of a Redis Cluster.
 class RedisStore::LeaseChange final : public Pending {
  public:
   using Pending::Pending;
@@ -176,7 +176,7 @@ RedisStore::RedisStore(redis::Client& client, const Clock& clock, RedisStoreObse
 
 RedisStore::~RedisStore() = default;
 
-// Nothing owns the object while its call is in flight. Then the object puts itself back into the list of idle ones.
+// While a call is in flight, nothing owns its object. After the call the object puts itself back into the idle list.
 template <class PendingCall>
 PendingCall& RedisStore::take(std::vector<std::unique_ptr<PendingCall>>& idle) {
   if (idle.empty()) return *new PendingCall(*this);

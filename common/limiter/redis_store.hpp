@@ -2,8 +2,8 @@
 //
 // Thread: only the worker thread that owns the store.
 //
-// A call that cannot have run is sent again, within its deadline, after these failures:
-//   TRYAGAIN      without its shadows, which get calls of their own; a call without shadows waits a little instead
+// After these failures a call has not run. The store sends it again, within its deadline:
+//   TRYAGAIN      without its shadow rulebooks, which get calls of their own; a call that has none waits a little
 //   WrongPeriod   once, with the new period of the quota
 // The client (redis::Endpoint) sends calls again after failures that come from the state of Redis.
 #pragma once
@@ -33,7 +33,7 @@ class RedisStore final : public CounterStore {
   ~RedisStore() override;
 
   void judge(const Call& call, JudgeListener& listener) override;
-  // A shadow with another hash tag than the enforced rulebooks gets a script call of its own.
+  // A shadow rulebook with another hash tag than the enforced rulebooks gets a script call of its own.
   void judge_all(std::span<const RulebookCall> calls) override;
   void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) override;
   void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) override;

@@ -13,7 +13,7 @@
 namespace sluice::limiter {
 
 // How limits of one kind are judged and charged. The state is either a few values, for `judge` and `charge`, or entries
-// under a key of their own, made by `make_entries`. p and q below: see Rule in program.hpp.
+// (made by `make_entries`) under a key of their own. p and q below: see Rule in program.hpp.
 struct KindTraits {
   Kind kind = Kind::token_bucket;
   std::string_view name{};   // shown to people
@@ -23,8 +23,8 @@ struct KindTraits {
 
   // Updates the values from `last`, the time of the last charge, to `now` ≥ last, and judges. Times are in µs.
   Judged (*judge)(const Terms& terms, double* values, double now, double last) = nullptr;
-  // Charges `charge` units to values that `judge` has updated; 0 only reports. `allowed`: all limits that are judged
-  // together admit.
+  // Charges `charge` units to values that `judge` has updated. With 0 units, only reports. `allowed`: all limits that
+  // are judged together admit the cost.
   Charged (*charge)(const Terms& terms, double* values, double now, double charge, bool allowed) = nullptr;
   // Whether a cost above the limit can be admitted. nullptr: never.
   bool (*exceeds)(const Terms& terms) = nullptr;

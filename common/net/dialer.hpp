@@ -29,8 +29,8 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
   // `protocol`, such as "http/1.1", is offered by ALPN in the TLS handshake.
   Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {});
 
-  // Calls `done` once, from the io_context, but not after cancel(). If the name has several addresses, each `attempt`
-  // tries another one first. There is no time limit; the owner calls cancel(). REQUIRES: called at most once.
+  // Calls `done` once, from the io_context, but not after cancel(). Of several addresses, the one with index `attempt`
+  // (modulo their number) is tried first. No time limit: the owner must call cancel(). REQUIRES: called at most once.
   void dial(unsigned attempt, Done done);
   void cancel();
 

@@ -28,7 +28,7 @@ class BundleBuilder {
   void expect(Kind kind, std::size_t count);
 
   void set_mode(Mode mode) { bundle_.mode = mode; }
-  // Keeps no reference to `value`. The settings are an object such as {"mode":"shadow"}.
+  // Keeps no reference to `value`. For Kind::setting, `value` is an object such as {"mode":"shadow"}.
   // REQUIRES: bundles have a list of this kind, or `kind` is Kind::setting.
   void read(Kind kind, const json::Value& value, const json::Place& at);
   // REQUIRES: at least one object of this kind was read.

@@ -1,4 +1,4 @@
-// Reads the top level of a bundle, with the lists in the order of Kind.
+// Reads the top level of a bundle, and its lists in the order of Kind.
 #include "common/objects/bundle_json.hpp"
 
 #include <fmt/core.h>

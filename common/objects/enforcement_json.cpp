@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// `owner`: the parameter's action or failure mode, for the text.
+// `owner`: the action or failure mode that the parameter `name` belongs to, for the text of the fault.
 void check_parameter(json::Fields& fields, std::string_view name, bool needed, std::string_view owner) {
   if (fields.present(name) == needed) return;
   fields.fault(name, needed ? fmt::format("{} is missing: {} needs it", name, owner)
@@ -46,7 +46,7 @@ void read_action(json::Fields& fields, Enforcement& out) {
   if (const auto action = fields.choice(enforcement_field::kAction, &action_from)) {
     out.action = *action;
   } else if (fields.present("action")) {
-    // The action is invalid, so its parameters cannot be checked. take() keeps them from being unknown fields.
+    // The action is invalid, so its parameters cannot be checked. After take(), they are not reported as unknown.
     for (const std::string_view name : {"sample_rate", "max_delay", "downgrade_to"}) fields.take(name);
     return;
   }

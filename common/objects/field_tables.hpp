@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// All tables: one for each object, "enforcement", "scope", and:
+// All tables: one for each kind of object, and also "enforcement", "scope", and:
 // - "limit": the fields of a limit that are members of the plan or policy itself;
 // - "limit.NAME": the fields of a limit with the algorithm or shorthand NAME;
 // - "override.set": the numbers that an override can replace;

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// Bundles are read, and agents receive objects, in this order: an object comes after the objects it refers to.
+// The order in which bundles are read and agents receive objects: an object comes after the objects it refers to.
 // `setting`: the settings of the platform. `counter`: a reset of counters. The tables `versions`, `changes` and `audit`
 // store resets, but the kind has no SQL table of its own.
 enum class Kind : std::uint8_t {
@@ -31,7 +31,7 @@ enum class Kind : std::uint8_t {
   counter
 };
 
-// `holder`: the scope of a token or binding says what the object belongs to.
+// `holder`: for tokens and bindings. The scope in such an object says what the object belongs to.
 enum class Ownership : std::uint8_t { platform, organization, tenant, holder };
 
 struct Reference {

@@ -20,7 +20,7 @@ enum class LimitsForm : std::uint8_t { none, list, flat };
 // `owner` itself. A limit without a name gets the name of its algorithm, made unique with "-2", "-3", ….
 LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out);
 
-// `name` and `key_by` do not count: in the flat form they belong to the owner.
+// Whether `owner` has limit fields. `name` and `key_by` do not count: in the flat form they belong to the owner.
 bool has_flat_limit(json::Fields& owner);
 
 // The numbers that an override replaces.

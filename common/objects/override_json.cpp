@@ -23,7 +23,7 @@ namespace {
 struct Owner {
   const std::vector<Limit>* limits = nullptr;
   const std::vector<DimensionRef>* key_by = nullptr;
-  Micros longest_delay{0};  // the longest max_delay of action `delay` for these limits
+  Micros longest_delay{0};  // the longest max_delay that a policy or plan uses with these limits; 0: none
 };
 
 Micros delay_of(const Enforcement& enforcement) {

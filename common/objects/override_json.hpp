@@ -21,8 +21,8 @@ struct OverrideOwners {
   IdIndex& policy_ids;
 };
 
-// If the plan or policy has no faults, it must have the limit, the identity must have exactly the dimensions of the
-// counter key, and the new numbers must fit the limit.
+// If the plan or policy has no faults, it must have the limit that the override names, the identity must have exactly
+// the dimensions of the counter key, and the new numbers must fit the limit.
 void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
 
 // A text that names what the override replaces: one limit of one owner for one identity.

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxMetadata = 32;  // entries; every decision of the policy contains them
 constexpr std::size_t kMaxMetadataName = 64;
 constexpr std::size_t kMaxMetadataValue = 512;
-constexpr std::size_t kMadeIdBytes = 8;  // bytes of the content's hash in an id
+constexpr std::size_t kMadeIdBytes = 8;  // made_id() uses this many bytes of the content's hash
 
 void read_metadata(json::Fields& policy, Metadata& out) {
   const json::Value* const metadata = policy.take("metadata");
@@ -37,7 +37,7 @@ void read_metadata(json::Fields& policy, Metadata& out) {
   }
 }
 
-// A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true in the last case.
+// A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true for such fields.
 bool read_plan_or_limits(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {

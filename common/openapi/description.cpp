@@ -62,7 +62,7 @@ void append_frame_components(std::string& out, const Value& components, std::spa
   }
 }
 
-// A string names a component, and becomes a reference to the component.
+// If `value` is a string, it names a component: writes a reference to the component. Else writes `value` itself.
 void append_component(std::string& out, std::string_view section, const Value& value) {
   if (value.type() == Type::string) return append_reference(out, section, value.text());
   json::append(out, value);
@@ -95,7 +95,7 @@ void append_body(std::string& out, const Operation& operation, const Value& body
   }
 }
 
-// `answer` comes from the fragment, `derived` from the route.
+// `answer` comes from the fragment (texts and examples, see description.hpp), `derived` from the route.
 void append_answer(std::string& out, std::string_view status, const Value& answer, const Success& derived) {
   if (answer.type() == Type::string) return append_reference(out, "responses", answer.text());
   Members object(out);

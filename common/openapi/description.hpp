@@ -32,7 +32,7 @@ struct Operation {
   bool head = false;                                        // HEAD is answered too
   std::string needs = {};                                   // "Needs the permission …", added to the description
   std::map<std::string_view, std::string> extensions = {};  // "x-level": "tenant"
-  std::vector<std::string_view> parameters = {};            // names in components/parameters; follow the fragment's
+  std::vector<std::string_view> parameters = {};            // names in components/parameters, after the fragment's
   std::vector<std::string_view> media = {};                 // media types of the request body, if there is one
   std::map<std::string_view, Success> successes = {};       // by status; ignored if the fragment lacks the status
   // Names in components/responses, by status. An answer of the fragment replaces one of the same status.

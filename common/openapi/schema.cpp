@@ -161,8 +161,8 @@ class SchemaWriter {
     out_.end_object();
   }
 
-  // The property refers to the schema that the field names. To admit null, it is instead a copy of a plain schema with
-  // null as a second type, or an anyOf with null.
+  // The property refers to the schema that the field names. If null must be added, the property is a copy of a plain
+  // schema with null as a second type; for other schemas it is an anyOf with null.
   void property(const Field& field, bool document, bool nullable) {
     const std::string_view component = document || field.body_schema.empty() ? field.schema : field.body_schema;
     const Value* const schema = component.empty() ? nullptr : &this->component(component);

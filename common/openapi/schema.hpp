@@ -1,9 +1,9 @@
 // Completes the schemas of an OpenAPI document from tables of fields.
 //
 // A schema in the frame (description.hpp) may have the members below. Generated members take their place.
-//   {"fields": "plan"}            the properties of a request body, which may be null
+//   {"fields": "plan"}            the properties of a request body; each of them may be null
 //     "form": "document"          the properties of the canonical form (field.hpp) instead
-//     "required": ["id"]          these properties are required; in a body they may not be null
+//     "required": ["id"]          these properties are required; in a body they must not be null
 //     "nullable": false           in a body: no property may be null
 //     "properties": {…}           replace properties of the table; new names come last
 //   {"choices": "plan.mode"}      a string with the values of that field; with "form": "body" their aliases too

@@ -18,7 +18,7 @@ constexpr std::int64_t kLongUs = 86'400'000'000;  // one day
 
 std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
 
-// For matching and precedence, without the match expression.
+// Sets what matching and precedence need, except the match expression.
 void compile_matching(const Policy& policy, CompiledPolicy& out) {
   out.scope = compile_scope(policy.scope);
   out.enabled = policy.enabled;

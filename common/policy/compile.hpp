@@ -20,7 +20,7 @@ namespace sluice::policy {
 // `max_delay` lets a bucket go into more debt than its numbers can represent (debt_fault()).
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits);
 
-// Adds a fault if the match expression is invalid. `now_us` (wall clock) decides whether the policy is dormant.
+// Adds a fault if the match expression is invalid. Sets CompiledPolicy::dormant as of `now_us` (wall clock).
 std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
                                                Faults& faults);
 

@@ -2,9 +2,9 @@
 // adds key_by dimensions has a key of its own, which ends in :k=<limit name>|<the added dimensions>. The text in braces
 // is the hash tag of Redis Cluster.
 //
-// The identity is the key_by dimensions as name=value, in the order of the enum Dimension, separated by '|'. An absent
-// dimension is only its name. Bytes outside [A-Za-z0-9._-] are escaped as %XX. An identity above 200 bytes is replaced
-// by '#' and its SHA-256 in hex. So different identities never share a key.
+// The identity is the key_by dimensions as name=value, in the order of the enum Dimension, separated by '|'. For an
+// absent dimension, only the name is written. Bytes outside [A-Za-z0-9._-] are escaped as %XX. An identity above 200
+// bytes is replaced by '#' and its SHA-256 in hex. So different identities never share a key.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -23,7 +23,7 @@ class IdMap {
   bool empty() const { return entries_.empty(); }
   bool contains(std::string_view id) const { return find(id) != nullptr; }
 
-  // The pointer is valid as long as a map contains the object.
+  // The pointer is valid as long as this map or a copy of it contains the object.
   const Object* find(std::string_view id) const {
     const Entry* entry = entry_of(id);
     return entry ? entry->object.get() : nullptr;
@@ -44,7 +44,7 @@ class IdMap {
     const std::string_view id = id_of(*object);
     return entries_.put(Entry{hash_of_id(id), object}, [id](const Entry& each) { return id_of(*each.object) == id; });
   }
-  // Returns false if there is no such object.
+  // Returns false if the map has no object with this id.
   bool erase(std::string_view id) {
     return entries_.erase(hash_of_id(id), [id](const Entry& each) { return id_of(*each.object) == id; });
   }

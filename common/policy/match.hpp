@@ -7,7 +7,7 @@
 
 namespace sluice::policy {
 
-// Off overrides shadow, and shadow overrides enforce. `own` is the mode of a policy or plan.
+// Returns `off` if one of the modes is `off`, else `shadow` if one is `shadow`. `own`: the mode of a policy or plan.
 Mode effective_mode(Mode global, Mode tenant, Mode own);
 
 enum class Applicability : std::uint8_t {
@@ -32,8 +32,8 @@ struct Match {
   const CompiledPolicy* shadow = nullptr;   // always ranks above `decides`
 };
 
-// Without `all`, allocates nothing once its buffers have grown. Otherwise `all` gets every candidate in order of
-// precedence, including dormant policies (see CompiledPolicy).
+// Without `all`, allocates nothing once the thread's buffers have grown. If given, `all` gets every candidate in order
+// of precedence, including dormant policies (see CompiledPolicy).
 // REQUIRES: the dimensions org, tenant and api_key of the request are set.
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
             std::vector<Candidate>* all = nullptr);

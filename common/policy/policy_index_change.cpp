@@ -1,4 +1,5 @@
-// Changes of the index. The key of an entry is the hash that the entry is stored under.
+// Changes of the index. policy_index.hpp explains shapes and anchors. The key of an entry is the hash that the entry is
+// stored under.
 #include <algorithm>
 #include <utility>
 
@@ -18,8 +19,8 @@ bool is_indexable(const Term& term) {
   return !owner && term.discriminates();
 }
 
-// A policy has one entry for each combination of the values of its keyed terms. A term that would make too many
-// combinations is left out; it is only matched after the look-up.
+// Returns the terms that the index looks up: a policy has one entry for each combination of their values. A term that
+// would make too many combinations is left out; the caller matches it after the look-up.
 std::vector<const Term*> keyed_terms(const Scope& scope) {
   constexpr std::size_t kFewEntries = 64;
   std::vector<const Term*> by_size;
@@ -49,7 +50,7 @@ class PolicyIndex::Change {
  public:
   explicit Change(PolicyIndex& index) : index_(index) {}
 
-  // Counts the added policies first, so that a shape they share with removed policies is not created again.
+  // Counts the added policies first, so that a shape that they share with removed policies is kept.
   void run(Policies removed, Policies added) {
     for (const CompiledPolicy* policy : added) add_steps(*policy, true);
     for (const CompiledPolicy* policy : removed) add_steps(*policy, false);
@@ -201,8 +202,8 @@ class PolicyIndex::Change {
     index_.slots_.put(std::move(slot), is);
   }
 
-  // Files all shapes again once the number of policies has doubled or halved, because other dimensions may be the
-  // rarest now.
+  // Files the new shapes under their anchors and removes the unused shapes. Once the number of policies has doubled or
+  // halved, chooses all anchors again, because other dimensions may be the rarest now.
   void refile() {
     if (index_.policies_ == 0) return index_.directory_.reset();
     const std::size_t refiled_at_policies = index_.directory_ ? index_.directory_->refiled_at_policies : 0;

@@ -8,7 +8,7 @@
 namespace sluice::policy {
 namespace {
 
-// The position of a dimension in the list of refile_all(). `index` counts from 1; 0 marks a free slot of the trie.
+// Where refile_all() has a dimension in its list `filed`. `index` counts from 1; 0 marks a free slot of the trie.
 struct ListPlace {
   std::uint64_t its_hash = 0;
   std::size_t index = 0;
@@ -87,7 +87,7 @@ const PolicyIndex::Anchor* PolicyIndex::AnchorFiling::find(const DimensionRef& d
   return found == directory_.anchors.end() ? nullptr : &*found;
 }
 
-// Removes an anchor without shapes.
+// Replaces the anchor of the same dimension, or removes it if `anchor` has no shapes.
 void PolicyIndex::AnchorFiling::put(Anchor anchor) {
   if (auto* anchors = named(anchor.dimension.dimension)) {
     auto is = [name = anchor.dimension.name](const Anchor& each) { return each.dimension.name == name; };

@@ -9,9 +9,9 @@
 namespace sluice::policy {
 namespace {
 
-// At the first difference, the scope precedes whose dimension sorts first, else the scope with the narrower term.
-// Returns -1 if `a` precedes or 1 if `b` precedes, with the deciding term of that scope, or 0 and nullptr.
-// REQUIRES: a.size() == b.size().
+// Compares term by term. At the first difference, the term whose dimension sorts first precedes; if the dimensions are
+// equal, the narrower term precedes. Returns -1 and the term of `a` if that precedes, 1 and the term of `b` if that
+// precedes, or 0 and nullptr. REQUIRES: a.size() == b.size().
 std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   auto place = [](const Term& term) { return std::pair(level_of(term.dimension.dimension), term.dimension); };
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -24,8 +24,8 @@ std::pair<int, const Term*> compare_narrowness(const Scope& a, const Scope& b) {
   return {0, nullptr};
 }
 
-// Packs criteria into the sort key. If a criterion does not fit into its bits, the caller calls close(), and the
-// remaining bits stay 0. So no later criterion can hide a difference that did not fit.
+// Packs criteria into the sort key. If a criterion does not fit into its bits, the caller calls close(). Then the
+// remaining bits stay 0, so that no later criterion decides before it.
 class OrderBits {
  public:
   void put(unsigned bits, std::uint64_t value) {
@@ -56,7 +56,7 @@ std::uint64_t order_of(const CompiledPolicy& policy) {
   const Term& first = policy.scope.front();
   const auto level = static_cast<unsigned>(level_of(first.dimension.dimension));
   order.put(9, level << 5U | static_cast<unsigned>(first.dimension.dimension));
-  if (!first.dimension.name.empty()) order.close();  // names are compared before narrowness
+  if (!first.dimension.name.empty()) order.close();  // dimension names are compared before narrowness
   order.put(16, static_cast<std::uint64_t>(kExact - first.narrowness));
   return order.take();
 }

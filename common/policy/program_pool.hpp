@@ -19,7 +19,7 @@ class ProgramPool {
   // Of the enforcement, only the action `delay` and its `max_delay` affect the program.
   Shared of(const std::vector<Limit>& limits, const Enforcement& enforcement);
 
-  // Removes references to programs that no longer exist, if there may be many.
+  // If the pool has about doubled since the last sweep, removes the entries of programs that no longer exist.
   void sweep();
 
  private:

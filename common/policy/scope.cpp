@@ -27,7 +27,7 @@ void add_value(Term& term, const std::string& value) {
       term.narrowness = std::min(term.narrowness, narrowness_of(*block));
       return;
     }
-    if (auto address = parse_ip(value)) {  // as a block, all spellings of the address match
+    if (auto address = parse_ip(value)) {  // stored as a block, so that every spelling of the address matches
       term.blocks.push_back(block_of(*address, address->bits));
       return;
     }

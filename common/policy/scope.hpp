@@ -19,7 +19,7 @@ namespace sluice::policy {
 using Narrowness = std::uint16_t;
 inline constexpr Narrowness kExact = UINT16_MAX;
 
-// One dimension of a scope. The value of a request must match any of the term's values.
+// One dimension of a scope. The request's value must match at least one of the term's values.
 struct Term {
   DimensionRef dimension;
   Narrowness narrowness = kExact;

@@ -41,7 +41,7 @@ struct Selection {
 
   Kind kind = Kind::settled;
   Settled settled;
-  // The decision shows the numbers of the first rulebook. Empty if no policy applies, and for unknown_plan.
+  // Empty if no policy applies, and for unknown_plan. The decision shows the numbers of the first rulebook.
   boost::container::static_vector<SelectedRulebook, kMaxRulebooks> rulebooks;
   Mode mode = Mode::enforce;  // the effective mode of the first rulebook
   std::string missing;        // the dimension that the request lacks
@@ -51,7 +51,7 @@ struct Selection {
   bool enforced() const { return !rulebooks.empty() && rulebooks.front().role == Role::decides; }
 };
 
-// Also sets the dimensions org, tenant and api_key of the request, except where the value is empty.
+// Also sets the dimensions org, tenant and api_key of the request to their ids. An empty id changes nothing.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
                  std::int64_t now_us);
 

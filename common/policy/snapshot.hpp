@@ -52,7 +52,7 @@ struct TenantView {
   struct Level {
     std::uint8_t number = 0;  // see levels.hpp
     PolicyIndex active;
-    PolicyIndex dormant;  // searched for explanations only
+    PolicyIndex dormant;  // disabled or long expired policies; searched for explanations only
   };
   std::vector<Level> levels;                 // the most specific level first; without empty levels
   std::size_t keys = 0;                      // number of API keys

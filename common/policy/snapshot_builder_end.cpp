@@ -63,7 +63,7 @@ std::optional<std::string> SnapshotBuilder::organization_used(const std::string&
   return tenants > 0 ? std::optional(fmt::format("is still the organization of {} tenants", tenants)) : std::nullopt;
 }
 
-// The keys are ids of organizations.
+// Returns by how many tenants each organization grows or shrinks, by organization id.
 std::unordered_map<std::string, std::ptrdiff_t> SnapshotBuilder::tenant_count_changes() const {
   std::unordered_map<std::string, std::ptrdiff_t> changes;
   for (const auto& [id, tenant] : tenants_) {

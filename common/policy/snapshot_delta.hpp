@@ -23,7 +23,7 @@ struct SnapshotDelta {
   std::vector<ObjectId> removed;  // REQUIRES: does not name the platform's settings
 };
 
-// The cost depends on the delta and not on the size of `before`, with one exception. If the limits of a plan change,
+// The time depends on the delta and not on the size of `before`, with one exception. If the limits of a plan change,
 // every policy on that plan is compiled again, and all policies of the tenant are visited. The result has no overrides.
 //
 // Returns the faults of build_snapshot(), and one for each object that the delta names twice, or removes although

@@ -43,7 +43,7 @@ class OverrideCompiler {
     if (entry.expires_at && entry.expires_at->time_since_epoch().count() <= snapshot_.made_at_us) return;
     const TenantView& tenant = *snapshot_.tenants.find(entry.tenant_id);
     if (!entry.policy_id.empty()) return add_to_key(tenant, tenant.policies.find(entry.policy_id)->rulebook, index);
-    // An override of a plan also applies to the policies on the plan that have its key_by.
+    // An override of a plan also applies to those policies on the plan that have the plan's key_by.
     const Rulebook& plan = *tenant.find_plan(entry.plan_id);
     add_to_key(tenant, plan, index);
     for (const Rulebook* policy : policies_on_[&plan]) {
@@ -70,7 +70,7 @@ class OverrideCompiler {
   const Bundle& bundle_;
   const Snapshot& snapshot_;
   std::vector<KeyOverrides> out_;
-  std::unordered_map<std::string, std::size_t> index_of_;  // of a counter key in out_
+  std::unordered_map<std::string, std::size_t> index_of_;  // index in out_, by counter key
   std::unordered_map<const Rulebook*, std::vector<const Rulebook*>> policies_on_;
 };
 

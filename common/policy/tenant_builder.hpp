@@ -48,7 +48,7 @@ class TenantBuilder {
   // in Bundle::plans) whose new limits do not fit all its policies. REQUIRES: called once, after all put functions.
   void renew_policies(ProgramPool& programs, const std::function<void(std::size_t plan, Fault fault)>& report);
 
-  std::optional<std::string> policy_on(const std::string& plan_id) const;
+  std::optional<std::string> policy_on(const std::string& plan_id) const;  // the id of a policy that uses the plan
 
   // The `index` of the first policy beyond kMaxUnindexedPolicies.
   std::optional<std::size_t> first_policy_over_limit() const;

@@ -8,7 +8,7 @@
 
 namespace sluice::policy {
 
-// The text names shadow mode, because shadow policies compete only with each other.
+// The key says whether the policy is in shadow mode, because shadow policies compete only with each other.
 std::string competition_key(const Policy& policy) {
   Policy competing;
   competing.tenant_id = policy.tenant_id;

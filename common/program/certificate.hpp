@@ -32,7 +32,7 @@ class Certificate {
               std::chrono::milliseconds check_every = std::chrono::seconds(5))
       : log_(log), check_every_(check_every), timer_(loop) {}
 
-  // Does nothing without TLS. Logs faulty files and returns false.
+  // Does nothing without TLS. Returns false, and logs why, if the files are faulty.
   // REQUIRES: called before the loop runs; this object lives as long as `metrics` is read.
   bool load(const http::CertificateFiles& files, telemetry::Registry& metrics);
   void stop() { timer_.cancel(); }

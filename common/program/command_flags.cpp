@@ -74,7 +74,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
     FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
     const std::string its_variable = variable_of(program_, command_, *entry.spec);
     const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
-    // Found if the program has a flag of the same name.
+    // The value of the program's own flag of the same name, if there is one.
     const auto before = out.values.find(entry.spec->name);
     if (entry.option->count() > 0) {
       value.text = *entry.text;

@@ -20,7 +20,7 @@ class CommandFlags {
 
   std::string_view name() const { return command_.name; }
 
-  // The flag with a value that `argument` ("--listen") names, or nullptr.
+  // The flag that `argument` ("--listen") names; nullptr if there is none, or if it takes no value.
   const FlagSpec* value_flag(std::string_view argument) const;
 
   // REQUIRES: CLI11 has parsed the arguments.

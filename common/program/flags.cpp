@@ -120,7 +120,7 @@ std::string shown_value(std::string_view text) {
 Flags read_flags(const Program& program, int argc, const char* const* argv, const Environment& environment) {
   Flags out;
   CLI::App app(std::string(program.commands.front().description), std::string(program.name));
-  app.require_subcommand(0, 1);  // a second command is a stray word
+  app.require_subcommand(0, 1);  // a second command counts as an unknown argument
   Commands commands;
   for (const Command& command : program.commands) commands.emplace_back(add_subcommand(command, app), program, command);
 

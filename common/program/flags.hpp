@@ -6,7 +6,7 @@
 // is the program's.
 //
 // For a service of the program's name, Kubernetes sets variables such as SLUICE_AGENT_SERVICE_HOST and
-// SLUICE_AGENT_PORT. So no flag may have one of these names. Unknown variables are ignored.
+// SLUICE_AGENT_PORT. So no flag's variable may have one of these names. Unknown variables are ignored.
 #pragma once
 
 #include <map>

@@ -10,7 +10,8 @@
 
 namespace sluice::program {
 
-// Returns whether `address` was bound. `what` names the listener, such as "checks over TLS". `flag` sets the address.
+// Returns whether `address` was bound. `what` names the listener, such as "checks over TLS". `flag` is the flag that
+// sets the address.
 bool log_listener(telemetry::Log& log, const Result<std::uint16_t>& port, std::string_view what, std::string_view flag,
                   const std::string& address);
 

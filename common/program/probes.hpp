@@ -22,13 +22,13 @@ struct ProbeSources {
   std::function<std::string()> metrics;                // in Prometheus' text format 0.0.4
   // What the start still waits for. Without this function there is no /startupz.
   std::function<std::vector<std::string>()> starting = {};
-  // Whether the program has what it needs for its work. Once true, it must stay true. Without this function: always.
+  // Whether the program has what it needs for its work. Once true, it must stay true. Without this function: true.
   std::function<bool()> equipped = {};
 };
 
 class Probes final : public http::Handler {
  public:
-  // `port`: for the text of a 404, such as "The admin port".
+  // `port`: the port's name in the text of a 404, for example "The admin port".
   Probes(std::string_view port, ProbeSources sources) : port_(port), sources_(std::move(sources)) {}
 
   void set_ready() { ready_ = true; }

@@ -36,7 +36,7 @@ inline constexpr FlagSpec kRedisTlsCert{
 inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
                                        "Key of the client certificate (PEM); needs --redis-tls-cert."};
 
-// The value of --counters with which a program works without Redis, and error texts.
+// The value of --counters that tells the program to work without Redis, and error texts.
 struct WithoutRedis {
   std::string_view flag_value;    // such as "memory"; "" if the flag must be left out
   std::string_view invalid_text;  // for an invalid URL: "must be memory or the URL of a Redis"

@@ -1,7 +1,7 @@
 // Ends a program in order: the first SIGTERM or SIGINT starts the drain. A second signal, or the end of
-// `drain_timeout`, stops the loop at once.
+// `drain_timeout`, stops the loop at once. A signal that arrives before the loop runs is handled when the loop runs.
 //
-// A signal that arrives before the loop runs is handled later. Call everything but drained() on the loop's thread.
+// Call everything but drained() on the loop's thread.
 #pragma once
 
 #include <chrono>

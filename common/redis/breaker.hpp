@@ -11,7 +11,7 @@
 //   second's four quarters had a failure.
 // So one pause of a busy machine, in which a burst of commands fails, does not open the breaker.
 //
-// Only commands that were sent and failed attempts to connect count.
+// The breaker counts only the results of commands that were sent, and failed attempts to connect.
 // No I/O and no clock: time and random numbers are arguments. Not thread-safe.
 #pragma once
 
@@ -40,16 +40,16 @@ class Breaker {
 
   State state() const { return state_; }
 
-  // Does nothing unless closed. `random` must be uniform in [0, 1).
+  // Does nothing unless the breaker is closed. `random` must be uniform in [0, 1).
   void count(Outcomes outcomes, TimePoint now, double random);
 
   // When the next PING is due; TimePoint::max() unless the breaker is open.
   TimePoint next_probe() const { return state_ == State::open ? next_probe_ : TimePoint::max(); }
-  // A PING was answered, or a handshake succeeded. Does nothing unless open.
+  // A PING was answered, or a handshake succeeded. Does nothing unless the breaker is open.
   void probe_succeeded();
   void probe_failed(TimePoint now, double random);
 
-  // Does nothing unless half-open.
+  // Does nothing unless the breaker is half-open.
   void trial_ended(bool succeeded, TimePoint now, double random);
 
  private:

@@ -1,8 +1,8 @@
 // Chooses the node for each command, and keeps the list of nodes. Without a Cluster there is one node. In a Cluster the
 // slot map names the node of each slot. A command for an unknown slot goes to any node, whose reply may redirect it.
 //
-// At first there are the nodes in the URL. Every primary of a slot map joins, and so does a node that MOVED or ASK
-// names. A node without slots leaves when it has been idle for kKeepIdle.
+// The list begins with the nodes in the URL. Every primary of a slot map is added, and so is a node that MOVED or ASK
+// names. A node without slots is removed when it has been idle for kKeepIdle.
 #include "common/redis/client.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::chrono::seconds kKeepIdle{10};
 
-// The time limit for a slot map.
+// The time limit for the reply with a slot map.
 constexpr std::chrono::milliseconds kMapWithin{500};
 
 }  // namespace
@@ -101,10 +101,10 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   Topology topology_;
   std::vector<Member*> primaries_;  // in the order of topology_.map().primaries()
   std::unique_ptr<SlotsQuestion> question_;
-  std::string fault_;  // the last error about the slot map that the observer got
+  std::string fault_;  // text of the last slot map error; "" after a slot map
   Timer timer_;
   TimePoint armed_for_ = TimePoint::max();
-  std::uint64_t former_writes_ = 0;  // of nodes that have left
+  std::uint64_t former_writes_ = 0;  // of removed nodes
   std::uint64_t redirects_ = 0;
 };
 

@@ -69,7 +69,7 @@ struct Observer {
   std::function<void(const std::string& endpoint)> endpoint_added = {};  // its breaker is closed
   std::function<void(const std::string& endpoint)> endpoint_removed = {};
   std::function<void()> slots_changed = {};  // a slot map was read; it may be the same as before
-  // Called once for a sentinel until it answers again.
+  // Called for the first failure of a sentinel, and not again until that sentinel has answered.
   std::function<void(const Error&)> sentinel_failed = {};
   // The client has changed to a connection with new credentials. Called after `connected`.
   std::function<void(const ServerInfo&)> rotated = {};

@@ -37,7 +37,7 @@ struct Flow {
 // See Options::queue_wait and Options::batch_queue_wait.
 enum class Patience : std::uint8_t { single, batch };
 
-// A script is called by its hash (EVALSHA), or by its text (EVAL) if Redis lost the script right after its loading.
+// A script is called by its hash (EVALSHA), or by its text (EVAL) if Redis lost the script right after loading it.
 enum class CallBy : std::uint8_t { hash, text };
 
 struct Terms {
@@ -53,8 +53,8 @@ using CommandLink = boost::intrusive::list_member_hook<boost::intrusive::link_mo
 struct QueuedKey;
 
 // Exactly one of on_reply() and on_failure() is called, once, from the loop or from inside the client's stop() or
-// destructor. The command must live until then. The handler may destroy the command, and may call any function of the
-// client except its destructor.
+// destructor. The command must live until then. Both functions are allowed to destroy the command, and to call any
+// function of the client except its destructor.
 class Command {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -76,14 +76,14 @@ class Command {
   friend struct QueuedKey;
 
   Terms terms_;
-  TimePoint answer_by_{};       // TimePoint{} before it is sent
+  TimePoint answer_by_{};       // without terms_.answer_by: TimePoint{} until the command is sent
   std::uint8_t misses_ = 0;     // how many replies were NOSCRIPT
   std::uint8_t redirects_ = 0;  // to other nodes
   bool retried_ = false;        // sent again after READONLY or MASTERDOWN
-  bool asking_ = false;         // ASKING is sent before it
+  bool asking_ = false;         // ASKING is sent before the command
   bool internal_ = false;       // made by the endpoint: a script load, PING or ASKING
 
-  // While it waits in a FairQueue:
+  // While the command waits in a FairQueue:
   CommandLink in_key_;
   CommandLink by_age_;
   QueuedKey* key_ = nullptr;

@@ -16,7 +16,7 @@ using boost::system::error_code;
 
 namespace {
 
-// In bytes, so that a large batch of commands is one write. Linux does not grow the send buffer of a Unix socket.
+// Bytes: enough to send a large batch of commands in one write. Linux does not grow the send buffer of a Unix socket.
 constexpr int kUnixSendBuffer = 1 << 20;
 
 }  // namespace

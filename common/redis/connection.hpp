@@ -1,4 +1,4 @@
-// Moves the bytes of one connection to one Redis, which Handshake and Pipeline interpret.
+// One connection to one Redis: sends and receives bytes. Handshake and Pipeline interpret the bytes.
 //
 // Belongs to the io_context's thread. Pending operations keep the object alive, so the owner may drop its pointer after
 // close(). The owner is never called inside open(), write() or close(), and never after close().

@@ -1,4 +1,4 @@
-// Reads the user and password for one connect, from options or from files. No error text holds any content of a file.
+// Reads the user and password for a connection, from options or from files. No error text holds any content of a file.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ Result<Login> read_login(const Options& options);
 // Returns the content without trailing line ends. Error: `credentials`.
 Result<std::string> read_password_file(const std::string& path);
 
-// Returns the content of a login file. The user "" is Redis' default user.
+// Returns `user` and `password` in the format of a login file; writes no file. The user "" is Redis' default user.
 // Error: `credentials` (empty password, a line end in user or password, or more than 4 KiB).
 Result<std::string> write_login_file(std::string_view user, std::string_view password);
 

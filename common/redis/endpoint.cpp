@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;  // clear() frees larger buffers
 
-// The window keeps replies within deadline / kTargetDivisor.
+// `window_` limits the commands in flight so that a reply takes at most about deadline / kTargetDivisor.
 constexpr int kTargetDivisor = 5;
 
 void clear(std::string& buffer) {
@@ -244,7 +244,7 @@ void Endpoint::opened() {
 }
 
 void Endpoint::taken_over() {
-  pipeline_.disconnect(FailureKind::disconnected);  // forgets a part of a reply
+  pipeline_.disconnect(FailureKind::disconnected);  // forgets an incomplete reply
   opened();
 }
 
@@ -300,8 +300,8 @@ void Endpoint::expire_urgent() {
   });
 }
 
-// A tenant that had a turn during the wait asks for more than its share. But if Redis sent nothing in the second half
-// of the wait, or a reply became overdue, Redis is too slow for everybody.
+// Fails commands that waited too long. A tenant that had a turn during this wait asks for more than its share. But if
+// Redis sent nothing in the second half of the wait, or a reply became overdue, Redis is too slow for everybody.
 void Endpoint::expire_queue() {
   for (;;) {
     const auto [command, had_turn] = queue_.pop_overdue(now_);

@@ -76,7 +76,7 @@ class Endpoint final : private Pipeline::Receiver {
   void opening() { phase_ = Phase::opening; }
   void opened();      // the scripts are loaded before anything else is sent
   void taken_over();  // another connection replaces the open one. REQUIRES: idle()
-  // Commands that were sent fail. Commands that wait go to the next connection if `next` is opening, and fail with
+  // Fails the commands that were sent. Waiting commands go to the next connection if `next` is opening; they fail with
   // `unavailable` if `next` is closed.
   void lost(FailureKind kind, Phase next, TimePoint now);
   void connect_failed(TimePoint now);  // counts for the breaker; the caller calls lost() next
@@ -85,7 +85,7 @@ class Endpoint final : private Pipeline::Receiver {
   bool idle() const { return pipeline_.owed() == 0; }
 
   // Replaces the content of `out` by the commands that are sent now. Returns false if there is nothing to send. `out`
-  // is nullptr if nothing can be sent.
+  // is nullptr if the caller cannot send now.
   bool turn(std::string* out, TimePoint now);
   // The write of the last turn() failed before its first byte: its commands wait again.
   void not_written();
@@ -96,9 +96,9 @@ class Endpoint final : private Pipeline::Receiver {
 
   // Ends overdue commands. Returns false if the connection is dead and must be closed.
   bool expire(TimePoint now);
-  // When expire() and then turn() must be called at the latest.
+  // The latest time for the next call of expire() and then turn().
   TimePoint next_event() const;
-  // Failures that the handlers cause wait for the next call.
+  // Calls the handlers of failed commands. The next call reports the failures that these handlers cause.
   void report_failures() { failures_.report(); }
   bool has_failures() const { return !failures_.empty(); }
 

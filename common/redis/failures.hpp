@@ -1,4 +1,4 @@
-// Failures that have not been reported to their commands yet, so that no command's handler runs in the middle of a
+// Collects failures and reports them to their commands later, so that no command's handler runs in the middle of a
 // change of the endpoint.
 #pragma once
 
@@ -17,8 +17,8 @@ class Failures {
     ++added_;
   }
 
-  // Failures that the handlers cause wait for the next call. A handler may itself call report(): the inner call then
-  // reports the rest.
+  // Failures that the handlers add meanwhile wait for the next report(). If a handler itself calls report(), that inner
+  // call reports all that are left.
   void report() {
     const std::uint64_t end = added_;
     while (reported_ < end) {

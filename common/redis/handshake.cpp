@@ -90,7 +90,7 @@ Handshake::Handshake(const Login& login) : user_(login.user), database_(login.da
   // PING is refused while the server cannot serve (LOADING, MASTERDOWN, BUSY); INFO is not.
   out.array(1).bulk("PING");
   steps_.push_back(Step::ping);
-  // Servers before 7.0 refuse several sections at once, and the error `too_old` must name their version.
+  // Servers before 7.0 refuse an INFO for several sections, and the error `too_old` must name their version.
   for (const std::string_view section : {"server", "replication", "memory"}) {
     out.array(2).bulk("INFO").bulk(section);
     steps_.push_back(Step::info);
@@ -123,7 +123,7 @@ Result<> Handshake::take(Step step, const Reply& reply) {
     return {};
   }
   if (reply.is_error()) {
-    // An ACL user may lack the right to CLIENT SETNAME or PING.
+    // An ACL user can lack the permission for CLIENT SETNAME or PING.
     const bool optional = step == Step::setname || (step == Step::ping && reply.error_code() == "NOPERM");
     const bool broken = reply.error_code() == "NOAUTH" || reply.error_code() == "DENIED";
     if (optional && !broken) return {};

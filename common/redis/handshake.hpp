@@ -29,7 +29,7 @@ struct Login {
   std::string password;
   std::uint32_t database = 0;
   std::string client_name;
-  bool runs_scripts = false;  // find out whether the server can run scripts
+  bool runs_scripts = false;  // the client will call scripts, so the handshake runs a trial script
 };
 
 class Handshake {
@@ -58,7 +58,7 @@ class Handshake {
   std::size_t done_ = 0;
   ReplyReader reader_;
   ServerInfo info_;
-  // feed() prefers the error `too_old`, which explains more.
+  // If the version is too old as well, feed() returns `too_old` instead, which explains more.
   std::optional<Error> no_scripts_;
 };
 

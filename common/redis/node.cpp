@@ -226,7 +226,7 @@ void Node::on_connection_lost(const Error& error, FailureKind kind) {
   if (observer_.disconnected) observer_.disconnected(error);
 }
 
-// Nothing to do while the node backs off, because each connect reads the files.
+// Does nothing while the node backs off, because each connect reads the credentials from their files again.
 void Node::rotate() {
   if (state_ == State::connecting) rotate_when_ready_ = true;
   if (state_ != State::ready) return;
@@ -282,7 +282,7 @@ void Node::on_ready(ServerInfo info) {
   if (rotate_when_ready_ && state_ == State::ready) rotation_->begin(node_options());
 }
 
-// For a connection whose handshake has just succeeded.
+// REQUIRES: the handshake of connection_ has just succeeded, with the result `info`.
 void Node::use(const ServerInfo& info) {
   ready_since_ = Clock::now();
   endpoint_.greeted(ready_since_);

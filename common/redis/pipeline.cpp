@@ -14,7 +14,7 @@ void Pipeline::sent(Command& command, TimePoint now, TimePoint answer_by) {
   slots_.push_back({.command = &command, .sent_at = now, .answer_by = answer_by});
   ++last_write_;
   ++live_;
-  next_event_ = std::min(next_event_, answer_by);  // never later than silence_deadline()
+  next_event_ = std::min(next_event_, answer_by);  // next_event_ is then never later than silence_deadline()
 }
 
 Command* Pipeline::take_back() {
@@ -48,7 +48,7 @@ Result<> Pipeline::deliver(TimePoint now) {
     if (!reply) return std::unexpected(reply.error());
     if (*reply == nullptr) break;
     if (slots_.empty()) return failure("protocol", "the server sent a reply without a command");
-    // Removed before the call, because the receiver may send the next command, or end the connection.
+    // The slot is removed before on_reply(), in which the receiver may send a command or end the connection.
     const Slot slot = slots_.pop_front();
     last_write_ = std::min(last_write_, slots_.size());
     fastest_ = std::min<Duration>(fastest_, now - slot.sent_at);

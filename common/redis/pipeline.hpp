@@ -41,8 +41,8 @@ class Pipeline {
   // The next calls of sent() belong to one write.
   void begin_write() { last_write_ = 0; }
   void sent(Command& command, TimePoint now, TimePoint answer_by);
-  // For a write that failed before its first byte: removes and returns its last command, or nullptr if none is left.
-  // Drops abandoned commands.
+  // For a write that failed before a byte was sent: removes the last command of that write and returns it, or nullptr
+  // if none is left. Drops abandoned commands.
   Command* take_back();
 
   // Returns early when the receiver called disconnect(). After an error (`protocol`) the connection must be closed.

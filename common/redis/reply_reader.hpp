@@ -30,7 +30,7 @@ class ReplyReader {
   // unparsed bytes to the front of its buffer.
   void feed(std::string_view bytes);
 
-  // Returns nullptr if more bytes are needed. A reply is valid until the next call. Error: `protocol`.
+  // Returns nullptr if more bytes are needed. A reply is valid until next() is called again. Error: `protocol`.
   Result<const Reply*> next();
 
   // Drops all bytes. The last reply stays valid, because its handler may call reset().

@@ -6,7 +6,7 @@
 //
 // Greeted: the Redis handshake has succeeded.
 //
-// Belongs to the io_context's thread. Callbacks come from the loop, never inside a call.
+// Belongs to the io_context's thread. Callbacks come from the loop, never inside a member function.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
 
   class Owner {
    public:
-    virtual Result<> check(const ServerInfo& info) const = 0;  // refuses a Redis that does not fit
+    virtual Result<> check(const ServerInfo& info) const = 0;  // whether the owner can use this Redis
     virtual void on_successor() = 0;                           // ready() is true now
     // The next attempt follows after a back-off. `report`: the error's code is new, or was last reported kRepeat ago.
     virtual void on_rotation_failed(const Error& why, bool report) = 0;
@@ -79,7 +79,7 @@ class Rotation final : public std::enable_shared_from_this<Rotation>, private Co
   Options options_;
   std::optional<Backoff> backoff_;
   std::shared_ptr<Connection> connection_;
-  std::optional<ServerInfo> info_;  // of a connection that is greeted
+  std::optional<ServerInfo> info_;  // set once connection_ is greeted
   std::string reported_;            // code of the last reported failure
   Clock::time_point reported_at_{};
   unsigned attempts_ = 0;

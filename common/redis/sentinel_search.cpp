@@ -52,7 +52,7 @@ bool better(const SentinelSearch::Candidate& left, const SentinelSearch::Candida
   return left.votes != right.votes ? left.votes > right.votes : left.config_epoch > right.config_epoch;
 }
 
-// An error of a sentinel that was reached explains more.
+// Whether `code` means that the sentinel was not reached. Errors from sentinels that were reached explain more.
 bool unreached(std::string_view code) {
   static constexpr std::array kCodes{"refused", "unreachable", "timeout", "resolve", "disconnected"};
   return std::ranges::find(kCodes, code) != kCodes.end();

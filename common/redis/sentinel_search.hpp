@@ -42,7 +42,7 @@ Result<HostPort> read_primary(const Reply& reply);
 // `primary`, and those of sentinel_error().
 Result<SentinelView> read_view(Result<HostPort> primary, const Reply& reply);
 
-// Reads a message of the channel +switch-master. nullopt if the message is about another primary or is invalid.
+// Reads a message of the channel +switch-master. Returns nullopt if the message is about another primary or is invalid.
 std::optional<HostPort> read_switch(std::string_view message, std::string_view primary_name);
 
 class SentinelSearch {
@@ -70,7 +70,7 @@ class SentinelSearch {
 
   // Returns the candidates, best first.
   std::vector<Candidate> finish();
-  // The code is that of the first sentinel that was reached, if there is one.
+  // Why there is no candidate. The code comes from the first sentinel that was reached, if any was.
   Error why_nobody() const;
 
  private:

@@ -19,8 +19,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::string_view kChannel = "+switch-master";
-// The shortest time between two connections to one sentinel, and from a search or check to the next check. Also the
-// first bound of the back-off.
+// The shortest time between two connections to one sentinel, and from a search or check (Mode) to the next check. Also
+// the first bound of the back-off.
 constexpr std::chrono::milliseconds kBetweenAttempts{100};
 // A sentinel is asked again this long after its last answer, because a dead connection may go unnoticed.
 constexpr std::chrono::seconds kPoll{10};
@@ -68,7 +68,7 @@ class Sentinels::Link final : private Connection::Owner, private Rotation::Owner
     }
   }
 
-  // Logs in again after the credentials have changed. A lost link reads them when it connects next.
+  // Logs in again after the credentials have changed. Without a connection, the next open() uses the new credentials.
   void rotate() {
     if (ready_) return rotation_->begin(options_);
     if (connection_ == nullptr) return;
@@ -358,7 +358,7 @@ void Sentinels::finish() {
                                     to_string(found[0].address), options_.target.primary_name)});
 }
 
-// Waits for the end of the search or check, or else until the next check may begin.
+// Waits for the end of the search or check that runs. If none runs, waits until the next check may begin.
 void Sentinels::arm_timer() {
   timer_.expires_at(mode_ == Mode::idle ? begun_ + kBetweenAttempts : search_.ends_at());
   timer_.async_wait([self = shared_from_this(), wait = ++wait_](const boost::system::error_code& error) {

@@ -1,10 +1,10 @@
 // Finds the Redis primary by asking the sentinels that watch it, and notices a new primary.
 //
 //   idle ──search()──▶ asking ──enough answers──▶ Owner::on_candidates() or Owner::on_no_primary()
-//     └──a sentinel names another primary──▶ asking ──it has more votes──▶ Owner::on_moved()
+//     └──a sentinel names another primary──▶ asking ──that one has more votes──▶ Owner::on_moved()
 //
 // There is one connection to each sentinel, subscribed to the channel +switch-master, which announces a new primary. A
-// lost connection is replaced after a back-off. SentinelSearch decides; this class does the I/O.
+// lost connection is replaced after a back-off. SentinelSearch judges the answers; this class does the I/O.
 //
 // Thread: that of the io_context. Callbacks come from the loop, never inside a call.
 #pragma once

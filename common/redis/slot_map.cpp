@@ -22,7 +22,7 @@ std::string_view hash_tag(std::string_view key) {
   return key.substr(open + 1, close - open - 1);
 }
 
-// A node's metadata are a list of names, each before its value.
+// A node's metadata are a flat list: name, value, name, value, and so on.
 std::string_view metadata(const Reply& node, std::string_view name) {
   if (node.elements.size() < 4) return {};
   const std::span<const Reply> pairs = node.elements[3].elements;
@@ -32,8 +32,8 @@ std::string_view metadata(const Reply& node, std::string_view name) {
   return {};
 }
 
-// As the host, "" and nil stand for the host of `asked`. "?" stands for an unknown hostname; the node's metadata then
-// have an IP address.
+// `asked` sent the reply. A host "" or nil means the host of `asked`. A host "?" means an unknown hostname; the node's
+// metadata then have an IP address.
 std::optional<HostPort> read_node(const Reply& node, const HostPort& asked) {
   if (node.elements.size() < 2 || node.elements[1].type != Reply::Type::integer) return std::nullopt;
   const std::int64_t port = node.elements[1].integer;

@@ -123,11 +123,11 @@ Result<Target> read_unix(std::string_view text) {
   return target;
 }
 
-// Splits "[USER:PASSWORD@]HOSTS[/PATH]" and stores the credentials in `target`.
 struct Parts {
   std::string_view hosts;
   std::string_view path;
 };
+// Splits "[USER:PASSWORD@]HOSTS[/PATH]" and stores the credentials in `target`.
 Result<Parts> split(std::string_view text, Target& target) {
   if (text.find_first_of("?#") != std::string_view::npos) {
     return failure("invalid_url", "'?' and '#' have no meaning here: in a user or a password write %3F and %23");

@@ -18,7 +18,7 @@ struct HostPort {
 };
 std::string to_string(const HostPort& address);  // HOST:PORT, [IPV6]:PORT
 
-// Whether `text` is 1 to 255 letters, digits, '-', '.', '_', and ':' of an IPv6 address.
+// Whether `text` has 1 to 255 characters: letters, digits, '-', '.', '_', and ':' (for IPv6 addresses).
 bool is_host(std::string_view text);
 
 struct Target {

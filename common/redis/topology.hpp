@@ -17,7 +17,7 @@ class Topology {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds kAskEvery{250};
-  // Used while some slots have no primary: the node that sent the map may not know all other nodes yet.
+  // For a map that is not in doubt, but lacks the primary of some slots: its sender may not know all other nodes yet.
   static constexpr std::chrono::milliseconds kAskIncompleteEvery{1000};
 
   const SlotMap& map() const { return map_; }
@@ -28,7 +28,7 @@ class Topology {
   // A node can answer again. If the last ask() found no node, the next question is due now.
   void reachable();
 
-  // TimePoint::max() while the map is not in doubt or a question is under way.
+  // TimePoint::max() while a question is under way, or while the map has all primaries and is not in doubt.
   TimePoint next_question() const;
 
   // Chooses one of `nodes`: the node that MOVED named, or else the next in turn. Returns its index; answered() or

@@ -19,7 +19,7 @@ std::expected<Bundle, Faults> to_bundle(const ObjectSet& objects, ExpressionChec
 std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, ExpressionCheck check = nullptr);
 
 // A bundle that is enough to compile `wanted`: the wanted objects, all objects that they refer to directly or
-// indirectly, and the platform's settings. Faults as to_bundle(). REQUIRES: `objects` contains all of `wanted`.
+// indirectly, and the platform's settings. Faults: those of to_bundle(). REQUIRES: `objects` contains all of `wanted`.
 std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span<const ObjectPtr> wanted,
                                              ExpressionCheck check = nullptr);
 

@@ -28,9 +28,9 @@ class Coalescer {
 
   explicit Coalescer(Duration window = kWindow) : window_(window) {}
 
-  // `spread` is a delay before the action, random so that many agents do not act at the same time (see jitter()). Of
-  // several changes, the one whose delay ends first sets the time of the action.
-  void changed(Time now, Duration spread = {});
+  // The action begins after `delay`. jitter() makes a random delay, so that many agents do not act at the same time.
+  // Of several changes, the one whose delay ends first sets the time of the action.
+  void changed(Time now, Duration delay = {});
 
   // Requests an action without a change: the first fetch, or a periodic refresh.
   void requested(Time now);
@@ -41,7 +41,7 @@ class Coalescer {
   // Starts an action and returns true, if an action is due.
   bool begin(Time now);
 
-  // A `newest` action also covers the changes that arrived while it ran. REQUIRES: running().
+  // `newest`: the action also covers the changes that arrived while it ran. REQUIRES: running().
   void succeeded(bool newest = false);
   // The action is due again after `wait`, even if changes arrive earlier. REQUIRES: running().
   void failed(Time now, Duration wait);
@@ -56,7 +56,7 @@ class Coalescer {
   Duration window_;
   Time not_before_ = Time::min();  // end of the window after the last action, or of the wait after a failure
   std::optional<Time> wanted_;     // an action is wanted from this time on
-  bool unmerged_ = false;          // a change set wanted_
+  bool unmerged_ = false;          // wanted_ was set by changed()
   bool running_ = false;
   Counters counters_;
 };

@@ -7,7 +7,7 @@
 namespace sluice::sync {
 namespace {
 
-static_assert(kMaxIdBytes <= UINT8_MAX, "an object keeps the lengths of its ids in a byte each");
+static_assert(kMaxIdBytes <= UINT8_MAX, "an object keeps the length of each id in one byte");
 
 void add(Sha256& hash, std::string_view text) {
   std::array<std::uint8_t, 8> size;

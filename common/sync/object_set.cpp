@@ -57,7 +57,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
     const std::size_t touched = rest.empty() ? chunks_.size() : chunk_of(rest.front().id);
     for (; i < std::min(touched, chunks_.size()); ++i) out.chunks_.push_back(chunks_[i]);
     if (rest.empty()) break;
-    // Edits above the last object form a new chunk.
+    // Edits with ids above the last object's are merged with an empty chunk.
     std::size_t count = rest.size();
     if (touched < chunks_.size()) {
       const auto end = std::ranges::upper_bound(rest, chunks_[touched]->back()->id(), {}, &Edit::id);
@@ -71,7 +71,7 @@ ObjectSet ObjectSet::with(std::vector<Edit> edits, std::vector<ObjectChange>* ch
   return out;
 }
 
-// Returns the objects of `chunk` after the edits, and counts the changes in *this, the new set.
+// Returns the objects of `chunk` after the edits, and updates the totals of *this, the new set.
 ObjectSet::Chunk ObjectSet::merged(const Chunk& chunk, std::span<Edit> edits, std::vector<ObjectChange>* changes) {
   Chunk out;
   out.reserve(chunk.size() + edits.size());
@@ -106,7 +106,7 @@ void ObjectSet::count(const ObjectChange& change) {
   }
 }
 
-// Appends objects in new chunks of about equal size. A few objects are merged into the last chunk if it is small.
+// Appends objects in new chunks of about equal size. If there are few and the last chunk is small, extends that chunk.
 void ObjectSet::append(Chunk items) {
   if (items.empty()) return;
   if (!chunks_.empty() && items.size() < kMaxInChunk / 4 && chunks_.back()->size() + items.size() <= kMaxInChunk / 2) {

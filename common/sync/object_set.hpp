@@ -1,7 +1,7 @@
 // The objects of a scope: an immutable set with its checksum, ordered by kind, tenant and id.
 //
 // Objects are stored in chunks of at most kMaxInChunk. A changed copy of a set shares its unchanged objects and chunks
-// with the original. Invariant: chunks are sorted, not empty, and in order.
+// with the original. Invariant: no chunk is empty, and the objects of all chunks together are in order.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace sluice::sync {
 
-// A change to make in a set: adds `object` or replaces the object with its id. If `object` is nullptr, removes the
-// object with the id `id`.
+// A change to make in a set: adds `object`, or puts it in place of the object that has the same id. If `object` is
+// nullptr, removes the object that has the id `id`.
 struct Edit {
   Edit(ObjectPtr put) : id(put->id()), object(std::move(put)) {}    // NOLINT: implicit on purpose
   static Edit removal(const ObjectIdView& id) { return Edit(id); }  // REQUIRES: the id's texts outlive the edit
@@ -47,8 +47,8 @@ class ObjectSet {
   // Returns nullptr if the set has no such object.
   ObjectPtr find(const ObjectIdView& id) const;
 
-  // The set after the edits. Of several edits with the same id, the last counts. Appends the objects whose bytes really
-  // changed to `changes`, in order.
+  // The set after the edits. Of several edits with the same id, the last counts. Appends each change to `changes`, in
+  // order. An edit that leaves an object's bytes as they were is not a change.
   ObjectSet with(std::vector<Edit> edits, std::vector<ObjectChange>* changes = nullptr) const;
 
   // Calls visit(object) in order.

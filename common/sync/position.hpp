@@ -46,8 +46,8 @@ std::string query_of(const Position& position, const PositionParameters& names =
 // Reads the required members `revision` and `chain` of a JSON object.
 Position read_position(json::Fields& fields);
 
-// Reads a required member of 64 hex digits in lower case. Returns "" after a fault, which describes the member as
-// `what`.
+// Reads a required member of 64 hex digits in lower case. If the member is missing or malformed, records a
+// fault and returns "". `what` describes the member to users.
 std::string read_hex_digest(json::Fields& fields, std::string_view name, std::string_view what);
 
 }  // namespace sluice::sync

@@ -2,7 +2,7 @@
 // connection shorter than kHealthy counts as a failure, so agents reconnect more and more slowly to an overloaded
 // server.
 //
-// No clock, no randomness. Not thread-safe.
+// The caller passes the time and the random numbers. Not thread-safe.
 #pragma once
 
 #include <algorithm>

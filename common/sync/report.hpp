@@ -57,7 +57,7 @@ struct ThrottledSubject {
   std::string tenant_id;
   std::string policy_id;   // "" for checks that named a plan
   std::string subject;     // "sha256:<16 hex>", or the subject itself if the policy says so; 1 to kMaxSubjectBytes
-  std::int64_t count = 0;  // lower bound of the denied checks; 1 to kMaxCount
+  std::int64_t count = 0;  // at least so many checks were denied; 1 to kMaxCount
 
   bool operator==(const ThrottledSubject&) const = default;
 };
@@ -101,7 +101,7 @@ struct ReportDocument {
   bool operator==(const ReportDocument&) const = default;
 };
 
-// Cuts texts that are too long, and leaves out reasons and subjects above their maxima.
+// Cuts texts that are too long, and leaves out reasons beyond kMaxDegraded and subjects beyond kMaxSubjectsAtOnce.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
 // Faults: the text is not JSON or too large; a member is missing, of another type or out of range; a list is too long;

@@ -23,7 +23,7 @@ class ReportQueue {
   static constexpr std::size_t kMaxWaitingCounts = 200'000;  // over all waiting intervals
   static constexpr std::size_t kMaxSentReports = 16;         // usage reports in one request
 
-  // `max_counts_at_once` is for one request, 1 to kMaxCountsAtOnce.
+  // `max_counts_at_once`: the most counts in one request; 1 to kMaxCountsAtOnce.
   explicit ReportQueue(std::size_t max_waiting_counts = kMaxWaitingCounts,
                        std::size_t max_counts_at_once = kMaxCountsAtOnce)
       : max_waiting_counts_(max_waiting_counts), max_counts_at_once_(max_counts_at_once) {}

@@ -20,7 +20,7 @@ struct ScopeState {
 
 struct Applied {
   ScopeState state;
-  std::vector<ObjectChange> changes;  // in order
+  std::vector<ObjectChange> changes;  // sorted by kind, tenant and id
 };
 
 // Replaces the state by a full snapshot of any history.
@@ -29,7 +29,7 @@ Result<Applied> replace(const ScopeState& before, const SnapshotDocument& full);
 
 // Errors: `delta_expected`, `delta_not_next` (the delta's `since` is not the state's revision), `duplicate_object` (an
 // object is given twice, or given and removed), `checksum_mismatch`. After any of these errors, fetch a full snapshot.
-// A delta may remove an object that the state does not have: the object was created and removed after `since`.
+// A delta can remove an object that the state does not have: the object was created and removed after `since`.
 Result<Applied> apply(const ScopeState& before, const SnapshotDocument& delta);
 
 }  // namespace sluice::sync

@@ -124,7 +124,7 @@ StateFiles::~StateFiles() {
 
 std::string StateFiles::path_of(FileSlot slot) const { return path_ + (slot == FileSlot::first ? ".1" : ".2"); }
 
-// Returns nullopt if the file does not exist. The error says why it is damaged or unreadable.
+// Returns nullopt if the file does not exist. The error says why a file is damaged or unreadable.
 std::expected<std::optional<StateFiles::StoredState>, std::string> StateFiles::read(FileSlot slot) const {
   const std::string path = path_of(slot);
   // O_NONBLOCK, because opening a named pipe would block for ever.
@@ -186,7 +186,7 @@ bool StateFiles::fails(Step step) const {
   return cause != 0;
 }
 
-// Takes the lock, unless it is held, and finds the newest complete generation.
+// If this object does not have the lock yet, takes the lock and finds the newest complete generation.
 Result<> StateFiles::lock() {
   if (lock_ >= 0) return {};
   const std::string path = path_ + ".lock";

@@ -58,7 +58,8 @@ class StateFiles {
   // Errors: `no_snapshot_file` (there is no file), `snapshot_file_damaged` (no file is usable).
   Result<Loaded> load(const Check& check = {}) const;
 
-  // Records in Loaded::written that the state saved last, if any, is still valid. Errors as save().
+  // Records that the newest state, if any, is still valid: a later load() returns the time of this call in
+  // Loaded::written. Errors as save().
   Result<> confirm();
 
   // Makes `content` the newest generation.

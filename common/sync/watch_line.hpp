@@ -3,8 +3,8 @@
 //   {"revision":7,"chain":"…","spread_ms":0}
 //   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
 //
-// `tenants` has the number of live agents of each tenant. The first heartbeat of a watch has it, and each heartbeat
-// after a change. Unknown members are ignored.
+// `tenants` has the number of live agents of each tenant. The first heartbeat of a watch has this member; later
+// heartbeats have it only if the numbers have changed. Unknown members are ignored.
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,7 @@ struct Heartbeat {
 
 using WatchLine = std::variant<Announcement, Heartbeat>;
 
-// A line with its line feed.
+// Returns the JSON of `line` with a line feed at its end.
 std::string write_line(const Announcement& line);
 std::string write_line(const Heartbeat& line);
 
@@ -61,8 +61,8 @@ std::expected<WatchLine, Faults> parse_watch_line(std::string_view line);
 // Splits a stream of bytes into lines. Skips empty lines, and a carriage return before a line feed.
 class LineSplitter {
  public:
-  // Appends complete lines to `lines`. Error `watch_line_too_long`: a line is above kMaxWatchLineBytes; do not call
-  // feed() again.
+  // Appends complete lines to `lines`. Error `watch_line_too_long`: a line is longer than kMaxWatchLineBytes; do not
+  // call feed() again.
   Result<> feed(std::string_view bytes, std::vector<std::string>& lines);
 
   // The number of bytes of an incomplete line.

@@ -1,5 +1,5 @@
-// The decision log (`--decision-log`): a JSON object per line for each logged check, without raw subjects or keys.
-// Thread-safe.
+// The decision log (`--decision-log`): one line with a JSON object for each logged check, without raw subjects or
+// keys. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace sluice::telemetry {
 struct DecisionLogMode {
   enum class Kind : std::uint8_t { off, denied, sample, all };
   Kind kind = Kind::off;
-  std::uint32_t every = 1;  // Kind::sample logs one of this many decisions; ≥ 1
+  std::uint32_t every = 1;  // Kind::sample logs 1 decision out of `every`; ≥ 1
 
   bool operator==(const DecisionLogMode&) const = default;
 };

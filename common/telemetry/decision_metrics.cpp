@@ -46,7 +46,8 @@ DecisionMetrics::DecisionMetrics(bool policy_label)
                       {.name = "outcome", .values = {kAllowed, kDenied}},
                       {.name = "reason", .values = reasons()},
                       {.name = "policy",
-                       .about = "only with `--metrics-policy-label`: the policy's id, `other` from the 201st on"}}}),
+                       .about = "only with `--metrics-policy-label`: the policy's id; `other` from the 201st policy "
+                                "on"}}}),
       policy_label_(policy_label) {}
 
 DecisionCounters& DecisionMetrics::counters(std::string_view tenant, std::string_view policy) {

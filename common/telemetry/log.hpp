@@ -1,5 +1,5 @@
 // The program's log: one JSON object per line with `time`, `level`, `event`, `message` and the fields of the event.
-// Every text is escaped. Callers must not pass secrets. Thread-safe.
+// All texts except field names are escaped. Callers must not pass secrets. Thread-safe.
 #pragma once
 
 #include <concepts>

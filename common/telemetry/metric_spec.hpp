@@ -15,7 +15,7 @@ inline constexpr auto kHistogram = prometheus::MetricType::Histogram;
 struct LabelSpec {
   std::string name;
   std::vector<std::string> values = {};  // all values, if they are known at build time
-  std::string about = {};                // describes the values otherwise, for example "the HTTP status"
+  std::string about = {};                // without `values`: what the values are, for example "the HTTP status"
 };
 
 // Names follow https://prometheus.io/docs/practices/naming/

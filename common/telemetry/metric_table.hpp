@@ -1,5 +1,5 @@
-// A table of metrics whose values an object (the source) keeps anyway. Each row describes a metric and how a scrape
-// reads it from the source.
+// A table of metrics. One object, the source, has their values. Each row describes a metric and how a scrape reads it
+// from the source.
 #pragma once
 
 #include <atomic>

@@ -43,8 +43,8 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                               .labels = {{.name = "result", .values = {"ok", "error"}}}}),
       bundle_loads_({.name = "sluice_bundle_loads_total",
                      .type = kCounter,
-                     .help = "Reads of the bundle file: it was put in force, was the same as before, or was refused as "
-                             "faulty.",
+                     .help = "How often the agent read the bundle file. `loaded`: the file was put in force. "
+                             "`unchanged`: it was the same as before. `refused`: it was faulty.",
                      .labels = {{.name = "result", .values = {"loaded", "unchanged", "refused"}}}}),
       clock_(clock) {
   add(decisions);

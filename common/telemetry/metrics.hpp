@@ -31,7 +31,7 @@ enum class BundleLoad : std::uint8_t { loaded, unchanged, refused };
 
 class Metrics : public Registry {
  public:
-  // `clock` outlives the metrics.
+  // REQUIRES: `clock` outlives the metrics.
   Metrics(MetricsOptions options, const Clock& clock);
 
   DecisionMetrics decisions;
@@ -53,7 +53,7 @@ class Metrics : public Registry {
     bundle_refused_.store(result == BundleLoad::refused, std::memory_order_relaxed);
   }
 
-  // `as_of_us` is when the snapshot was made or last confirmed as current, in microseconds since the Unix epoch.
+  // `as_of_us`: when the snapshot was made or last confirmed as the newest, in microseconds since the Unix epoch.
   void set_snapshot(std::int64_t revision, std::int64_t as_of_us) noexcept;
 
  private:

@@ -79,7 +79,7 @@ const MetricTable<ProcessMetrics>& process_metrics() {
       {"process_virtual_memory_bytes", kGauge, "Virtual memory in bytes.",
        [](const Process&) { return pages_in_bytes(Pages::total); }},
       {"process_open_fds", kGauge, "Open file descriptors.", [](const Process&) { return open_descriptors(); }},
-      {"process_max_fds", kGauge, "Limit of open file descriptors. Absent where there is none.",
+      {"process_max_fds", kGauge, "Limit of open file descriptors. Absent if there is no limit.",
        [](const Process&) { return descriptor_limit(); }},
       {"process_start_time_seconds", kGauge, "Start of the process, in Unix time.", &Process::start_time},
   };

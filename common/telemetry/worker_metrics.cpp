@@ -69,7 +69,7 @@ const MetricTable<WorkerSlots>& worker_redis_metrics() {
        "being moved. The agent follows at once, so callers do not notice.",
        sum_of(&WorkerMetrics::redis_redirects)},
       {"sluice_redis_connected", kGauge,
-       "1 while every worker's connection to Redis is up, in a Cluster to every primary, else 0.",
+       "1 while every worker is connected to Redis (in a Cluster: to every primary), else 0.",
        [](const WorkerSlots& slots) { return slots.all(&WorkerMetrics::redis_connected).value_or(false) ? 1 : 0; }},
       {"sluice_redis_eviction_policy_ok", kGauge,
        "1 if Redis never evicts keys (maxmemory-policy noeviction), 0 if it may evict counters. Absent until the agent "

@@ -1,5 +1,5 @@
-// Gauges and counters of each worker (a thread that answers checks). Only the worker writes its slot; any thread may
-// read it. A scrape adds up all slots.
+// Gauges and counters of each worker (a thread that answers checks). Each worker has a slot: only that worker
+// writes it, and any thread may read it. A scrape adds up all slots.
 #pragma once
 
 #include <atomic>

@@ -126,7 +126,7 @@ void continue_after(const store::Page& page, const std::vector<Dimension>& dimen
   statement.add(")");
 }
 
-// All pages have the window of the first page, so a window without `until` does not move.
+// All pages have the window of the first page. Without `until`, each page would otherwise end at the time of its call.
 Window window_of(const Context& context, const store::Page& page) {
   if (page.after_tenant_id.empty()) return read_window<std::chrono::minutes>(context);
   const std::size_t separator = page.after_tenant_id.find(kCursorSeparator);

@@ -46,7 +46,7 @@ class Writer {
     changes_.begin_list();
   }
 
-  // Removes overrides first, because new overrides may be for the same limits and identities. Removes other objects
+  // Removes overrides first, because new overrides can be for the same limits and identities. Removes other objects
   // before the objects that they refer to. `setting` is WantedState::setting.
   void write(const std::optional<std::string>& setting) {
     remove(Kind::override_);
@@ -108,8 +108,8 @@ class Writer {
   Fault taken_by_another(Kind kind, const ObjectId& key, std::size_t index) {
     if (store::find(tx_, kind, key.tenant_id, key.id)) throw ConcurrentChange();
     if (kind == Kind::override_) {
-      return {"/overrides", fmt::format("an override outside of the bundle, which may have expired seconds ago, is for "
-                                        "the same limit and identity as override {} of tenant {}",
+      return {"/overrides", fmt::format("an override that is not in the bundle (perhaps just expired) is for the "
+                                        "same limit and identity as override {} of tenant {}",
                                         key.id, key.tenant_id)};
     }
     if (info(kind).local_id) throw ConcurrentChange();

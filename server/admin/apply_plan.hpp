@@ -34,7 +34,7 @@ struct ApplyPlan {
 // Kinds without a list stay as they are. If the call names an organization and the bundle has a list of tenants,
 // `prune` also removes the organization's other tenants with all their objects. Organizations are never removed.
 //
-// Refuses a change that would make a stored object outside of the bundle invalid. Throws ConcurrentChange.
+// Refuses a change that would invalidate a stored object outside of the bundle. Throws ConcurrentChange.
 ApplyPlan plan_apply(Context& context, const BundleBody& body, WantedState wanted, const ApplyOptions& options);
 
 }  // namespace sluice::server::admin

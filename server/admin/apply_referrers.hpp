@@ -5,8 +5,8 @@
 
 namespace sluice::server::admin {
 
-// Refuses the call if a policy or an override outside of the bundle would become invalid, or refers to an object that
-// `plan` removes. REQUIRES: the objects that `plan` updates and removes are locked.
+// Refuses the request if a policy or an override outside of the bundle would become invalid, or refers to an object
+// that `plan` removes. REQUIRES: the objects that `plan` updates and removes are locked.
 void check_referrers(postgres::Transaction& tx, const BundleBody& body, const ApplyPlan& plan);
 
 }  // namespace sluice::server::admin

@@ -43,7 +43,7 @@ class Reader {
     read_mode();
     read_organizations();
     read_tenants();
-    // Some of the tenants may be outside the caller's scope, so their objects are not read.
+    // A faulty tenant may be outside the caller's scope, so objects of tenants are not read after a fault.
     if (!faults_.empty()) body_.refuse(std::move(faults_));
     for (const Kind kind : kAllKinds) {
       if (info(kind).in_bundle && info(kind).in_tenant()) read_objects(kind);

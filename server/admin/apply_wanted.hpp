@@ -13,7 +13,7 @@
 
 namespace sluice::server::admin {
 
-// The key of an object in maps of one kind.
+// The key of an object in a map whose objects have the same kind.
 inline std::string map_key(std::string_view tenant_id, std::string_view id) {
   return std::string(tenant_id).append("/").append(id);
 }

@@ -34,7 +34,7 @@ std::optional<std::string> read_time(const Call& call, std::string_view name, Fa
   return std::nullopt;
 }
 
-// Newest first. `seq` counts the entries of one organization, and an index has this order.
+// Sorts the entries, the newest first, as indexes of the table do. `seq` counts the entries of one organization.
 class Order {
  public:
   explicit Order(const Context& context) : organization_(context.call.parameter("organization_id")) {

@@ -12,7 +12,7 @@
 namespace sluice::server::admin {
 namespace {
 
-// For example "shop-checkout", or "shop" for the whole namespace ("*").
+// For example "shop-checkout", or "shop" if the service account is "*" (the whole namespace).
 std::string binding_id(postgres::Transaction& tx, std::string_view, const json::Value& body) {
   return unique_id(tx, Kind::binding, "",
                    fmt::format("{} {}", body.text_of("namespace"), body.text_of("service_account")));

@@ -58,12 +58,12 @@ struct Secret {
 // (answers.hpp).
 struct Answer : http::Answer {
   std::optional<json::Writer> object;
-  std::optional<Secret> secret;  // a member of the object; null in a replay
-  // If set, the object gets a member "published". The handler sets whether Redis has the changes of earlier calls; the
-  // executor adds whether Redis has the changes of this call.
+  std::optional<Secret> secret;  // becomes a member of the object; in FinishedAnswer::replay_body the member is null
+  // If set, the object gets a member "published": whether Redis has all changes. The handler sets it for the changes of
+  // earlier calls; the executor adds the changes of this call.
   std::optional<bool> published;
-  // If above 0, the server repeats the call until an answer has no `wait`, but no longer than `wait` after the call's
-  // arrival.
+  // If above 0, the server runs the call again and again: until an answer has `wait` 0, or the last answer's `wait` has
+  // passed since the call arrived.
   std::chrono::milliseconds wait{0};
 };
 
@@ -71,7 +71,7 @@ struct FinishedAnswer : http::Answer {
   FinishedAnswer() = default;
   FinishedAnswer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
 
-  std::string replay_body;  // for a replay, which is a call that is repeated with its Idempotency-Key
+  std::string replay_body;  // the body if the caller repeats the call with the same Idempotency-Key
   std::chrono::milliseconds wait{0};
 };
 
@@ -79,7 +79,7 @@ struct FinishedAnswer : http::Answer {
 // the last attempt.
 struct ConcurrentChange : std::exception {};
 
-// The executor records all changes in `log` as one revision after the handler has returned.
+// `log` collects the handler's changes. After the handler has returned, the executor records them as one revision.
 struct Context {
   const Call& call;
   const auth::Principal& principal;

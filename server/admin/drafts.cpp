@@ -81,7 +81,7 @@ class DraftCompiler {
   // REQUIRES for the functions below: compile() was called.
   void compile();
   const Bundle& bundle() const { return bundle_; }
-  // The draft has no rules. REQUIRES: the kind belongs to a tenant.
+  // Leaves Draft::rules empty. REQUIRES: the kind belongs to a tenant.
   Draft draft(std::vector<store::ExtraColumn> extra = {}) const;
   // `id` and `document` are those of the object as it will be stored. Do not call bundle() or draft() afterwards,
   // because the bundle moves into the rules.
@@ -200,8 +200,8 @@ Faults conflict_warnings(postgres::Transaction& tx, const Policy& item) {
   return found;
 }
 
-// Refuses a second override for one limit and identity, whose hash is `target`. An expired override counts until the
-// server removes it.
+// Refuses a second override for the same limit and identity. `target` is the hash of target_of(item). An expired
+// override counts until the server removes it.
 void check_target(postgres::Transaction& tx, const Override& item, const std::string& target) {
   const pqxx::result rows = tx.exec(
       "SELECT id, coalesce(expires_at <= now(), false) FROM overrides WHERE tenant_id = $1 AND target = $2::bytea "

@@ -90,7 +90,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
   }
 }
 
-// Also enters the caller's scope and checks its permission. Throws Refusal.
+// Also limits `tx` to the caller's scope, and checks the caller's permission. Throws Refusal.
 auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
   auto principal = auth::authenticate(tx, call.authorization, now_us);
@@ -109,7 +109,7 @@ auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const C
   return std::move(*principal);
 }
 
-// Overrides and resets are not published yet.
+// A call whose overrides and resets are not published yet.
 struct Executor::CommittedCall {
   Answer answer;
   std::optional<std::int64_t> revision;

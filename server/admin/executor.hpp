@@ -18,7 +18,7 @@ namespace sluice::server::admin {
 
 inline constexpr unsigned kAdmitted = 100;  // HTTP's "Continue"
 
-// Threads: run() and admit() on any thread of the pool, each with its own session.
+// Threads: run() and admit() on any thread of the pool; each thread has its own session.
 class Executor {
  public:
   Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)

@@ -32,7 +32,7 @@ std::string is_connected() {
 }
 
 // `r` is the newest revision. `h` is the revision that the agent enforces, or NULL if the agent has another history.
-// `n` is the revision after it.
+// `n` is the revision after the one that the agent enforces.
 constexpr std::string_view kFrom = R"(
 FROM agents AS a CROSS JOIN revision AS r
 LEFT JOIN revisions AS h ON h.revision = a.revision AND h.chain = a.chain

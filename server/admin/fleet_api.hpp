@@ -5,11 +5,11 @@
 
 namespace sluice::server::admin {
 
-// The agents whose scope is within the caller's, ordered by id.
+// The agents whose scope is within the scope of the caller, ordered by id.
 Answer list_agents(Context& context);
 
-// How many of the agents whose scope overlaps the caller's enforce a revision. With `wait` in the query, the server
-// answers when all of these agents enforce the revision, or when this time has passed.
+// Whether a revision is enforced by all agents whose scope overlaps the scope of the caller, and how many of them do.
+// With `wait` in the query, the server answers when all of them enforce the revision, or when this time has passed.
 Answer get_enforcement(Context& context);
 
 }  // namespace sluice::server::admin

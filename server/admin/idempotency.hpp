@@ -13,11 +13,11 @@ namespace sluice::server::admin {
 
 inline constexpr std::string_view kIdempotencyLifetime = "24 hours";
 
-// Reserves a new key for this call and returns nullopt. For a used key, returns the answer of the earlier call, or
-// refuses if the earlier request was different.
+// If the key is new, reserves it for this call and returns nullopt. If an earlier call used it, returns that call's
+// answer, or refuses if the earlier request was different.
 std::optional<Answer> begin_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call);
 
-// Stores the answer for replays. REQUIRES: begin_idempotent() returned nullopt for this call.
+// Stores the answer for later calls with the key. REQUIRES: begin_idempotent() returned nullopt for this call.
 void finish_idempotent(postgres::Transaction& tx, const auth::Principal& principal, const Call& call,
                        const FinishedAnswer& answer);
 

@@ -10,7 +10,7 @@ constexpr std::string_view kHash = "key_hash";
 
 std::string key_id(postgres::Transaction&, std::string_view, const json::Value&) { return store::random_id(Kind::key); }
 
-// A body without `key_hash` gets the hash of `before`, or the hash of a new secret.
+// A body without `key_hash` gets the `key_hash` of `before`. Without `before` it gets the hash of a new secret.
 json::Value complete_key(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                          std::optional<Secret>& secret) {
   std::vector<json::Member> added;

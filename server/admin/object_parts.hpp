@@ -30,8 +30,8 @@ bool is_given(const json::Value& body, std::string_view name);
 json::Value with_ids(json::Tree& tree, const json::Value& body, Kind kind, const std::string& tenant_id,
                      const std::string& id);
 
-// The read-only members, and the member `secret` if it is null. Answers to repeated calls have such a null
-// (idempotency.hpp), and a caller may send an answer back.
+// The read-only members, and the member that `secret` names if its value is null. Answers to repeated calls have such a
+// null (idempotency.hpp), and a caller may send an answer back.
 std::vector<std::string_view> members_to_drop(const json::Value& body, std::string_view secret);
 
 // The object that the path names. Refuses 404 if the caller's scope has no such object.

@@ -24,10 +24,10 @@ struct Resource {
   Draft (*draft)(postgres::Transaction& tx, const json::Value& body);
   // Makes an id for a body without one. Returns "" for a shorthand policy: `draft` makes that id from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
-  // Replaces members that are never stored, such as `ttl` by `expires_at`. The pointer may be nullptr.
+  // Replaces members that are never stored; for example, `ttl` becomes `expires_at`. nullptr: replaces nothing.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
-  // Adds members that the server makes, such as `key_hash`, to a body that already has its ids. The pointer may be
-  // nullptr. `before`: nullptr if the object is new.
+  // Adds members that the server makes, such as `key_hash`, to a body that already has its ids. nullptr: adds
+  // nothing. `before` is nullptr if the object is new.
   json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
                           std::optional<Secret>& secret) = nullptr;
 };

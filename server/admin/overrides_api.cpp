@@ -24,7 +24,7 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   return WallTime(Micros(now_us)) + *duration;
 }
 
-// Replaces `ttl` by `expires_at`. Drops `published`, so a caller can send an answer back.
+// Replaces `ttl` by `expires_at`. Drops `published`, so that the answer to a GET can be the body of a PUT.
 json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
   static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};
   const json::Value* const ttl = body.find("ttl");

@@ -21,8 +21,8 @@ store::Page read_page(const Call& call);
 // The cursor of the page after this object. Lists of anything but objects pass two texts that identify the last item.
 std::string cursor_after(std::string_view tenant_id, std::string_view id);
 
-// Removes the object beyond the page that store::list() adds if there is a next page. Returns the cursor of the next
-// page; "" if this is the last page.
+// If there is a next page, store::list() has added its first object: removes that object, and returns the cursor of the
+// next page. On the last page, returns "".
 std::string cut_page(std::vector<store::StoredObject>& found, const store::Page& page);
 
 [[noreturn]] void refuse_cursor();

@@ -6,7 +6,7 @@
 
 namespace sluice::server::admin {
 
-// The refusal has status 409 and names up to 20 of the objects.
+// Throws a Refusal (409) if other objects refer to the object `key`, and names up to 20 of them.
 void refuse_referenced(postgres::Transaction& tx, const ObjectId& key);
 
 }  // namespace sluice::server::admin

@@ -200,7 +200,7 @@ void AdminService::track_deadline(const std::shared_ptr<Pending>& pending) {
   if (!timer_runs_) wake_at_next_deadline();
 }
 
-// All calls have the same time limit, so the oldest attempt is the first to exceed it.
+// All calls have the same time limit, counted from submit(). So the call that was submitted first exceeds it first.
 void AdminService::wake_at_next_deadline() {
   timer_runs_ = false;
   while (!calls_.empty()) {

@@ -2,7 +2,7 @@
 //
 // A token cannot create, change or delete a token with more permissions or a larger scope than its own. The role and
 // the scope of a token cannot be changed, and a revoked token stays revoked. The last live platform_admin token cannot
-// be revoked, expired or deleted.
+// be revoked, deleted or set to a past expiry.
 #pragma once
 
 #include "server/admin/call.hpp"

@@ -77,8 +77,8 @@ ValidateParameters read_validate_parameters(Context& context, const json::Value&
   return parameters;
 }
 
-// Answers the document that creating or replacing the object would store. The answer for a new API key has no hash,
-// because nobody gets the secret.
+// Answers with the document that would be stored if the object were created or replaced. The answer for a new API key
+// has no hash, because nobody gets the secret.
 Answer canonical_answer(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
   const auto& [resource, object, tenant_id] = parameters;
   const std::string_view given = object.text_of("id");

@@ -32,7 +32,7 @@ struct PastObject {
   std::string organization_id;
 };
 
-// Refuses 404 if the tenant does not exist. Does not check that the object exists.
+// Refuses with 404 if the tenant does not exist. Does not check that the object exists.
 PastObject key_of_path(Context& context, Kind kind) {
   const std::string tenant_id = required_tenant(context, kind);
   const std::string& id = context.call.path_values.front();

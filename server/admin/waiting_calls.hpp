@@ -29,8 +29,8 @@ class WaitingCalls {
   WaitingCalls(boost::asio::io_context& loop, Repeat repeat, Finish finish)
       : timer_(loop), repeat_(std::move(repeat)), finish_(std::move(finish)) {}
 
-  // If the result is true, `call` must not be used afterwards. If the result is false, the caller must answer the call
-  // now, unless the call timed out and was answered.
+  // Returns true if the call waits for its next attempt: do not use `call` any more. Returns false if the call does not
+  // wait: answer it now, unless it timed out and was answered.
   bool keep_waiting(const std::shared_ptr<PendingCall>& call, const FinishedAnswer& answer);
 
   // Answers all waiting calls with the results of their last attempts. Later calls do not wait.

@@ -24,7 +24,7 @@ namespace {
 // scalar, else "?".
 constexpr std::string_view kCore = "tag:yaml.org,2002:";
 
-// Only an exception stops the parser.
+// An exception, because nothing else stops the parser.
 struct Refused {
   Fault fault;
 };
@@ -40,7 +40,7 @@ class Positions {
     const auto column = static_cast<std::size_t>(mark.column);
     // The parser's marks may lie after the end of the text.
     if (at > text_.size() || column > at) return PositionCounter(text_).at(text_.size());
-    // Counts on from the previous mark of the line, so a long line is counted only once.
+    // Continues from the previous mark in the same line, so that a long line is counted only once.
     if (mark.line != line_ || at < last_) {
       line_ = mark.line;
       last_ = at - column;

@@ -22,9 +22,9 @@ inline constexpr std::size_t kMaxAliasedBytes = std::size_t{16} << 20;  // bytes
 
 struct YamlDocument {
   std::string json;                     // each value begins on a line of its own
-  std::vector<TextPosition> positions;  // positions[i]: where the YAML has the value on line i + 1 of the JSON
+  std::vector<TextPosition> positions;  // in the YAML; positions[i] is for the value on line i + 1 of the JSON
 
-  // Gives each fault its line and column in the YAML, found by its pointer or by its line in the JSON.
+  // Gives each fault its line and column in the YAML. Finds them by the fault's pointer, or by its line in the JSON.
   void locate(Faults& faults) const;
 };
 

@@ -17,7 +17,7 @@ constexpr int kMaxLines = 10;  // for each kind of difference
 // Each query below returns the differences: kind, tenant, id and version of an object, and a text. kRevisions returns a
 // revision and a text.
 
-// Documents of keys are not compared, because the trail holds fingerprints instead of hashes.
+// Documents of API keys are not compared, because the trail holds fingerprints of the keys instead of their hashes.
 constexpr std::string_view kTrailAndVersions = R"(
 SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in audit, but not in versions'
@@ -51,7 +51,7 @@ constexpr std::string_view kObjectsAndVersions = R"(
 SELECT '{1}', tenant_id, id, coalesce(o.version, v.version),
        CASE WHEN o.version IS NULL THEN 'is the last version, but the object was removed without a version that says so'
             WHEN v.version IS NULL THEN 'is stored as an object, but not in versions'
-            ELSE 'is an object that differs from its last version' END
+            ELSE 'is stored as an object, but differs from its last version' END
 FROM {0} o FULL JOIN (SELECT DISTINCT ON (tenant_id, id, organization_id) tenant_id, id, organization_id, version, document FROM versions
                       WHERE kind = '{1}' ORDER BY tenant_id, id, organization_id, version DESC) v
      USING (tenant_id, id, organization_id)

@@ -14,8 +14,8 @@
 
 namespace sluice::server::audit {
 
-// Fast: compares sums of hashes. It misses a difference with a probability of 2^-63. The seed is random, so nobody can
-// construct such a difference.
+// Fast: compares sums of hashes. It misses a difference with a probability of 2^-63. The seed of the hashes is random,
+// so nobody can construct a difference that it misses.
 bool tables_agree(pqxx::transaction_base& work);
 
 // Slow: joins the tables. Returns one line for each row that differs, but at most 10 for each kind of difference.

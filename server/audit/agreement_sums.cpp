@@ -1,4 +1,4 @@
-// tables_agree(): compares the tables by sums of hashes.
+// tables_agree(): compares the audit trail with the other tables by sums of hashes of their rows.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kModulus = std::uint64_t{1} << 63;
 
-// The trail holds fingerprints of API keys instead of hashes, and it has no row for version 1 of the settings. So
+// The trail holds fingerprints of API keys, not their hashes, and it has no row for version 1 of the settings. So
 // tables_agree() compares these two kinds row by row. Counters are not stored as objects.
 constexpr std::string_view kNotInDocumentSum = "('key', 'setting', 'counter')";
 

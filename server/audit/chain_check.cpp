@@ -71,12 +71,12 @@ void ChainCheck::check(const TrailRow& row) {
   }
 }
 
-// Checks whether the changed row and `row` were swapped. `here` is the hash of the changed row's content as row number
-// `seq`.
+// Checks whether the changed row and `row` were swapped. `here` is the hash that the content of the changed row would
+// have as row number `seq`.
 // - Only the contents were swapped: `row` has the hash `here`.
 // - The hashes were swapped too: the changed row has the hash `here`.
 // - The rows are neighbours, and the hashes were swapped too: the changed row has the hash that its content would have
-//   as row number `seq` after a row with the hash of `row`.
+//   as row number `seq`, if the row before had the hash of `row`.
 void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);

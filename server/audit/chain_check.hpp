@@ -28,7 +28,7 @@ struct ChainFault {
     copied,     // from another row of this organization
     foreign,    // copied from another organization
     truncated,  // rows at the end are gone
-    added,      // rows after the head
+    added,      // rows after the head in audit_heads
     head,       // audit_heads has no head of this chain, or another hash for its last row
     rewritten,  // the chain is consistent, but differs from the saved head
   };
@@ -64,7 +64,7 @@ class ChainCheck {
   ChainReport finish(const std::optional<ChainHead>& stored);
 
  private:
-  // A copy that owns its texts, because the reader overwrites the row.
+  // A copy of a changed row. The copy owns its texts, because the reader overwrites the row.
   struct ChangedRow {
     explicit ChangedRow(const TrailRow& row);
     ChangedRow(const ChangedRow&) = delete;  // `fields` points into `texts`

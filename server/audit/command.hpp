@@ -8,12 +8,12 @@ namespace sluice::server::audit {
 
 struct AuditVerifyOptions {
   std::string database_url;     // for the server's PostgreSQL role or the owner of the tables
-  std::string head_file;        // saved heads to check against, or ""
-  std::string write_head_file;  // file for the new heads, or ""
+  std::string head_file;        // file with the heads (last rows of chains) of an earlier run, or ""
+  std::string write_head_file;  // file for the heads of this run, or ""
 };
 
-// Prints a line for each chain and each difference; progress goes to `errors`. Returns the exit status: 0 if the trail
-// is intact, 1 if it is broken, 2 if it could not be verified.
+// Prints a line for each audit chain, and for each difference between tables; progress goes to `errors`. Returns the
+// exit status: 0 if the trail is intact, 1 if it is broken, 2 if it could not be verified.
 int audit_verify(const AuditVerifyOptions& options);
 int audit_verify(const AuditVerifyOptions& options, std::ostream& out, std::ostream& errors);
 

@@ -1,5 +1,5 @@
-// Heads (last rows) of the audit chains, saved in a file outside the database. With this file, `audit verify` finds
-// rows cut off at the end even if the head in the table audit_heads was changed to match.
+// Heads (last rows) of the audit chains, saved in a file outside the database. With this file, `audit verify`
+// notices that the last rows of a chain were deleted, even if the table audit_heads was changed to match.
 //
 //   {"heads":[{"organization_id":"acme","seq":1234,"hash":"<64 hex digits>"}]}
 //

@@ -16,8 +16,8 @@ namespace sluice::server::audit {
 struct TrailRow {
   store::AuditRow fields;  // views, valid until the next row is read
   Sha256Digest hash{};
-  // False if ChangeLog::record() cannot have written these columns: an empty text instead of NULL, an infinite time, or
-  // a hash of another length. `fields` and `hash` cannot show these values.
+  // False if ChangeLog::record() cannot have written the row, because it has an empty text instead of NULL, an infinite
+  // time, or a malformed hash. `fields` and `hash` cannot show such values.
   bool well_formed = false;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kAdvisoryLock = 0x736c75626f6f74;  // "sluboot" in ASCII
 
-// Reads the token from a request body, so the rules of the admin API apply.
+// Writes a request body and reads the token from it, so that the rules of the admin API apply.
 Result<TokenDocument> first_token(const std::string& name) {
   json::Tree tree;
   const std::string body = "{\"name\":" + json::string_literal(name) + R"(,"role":"platform_admin"})";

@@ -26,7 +26,7 @@ enum class Permission : std::uint8_t {
 
 bool allows(Role role, Permission permission);
 
-// The smallest scope that a route requires of the caller's token.
+// How large the scope of a token is, or must be for a route.
 enum class Level : std::uint8_t { tenant, organization, platform };
 
 std::string_view to_string(Level level);

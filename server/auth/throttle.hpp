@@ -1,5 +1,5 @@
 // Counts failed authentications with a token bucket for each source address. A source that fails too often gets 429
-// instead of 401. A valid token is accepted from any source, so nobody can lock out its owner by failing on purpose.
+// instead of 401. A valid token is accepted from any source, so nobody can lock out a token's owner on purpose.
 //
 // Thread safety: any thread. `now_us`: Unix time in µs.
 #pragma once
@@ -17,7 +17,7 @@ class FailureThrottle {
  public:
   static constexpr double kBurst = 20;     // this many failures at once get 401; the next one gets 429
   static constexpr double kPerSecond = 1;  // how many further failures get 401 each second
-  // If there are more, the throttle forgets all sources with a full bucket, or one arbitrary source if there are none.
+  // With more sources, the throttle forgets those with a full bucket, or one arbitrary source if no bucket is full.
   static constexpr std::size_t kSources = 10'000;
 
   // Returns 0 if this failure gets 401. If it gets 429, returns the time until a failure gets 401 again.

@@ -1,4 +1,4 @@
-// Reads and writes the documents of admin tokens and agent tokens. They never contain the secret.
+// Reads and writes the documents of admin tokens and agent tokens. The documents never contain the secret.
 #pragma once
 
 #include <array>
@@ -51,8 +51,8 @@ inline constexpr std::array kOfAdmin{kRole};
 
 enum class TokenType : std::uint8_t { admin, agent };
 
-// Reads a token from a request body of `giver`. If the body leaves out organization_id or tenant_ids, a token gets the
-// value of `giver`, but a platform_admin token does not. Does not check that the organization and the tenants exist.
+// Reads a token from the body of a request that `giver` sent. If the body leaves out organization_id or tenant_ids, the
+// token gets that of `giver`, unless its role is platform_admin. Does not check that organization and tenants exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
 std::string write_token(const TokenDocument& token);

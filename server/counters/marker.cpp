@@ -14,8 +14,8 @@ std::string marker_key(unsigned number) {
   return number == 0 ? std::string("sl:{marker}") : fmt::format("sl:{{marker:{}}}", number);
 }
 
-// The key that begin() writes and end() renames. Both keys have one hash tag, because RENAME in a Cluster needs them on
-// one node.
+// The key that begin() writes, and that end() renames to `marker`. It has the hash tag of `marker`, because RENAME in a
+// Cluster needs both keys on one node.
 std::string next_of(const std::string& marker) { return marker + ":next"; }
 
 struct NodeStatus {

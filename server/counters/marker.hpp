@@ -33,9 +33,9 @@ class Marker {
   // Fails if no Redis has answered.
   Result<Status> read();
 
-  // Call begin() before all overrides are written again, end() afterwards. begin() writes the new markers under other
-  // keys. It removes from status.lost each Redis that accepts no writes, and fails if no Redis remains. end() renames
-  // the new markers; it fails if a Redis lost its data in between.
+  // Call begin(), write all overrides again, then call end(). begin() writes the new markers under other keys. It
+  // removes from status.lost the marker of each Redis that accepts no writes, and fails if no marker remains. end()
+  // renames the new markers; it fails if a Redis lost its data after begin().
   Result<> begin(Status& status);
   Result<> end(const Status& status);
 

@@ -27,7 +27,7 @@ struct OutboxRow {
   CounterRef counter;
 };
 
-// Identities of one tenant, as PostgreSQL's hashes (hashtextextended).
+// Identities of one tenant, as hashes by PostgreSQL's function hashtextextended.
 struct TenantIdentities {
   std::string organization_id;
   std::string tenant_id;
@@ -35,7 +35,7 @@ struct TenantIdentities {
 };
 
 std::vector<TenantIdentities> identities_of(postgres::Transaction& tx, std::span<const CounterRef> counters);
-// Returns the identities of the oldest `limit` rows after `seq`, and sets `seq` to that of the last row read.
+// Returns the identities of the oldest `limit` rows after `seq`, and sets `seq` to the seq of the last row read.
 std::vector<TenantIdentities> waiting_identities(postgres::Transaction& tx, std::int64_t& seq, std::size_t limit);
 
 // Locks the identities until the end of the transaction. Waits while another publisher holds a lock.
@@ -49,7 +49,7 @@ void remove(postgres::Transaction& tx, const std::vector<std::int64_t>& seqs);
 
 std::int64_t count_waiting(postgres::Transaction& tx);
 
-// Returns pairs of tenant id and override id.
+// Returns those of `overrides` that still wait for publication, as pairs of tenant id and override id.
 std::set<std::pair<std::string, std::string>> unpublished(postgres::Transaction& tx,
                                                           std::span<const store::StoredObject> overrides);
 

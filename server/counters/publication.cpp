@@ -24,12 +24,12 @@ void add_unless_empty(Ids& ids, const char* id) {
 struct ToLoad {
   Ids policies;
   Ids plans;
-  bool all_on_plans = false;  // load every policy on a plan that has overrides
+  bool all_on_plans = false;  // load every policy whose plan has overrides
   bool resets = false;        // load the rules even if there are no overrides, because a counter is reset
 };
 
-// Compiles the live overrides of the identities, with their policies and plans. Returns nullptr if there are no live
-// overrides, and no counter is reset.
+// Compiles the live (unexpired) overrides of the identities, with their policies and plans. Returns nullptr if there
+// are no live overrides, and no counter is reset.
 RulesPtr load_rules(postgres::Transaction& tx, const TenantIdentities& identities, ToLoad to_load, std::int64_t now_us,
                     std::span<const RulesPtr> known = {}) {
   RulesBuilder rules(identities.organization_id, identities.tenant_id);
@@ -72,7 +72,7 @@ std::vector<std::string> collections_of(const Rules& rules, const CounterRef& co
   return {};
 }
 
-// After such a fault, other keys can still be written, and Redis does not execute the write later.
+// After a fault that concerns one key, other keys can still be written. Redis does not execute the failed write later.
 bool concerns_one_key(limiter::StoreFault fault) {
   using limiter::StoreFault;
   return fault == StoreFault::wrong_type || fault == StoreFault::script || fault == StoreFault::cluster_down;

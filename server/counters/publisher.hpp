@@ -63,7 +63,7 @@ class Publisher {
 
   struct Statistics {
     std::atomic<std::uint64_t> published{0};    // counter keys written
-    std::atomic<std::uint64_t> failed{0};       // attempts to write a counter key
+    std::atomic<std::uint64_t> failed{0};       // failed attempts to write a counter key
     std::atomic<std::uint64_t> republished{0};  // how often all overrides were written
     std::atomic<std::int64_t> waiting{0};       // rows of the outbox
     std::atomic<bool> evicts{false};            // Redis may evict keys

@@ -12,12 +12,12 @@ namespace {
 // With more writes in flight, the last ones could wait too long in the client's queue and fail.
 constexpr std::size_t kWritesInFlight = 64;
 
-// Enough to find a name even for a node that serves only one of the 16,384 slots.
+// Key names to try. Enough to find a key even for a node that serves only one of the 16,384 slots.
 constexpr unsigned kMostNames = 200'000;
 
 constexpr limiter::StoreError kStopped{limiter::StoreFault::unavailable, false};
 
-// Passes a value to a waiting thread, which may then destroy the object at once. std::promise does not allow that,
+// Passes a value to a waiting thread, which can then destroy the Handover at once. std::promise does not allow that,
 // because its set_value() may still be running.
 template <class T>
 class Handover {

@@ -47,7 +47,7 @@ class RedisLink {
 
   // Returns nullopt if the first attempt to connect failed or took longer than `timeout`.
   std::optional<redis::ServerInfo> first_attempt(std::chrono::milliseconds timeout);
-  // In a Cluster, one connected primary is enough.
+  // Whether the client is connected; in a Cluster: to at least one primary.
   bool ready() const { return ready_.load(std::memory_order_relaxed); }
   bool has_several_nodes() const { return several_nodes_.load(std::memory_order_relaxed); }
 

@@ -22,7 +22,7 @@ namespace sluice::server::fleet {
 // missing; after kRememberedFor it is forgotten.
 inline constexpr std::chrono::seconds kLiveFor{15};
 inline constexpr std::chrono::minutes kRememberedFor{10};
-inline constexpr std::chrono::seconds kConfirmWatchEvery{5};  // in PostgreSQL, for open watches
+inline constexpr std::chrono::seconds kConfirmWatchEvery{5};  // how often an open watch is stored again
 
 using FleetTime = std::chrono::steady_clock::time_point;
 

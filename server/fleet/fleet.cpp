@@ -211,7 +211,7 @@ void Fleet::store_batch(pqxx::connection& connection) {
     batch = store_usage(tx, taken, WallTime(Micros(clock_.now_us())));
     tx.commit();
   } catch (...) {
-    // If the commit succeeded all the same, the marks keep the next batch from counting the reports again.
+    // If the commit succeeded despite the exception, the stored marks (fleet_store.hpp) prevent a second count.
     const std::lock_guard lock(mutex_);
     usage_.put_back(std::move(taken));
     throw;

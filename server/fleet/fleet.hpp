@@ -1,7 +1,7 @@
 // Stores the reports of agents in PostgreSQL, and counts live agents. A thread stores the agents' state and usage, and
-// reads the agents of all servers. Usage reports above the limit are not accepted, and agents send them again later.
+// reads the agents of all servers. Usage above Options::max_rows is not accepted, and agents send it again later.
 //
-// Thread safety: the functions of FleetPort are for the server's loop, and do no I/O; the statistics for any thread.
+// Thread safety: the functions of FleetPort are for the server's loop, and do no I/O. Any thread may read statistics.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class Fleet final : public sync::FleetPort {
     std::chrono::milliseconds store_every{1'000};   // the agents' state
     std::chrono::milliseconds read_every{2'000};    // the agents of all servers
     std::chrono::milliseconds batch_every{60'000};  // usage
-    std::size_t max_rows = UsagePending::kMaxRows;  // of usage
+    std::size_t max_rows = UsagePending::kMaxRows;  // of usage, in memory
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
 

@@ -89,7 +89,7 @@ ON CONFLICT (scope, agent_id) DO UPDATE SET
                        ELSE a.held_revision END,
   held_at = greatest(a.held_at, excluded.held_at))";
 
-// Locks the marks in the order of their keys. Creates missing marks with the number 0.
+// A mark is the number of a boot's last stored report. Locks marks in the order of their keys; new marks start at 0.
 constexpr const char* kLockMarks = R"(
 WITH locked AS (
   INSERT INTO report_marks AS m (scope, agent_id, boot_id, number, heard_at)

@@ -23,9 +23,9 @@ std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 
 TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
+inline constexpr int kUsageStatements = 5;  // SQL statements of one store_usage()
 // The mark of a boot (one run of an agent) is the number of its last stored report. Adds the usage of each report above
 // the mark, and moves the mark, so each report counts once. REQUIRES: `taken` is not empty, and is sorted by boot.
-inline constexpr int kUsageStatements = 5;
 UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> taken, WallTime now);
 
 // Removes usage older than `retention`, agents that were not heard from for kRememberedFor, and marks of boots that

@@ -19,11 +19,11 @@ class LiveCounts {
   void add(const AgentScope& agent);
 
   // Returns the number of live agents by tenant. "*" stands for every tenant of the caller's scope that has no entry.
-  // `tenants`: the tenants of organizations_to_list(), used only for callers of the platform.
+  // `tenants`: the tenants of organizations_to_list(), used only if the caller's scope is the platform.
   sluice::sync::LiveAgents visible_to(const AgentScope& caller, const TenantsByOrganization& tenants) const;
 
-  // The organizations that have agents for all their tenants. Empty if no agent of the platform is live, because only
-  // such agents need the list.
+  // The organizations that have agents for all their tenants. Empty if no live agent has the platform as its scope,
+  // because only such agents need the list.
   std::vector<std::string> organizations_to_list() const;
 
   std::size_t total() const { return total_; }
@@ -35,7 +35,7 @@ class LiveCounts {
   };
 
   std::size_t total_ = 0;
-  std::int64_t platform_ = 0;  // agents of the platform
+  std::int64_t platform_ = 0;  // agents whose scope is the platform
   std::map<std::string, Organization, std::less<>> organizations_;
 };
 

@@ -10,8 +10,8 @@ const telemetry::MetricTable<Fleet::Statistics>& metrics() {
   static const telemetry::MetricTable<Counted> table{
       {"sluice_fleet_agents",
        kGauge,
-       "Agents by when any replica of the server last heard from them: at most 15 s ago (live), or 15 s to 10 min ago "
-       "(missing).",
+       "Number of agents. `live`: a replica of the server heard from the agent in the last 15 s. `missing`: the last "
+       "time was 15 s to 10 min ago.",
        "state",
        {{"live", &Counted::live}, {"missing", &Counted::missing}}},
       {"sluice_fleet_queued_rows", kGauge, "Rows of usage reports that the server has not stored in PostgreSQL yet.",

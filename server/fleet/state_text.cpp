@@ -10,7 +10,7 @@
 namespace sluice::server::fleet {
 namespace {
 
-// A JSON string of at most kMaxStoredText bytes.
+// Returns `text`, shortened to at most kMaxStoredText bytes, as a JSON string.
 std::string shortened(std::string_view text) {
   return json::string_literal(without_nul(utf8_prefix(text, kMaxStoredText)));
 }

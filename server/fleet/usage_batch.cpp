@@ -79,7 +79,7 @@ class Aggregation {
     sum = std::min(sum + std::min(row.count, kMaxCount), kMaxCount);
   }
 
-  // Returns "" if the tenant was deleted, nullopt if an agent of this scope must not report for the tenant.
+  // Returns nullopt if the tenant is outside the scope. Returns "" for a deleted tenant if the scope is the platform.
   std::optional<std::string> find_organization(const AgentScope& scope, const std::string& tenant) const {
     const auto found = organization_by_tenant_.find(tenant);
     const std::string organization = found == organization_by_tenant_.end() ? "" : found->second;

@@ -37,8 +37,8 @@ struct UsageBatch {
 };
 
 // `marks[i]`: the number of the last stored report of taken[i].boot. A tenant that is missing in
-// `organization_by_tenant` was deleted; only agents of the platform may still report its usage. Times after `now` count
-// as `now`.
+// `organization_by_tenant` was deleted; its usage still counts if the scope of the agent's token is the platform. Times
+// after `now` count as `now`.
 UsageBatch aggregate(std::span<const BootReports> taken, std::span<const std::int64_t> marks,
                      const OrganizationByTenant& organization_by_tenant, WallTime now);
 

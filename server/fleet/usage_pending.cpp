@@ -43,8 +43,8 @@ UsagePending::AddResult UsagePending::add(const sync::AgentCaller& caller, const
       continue;
     }
     const std::size_t rows = rows_of(report);
-    // After a report over the limit, no later report is accepted. Otherwise the agent's next attempt to send the first
-    // report would look like a replay.
+    // After a report over the limit, no later report is accepted. Otherwise, when the agent sends that report again,
+    // it would look like a replay.
     if (result.over_limit > 0 || rows_ + rows > max_rows_) {
       ++result.over_limit;
       continue;

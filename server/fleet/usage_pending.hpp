@@ -2,7 +2,7 @@
 // the server confirms that a report is stored, the agent sends it again.
 //
 // Thread safety: none.
-// Invariant: all reports of a boot (one run of an agent) up to `accepted` are stored, waiting, or being stored.
+// Invariant: all reports of a boot (one run of an agent) up to Boot::accepted are stored, waiting, or being stored.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +39,9 @@ class UsagePending {
 
   struct AddResult {
     std::int64_t stored = 0;     // number of the boot's last stored report, as far as this server knows
-    std::size_t accepted = 0;    // reports
-    std::size_t replayed = 0;    // reports accepted before
-    std::size_t over_limit = 0;  // reports not accepted
+    std::size_t accepted = 0;    // how many of the reports were accepted
+    std::size_t replayed = 0;    // how many an earlier call accepted
+    std::size_t over_limit = 0;  // how many were not accepted
   };
   // REQUIRES: the reports' numbers increase.
   AddResult add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
@@ -56,7 +56,7 @@ class UsagePending {
   std::size_t rows() const { return rows_; }  // waiting or being stored
   bool over_half_full() const { return waiting_rows_ * 2 > max_rows_; }
 
-  // Forgets boots without waiting reports that sent nothing for kRememberedFor.
+  // Forgets each boot that sent nothing for kRememberedFor and has no waiting reports.
   void forget(FleetTime now);
 
  private:

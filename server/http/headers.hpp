@@ -11,7 +11,7 @@ inline constexpr std::string_view kCommonHeaders = "Cache-Control: no-store\r\nX
 // Returns the caller's X-Request-Id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -, else a new random id.
 std::string request_id_of(std::string_view given);
 
-// Adds the request id and the common headers to `own`, the headers that only this answer has, as complete lines.
+// Returns `own`, the request id and the common headers. `own`: the headers that only this answer has, complete lines.
 std::string answer_headers(std::string_view own, std::string_view request_id);
 
 }  // namespace sluice::server::http

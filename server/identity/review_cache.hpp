@@ -35,7 +35,7 @@ class ReviewCache {
 
   explicit ReviewCache(std::size_t max_entries) : max_entries_(max_entries) {}
 
-  // Returns nullptr if there is no valid review.
+  // Returns nullptr if there is no review of the token, or the review has expired.
   CachedReviewPtr find(const Sha256Digest& token, Time now) const {
     const auto found = entries_.find(token);
     return found != entries_.end() && found->second->until > now ? found->second : nullptr;

@@ -41,7 +41,7 @@ class Reviewer {
     std::atomic<std::uint64_t> failed{0};
   };
 
-  // REQUIRES: the references outlive the reviewer. The destroyed reviewer calls no callbacks.
+  // REQUIRES: `api`, `clock` and `log` outlive the reviewer. No callback comes after the destructor.
   Reviewer(kubernetes::Api& api, const Clock& clock, telemetry::Log& log, ReviewOptions options);
   ~Reviewer();
   Reviewer(const Reviewer&) = delete;

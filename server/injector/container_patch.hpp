@@ -2,7 +2,7 @@
 // mounts the folder of the agent's socket.
 //
 // Existing variables and mounts stay as they are. The new variables come first, so that the container's own variables
-// may refer to them: $(SLUICE_URL).
+// can refer to the new ones: $(SLUICE_URL).
 #pragma once
 
 #include <string>

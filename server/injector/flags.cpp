@@ -78,7 +78,7 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
   if (text.empty()) {
     reader.fault_without_value(
         kInjectCounters.name,
-        fmt::format("is missing, and --counters names no Redis that pods can reach; it {}", kRule));
+        fmt::format("is missing, and --counters names no Redis that pods can reach; --inject-counters {}", kRule));
   } else if (text != "memory") {
     const auto target = redis::parse_target(text);
     if (!target || target->transport == redis::Target::Transport::unix_socket) {

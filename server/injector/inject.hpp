@@ -22,7 +22,7 @@ struct Injection {
   Result result = Result::unchanged;
   std::string patch;  // RFC 6902; "": nothing to change
   std::vector<std::string> warnings;
-  std::optional<Skip> skip;  // only if `skipped`
+  std::optional<Skip> skip;  // set only if `result` is `skipped`
 };
 
 Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);

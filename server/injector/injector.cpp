@@ -58,7 +58,7 @@ Result<> Injector::load() {
   return {};
 }
 
-// While the file is invalid, its last valid content stays in use.
+// While the file of counters_ca_ is invalid, its last valid content stays in use.
 void Injector::reload_periodically() {
   timer_.expires_after(kReadFileEvery);
   timer_.async_wait([this](const boost::system::error_code& stopped) {

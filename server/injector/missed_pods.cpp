@@ -34,10 +34,9 @@ kubernetes::Event event_of(const kubernetes::ObjectReference& pod) {
   return {.type = kubernetes::Event::Type::warning,
           .reason = "SidecarMissing",
           .message = fmt::format(
-              "The pod runs without the Sluice agent, though its namespace {} has the label {}=enabled: it was created "
-              "before the label, or while the injector did not answer. Recreate it (kubectl rollout restart of its "
-              "owner) to "
-              "give it one, or label it {}=disabled.",
+              "The pod runs without the Sluice agent, though its namespace {} has the label {}=enabled: the pod was "
+              "created before the label, or while the injector did not answer. To give the pod an agent, recreate it "
+              "(kubectl rollout restart of its owner). If the pod needs no agent, label the pod {}=disabled.",
               pod.namespace_, kInjectLabel, kInjectLabel)};
 }
 
@@ -121,8 +120,8 @@ void MissedPods::finish() {
   const auto count = static_cast<std::int64_t>(found_.size());
   if (statistics_.missed.exchange(count) != count) {
     log_.write(count > 0 ? telemetry::LogLevel::warn : telemetry::LogLevel::info, "missed_pods",
-               "The number of pods that run without the agent in labelled namespaces has changed; each gets an Event "
-               "SidecarMissing.",
+               "The number of pods that run without the agent in labelled namespaces has changed; each of these pods "
+               "gets an Event SidecarMissing.",
                {{"pods", count}});
   }
   std::unordered_set<std::string> still;
@@ -138,7 +137,8 @@ void MissedPods::finish() {
   create_next_event();
 }
 
-// The API server may refuse an Event, for example in a namespace that is being deleted. The rest are still created.
+// The API server can refuse an Event, for example in a namespace that is being deleted. The other Events are still
+// created.
 void MissedPods::create_next_event() {
   if (without_event_.empty()) {
     if (!event_refusal_.empty()) return fail(event_refusal_);
@@ -171,8 +171,8 @@ void MissedPods::fail(std::string_view why) {
   if (!std::exchange(failing_, true)) {
     log_.warn(
         "missed_pods_unknown",
-        fmt::format("The server cannot list pods without the agent, or create Events for them: {}. It needs list on "
-                    "namespaces and pods, and create on events.",
+        fmt::format("The server cannot find the pods that run without the agent, or cannot create Events for them: {}. "
+                    "It needs the permission to list namespaces and pods, and to create events.",
                     why));
   }
   schedule_next();

@@ -1,5 +1,5 @@
-// Finds missed pods: pods without a sidecar in labelled namespaces. They were created while the injector did not
-// answer, or before the namespace had its label. MissedPods counts them and writes one Event for each.
+// Finds missed pods: pods without a sidecar in labelled namespaces. Such a pod was created while the injector did not
+// answer, or before its namespace had the label. MissedPods counts missed pods and writes one Event for each.
 //
 // Thread: the loop's; the statistics may be read from any thread. REQUIRES: the objects that the constructor gets by
 // reference outlive this object.

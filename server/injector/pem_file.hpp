@@ -9,7 +9,7 @@ namespace sluice::server::injector {
 
 class PemFile {
  public:
-  // The text becomes an annotation, and all annotations of a pod together may have 256 KiB.
+  // The text becomes an annotation, and Kubernetes limits all annotations of a pod together to 256 KiB.
   static constexpr std::size_t kMaxBytes = 32UL << 10;
 
   explicit PemFile(std::string path) : path_(std::move(path)) {}  // "": no file

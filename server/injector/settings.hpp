@@ -31,7 +31,7 @@ struct InjectorSettings {
   std::string counters;                         // "memory", or the URL of Redis, without the password
   std::string counters_ca;                      // PEM; for a URL of Redis that starts with rediss://
   std::string audience = "sluice";              // of the token that the agent sends to the server
-  std::string own_namespace = "sluice-system";  // the server's; its pods get no sidecar
+  std::string own_namespace = "sluice-system";  // the server's; pods in it get no sidecar
   SidecarSettings sidecar;                      // defaults
 };
 
@@ -47,7 +47,7 @@ std::span<const PodSetting> pod_settings();
 // name.
 Result<> set_pod_setting(SidecarSettings& settings, std::string_view name, std::string_view value);
 
-// Describes two settings for which Kubernetes would refuse the pod, or returns "".
+// Describes two settings that contradict each other, so that Kubernetes would refuse the pod; "": there are none.
 std::string contradiction(const SidecarSettings& settings);
 
 }  // namespace sluice::server::injector

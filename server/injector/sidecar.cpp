@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kVariablePrefix = "SLUICE_AGENT_";
 constexpr std::string_view kPodName = "POD_NAME";
-constexpr std::string_view kProgram = "/usr/bin/sluice-agent";  // named because the image also holds sluice-server
+constexpr std::string_view kProgram = "/usr/bin/sluice-agent";  // one of two programs in the image
 constexpr std::string_view kCaFile = "ca.crt";
 constexpr std::string_view kCountersCaFile = "counters-ca.crt";
 constexpr std::int64_t kUser = 65'532;  // uid and gid of the image

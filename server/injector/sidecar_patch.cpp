@@ -23,13 +23,13 @@ std::string json_of(const json::Value& value) {
 
 std::string list_of(std::string_view item) { return fmt::format("[{}]", item); }
 
-// A list in the sidecar's container to which other programs may add items.
+// A list in the sidecar's container. Other programs may add items to the list.
 struct SharedList {
   std::string_view name;
   std::function<bool(const json::Value&)> is_ours;
 };
 
-// Puts the wanted items first, and the items that other programs added behind them.
+// Writes the list anew if our items are not the wanted ones: first the wanted items, then those of other programs.
 void patch_shared(json::Patch& patch, const std::string& at, const json::Value& actual, const json::Value& wanted,
                   const SharedList& list) {
   std::vector<const json::Value*> ours;

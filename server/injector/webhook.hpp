@@ -26,7 +26,7 @@ class Webhook final : public sluice::http::Handler {
   using Settings = std::function<const InjectorSettings&()>;
   Webhook(Settings settings, telemetry::Log& log);
 
-  // Far above kMaxReview for reviews, so that admit() can explain why it refuses a larger body.
+  // For POST kPath, far above kMaxReview: admit() refuses a body above kMaxReview, and explains why.
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;

@@ -23,7 +23,7 @@ namespace asio = boost::asio;
 
 constexpr std::size_t kMaxFileBytes = 64UL * 1024;
 constexpr std::size_t kMaxAnswerBytes = 32UL << 20;
-constexpr std::size_t kMaxQuoted = 500;  // bytes of the API server's text in an error
+constexpr std::size_t kMaxQuoted = 500;  // bytes of the API server's text that an error quotes
 
 // The deadline of a request covers all its phases, so http_client's own time-outs must never come first.
 constexpr std::chrono::minutes kNoLimit{10};

@@ -26,7 +26,7 @@ struct ApiOptions {
   http_client::Url server;
   std::string ca_file = {};       // PEM, read at each connect; "": the system's authorities
   std::string token_file = {};    // read at each request, because the kubelet replaces it; "": no token
-  std::string namespace_ = {};    // the server's own
+  std::string namespace_ = {};    // of the pod in which sluice-server runs
   std::size_t connections = 4;    // ≥ 1
   std::size_t max_waiting = 256;  // requests; further ones get the error `busy`
 };
@@ -49,9 +49,9 @@ inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // s
 
 class Api {
  public:
-  // Called once, from the loop, never inside send(); may send another request or destroy the API. A status of 400 or
-  // more is a result and not an error. Errors: those of http_client; `busy`: the queue is full; `token`: the token file
-  // cannot be read. After `timeout` and `disconnected`, the API server may have executed the request.
+  // Called once, from the loop, never inside send(). The callback may send another request or destroy the API. A status
+  // of 400 or more is a result and not an error. Errors: those of http_client; `busy`: the queue is full; `token`: the
+  // token file cannot be read. After `timeout` and `disconnected`, the API server may have executed the request.
   using Done = std::function<void(Result<ApiResponse>)>;
 
   virtual ~Api() = default;
@@ -80,7 +80,7 @@ class ApiClient final : public Api {
   std::shared_ptr<Impl> impl_;
 };
 
-// Describes a response with a status of 400 or more for people.
+// Describes an error response (a status of 400 or more) for people.
 std::string error_text(const ApiResponse& response);
 
 }  // namespace sluice::server::kubernetes

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kDeadline = 5s;
 constexpr std::chrono::milliseconds kFirstRetry = 500ms;
-constexpr int kMaxAttempts = 6;  // per round; each step and each conflict starts the round again
+constexpr int kMaxAttempts = 6;  // per check(); each step and each conflict needs a new attempt
 constexpr unsigned kConflict = 409;
 constexpr unsigned kNotFound = 404;
 

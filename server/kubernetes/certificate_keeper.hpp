@@ -59,7 +59,7 @@ class CertificateKeeper {
   const std::shared_ptr<sluice::http::Certificates>& certificates() const { return certificates_; }
   // The authorities that clients must trust, PEM; "" until a certificate is in force.
   const std::string& ca_pem() const { return trusted_; }
-  // The error of the last round.
+  // The error of the last round, if that round failed.
   const std::optional<std::string>& last_error() const { return last_error_; }
 
   struct Statistics {
@@ -105,13 +105,13 @@ class CertificateKeeper {
 
   // State of the running round.
   bool checking_ = false;
-  int attempts_ = 0;  // how often this round has started
+  int attempts_ = 0;  // how many times this round was started
   Webhooks webhooks_;
   bool webhooks_known_ = false;  // the configuration was read, or does not exist
   TlsSecret secret_;
   Facts facts_;
   Step step_ = Step::none;
-  std::optional<Error> error_;  // the first one
+  std::optional<Error> error_;  // the first error of the round
 
   // State that lasts across rounds.
   std::string examined_version_;  // the resourceVersion of the Secret that facts_ describes

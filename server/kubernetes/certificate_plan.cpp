@@ -10,7 +10,7 @@ using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
 constexpr seconds kMaxClockSkew = std::chrono::minutes(5);
-constexpr std::size_t kMaxBridges = 3;  // one per replacement of the authority
+constexpr std::size_t kMaxBridges = 3;  // see bridge(); each new authority adds one
 
 SecretState state_of(const TlsSecret& secret) {
   if (secret.empty()) return SecretState::absent;

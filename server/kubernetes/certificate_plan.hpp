@@ -1,5 +1,5 @@
-// Decides the next step for the server's certificate from the Secret and the time, and computes the Secret that the
-// step writes. Pure functions, except that carry_out() uses randomness.
+// From the Secret and the time, decides the next step for the server's certificate. Computes the Secret that the step
+// writes. Pure functions, except that carry_out() uses randomness.
 //
 // An authority (CA) is replaced in three steps, so that clients trust every certificate that a server serves:
 //   announce  clients also get the next authority, and trust both
@@ -42,7 +42,7 @@ struct Facts {
   bool lacks_names = false;
   bool announced = false;   // there is a usable next authority
   bool has_former = false;  // clients still trust a former authority
-  // When the last certificate that a former authority signed has expired.
+  // When the last certificate that a former authority signed expires.
   std::chrono::sys_seconds former_until{};
   Renewal requested = Renewal::none;
 };

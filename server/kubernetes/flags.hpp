@@ -15,7 +15,7 @@ using program::FlagSpec;
 
 inline constexpr FlagSpec kKubernetes{
     "kubernetes", "Kubernetes", "off|in-cluster|URL", "off",
-    "The Kubernetes API: off, in-cluster (as a pod finds it), or https://HOST[:PORT]."};
+    "The Kubernetes API: off, in-cluster (the cluster that the program runs in), or https://HOST[:PORT]."};
 inline constexpr FlagSpec kKubernetesCa{
     "kubernetes-ca", "Kubernetes", "FILE", "",
     "CA certificates of --kubernetes URL (PEM). Default: those of the operating system."};
@@ -25,7 +25,7 @@ inline constexpr FlagSpec kKubernetesNamespace{"kubernetes-namespace", "Kubernet
                                                "The server's own namespace. Default: the pod's."};
 inline constexpr FlagSpec kTlsSelfManaged{
     "tls-self-managed", "Kubernetes", "NAME,…", "",
-    "DNS names and addresses for which the server makes and renews the certificate of --listen itself, instead of "
+    "DNS names and addresses for which the server itself makes and renews the certificate of --listen, instead of "
     "reading --tls-cert. It keeps the certificate in the Secret --tls-secret. Needs --kubernetes."};
 inline constexpr FlagSpec kTlsSecret{"tls-secret", "Kubernetes", "NAME", "sluice-tls",
                                      "The Secret that the servers share for --tls-self-managed."};

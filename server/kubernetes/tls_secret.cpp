@@ -36,7 +36,7 @@ Renewal renewal_in(std::string_view text) {
 
 enum class Form : std::uint8_t { whole, merge_patch };
 
-// A merge patch keeps fields that it does not name, so it removes an empty value with null.
+// A merge patch keeps fields that it does not name. To remove a field, it gives the field the value null.
 void write_value(json::Writer& writer, Form form, std::string_view name, std::string_view value) {
   if (!value.empty()) {
     writer.field(name, value);

@@ -42,11 +42,11 @@ class Transaction {
   // `sql` may hold several statements. REQUIRES: `sql` contains no text from a request.
   pqxx::result exec_text(const std::string& sql) { return work_.exec(sql); }
 
-  // Runs long `work` that does not use PostgreSQL. REQUIRES: the transaction holds no lock that others wait for.
-  template <class Work>
-  auto without_idle_timeout(Work work) {
+  // Runs a long `task` that does not use PostgreSQL. REQUIRES: the transaction holds no lock that others wait for.
+  template <class Task>
+  auto without_idle_timeout(Task task) {
     const std::string limit = limit_idling("0");
-    auto done = work();
+    auto done = task();
     limit_idling(limit);
     return done;
   }

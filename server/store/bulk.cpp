@@ -9,7 +9,7 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits for one statement, far below the statement time-out and PostgreSQL's longest text (1 GB).
+// Limits of one statement. They keep it far below the statement time-out and PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRows = 2000;
 constexpr std::size_t kBytes = std::size_t{8} << 20;
 
@@ -70,7 +70,7 @@ void in_parts(std::span<const Row> rows, Run run) {
 
 constexpr std::string_view kWanted = "unnest($1::text[], $2::text[]) AS r(tenant_id, id)";
 // Joins `t`, the table of a kind, with `r`, the keys or drafts of one statement. If ids of the kind are unique without
-// a tenant, the table's index begins with the id.
+// a tenant, only the id is compared, because the table's index begins with it.
 std::string same_row(Kind kind) {
   return info(kind).local_id ? "t.tenant_id = r.tenant_id AND t.id = r.id" : "t.id = r.id";
 }
@@ -100,7 +100,7 @@ void read(Kind kind, const pqxx::result& rows, std::vector<StoredObject>& out) {
 
 std::string key_text(std::string_view tenant_id, std::string_view id) { return fmt::format("{}/{}", tenant_id, id); }
 
-// In the order of drafts_table().
+// The columns have the order of drafts_table().
 Columns columns_of(std::span<const RowDraft> rows) {
   Columns columns(4 + rows.front().extra.size());
   for (const RowDraft& row : rows) {

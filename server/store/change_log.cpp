@@ -14,7 +14,7 @@
 namespace sluice::server::store {
 namespace {
 
-// Far below the statement time-out and PostgreSQL's longest text (1 GB).
+// Limits of one statement: far from its time-out, and from PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRowsPerStatement = 2000;
 constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
 

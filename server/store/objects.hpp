@@ -31,7 +31,7 @@ std::string bundle_document(Kind kind, std::int64_t version, std::string_view do
 
 enum class Lock : std::uint8_t {
   none,
-  share,   // nobody may change the row until the end of the transaction
+  share,   // other transactions cannot change the row until `tx` ends
   update,  // the caller will change the row
 };
 

@@ -24,7 +24,7 @@ struct SyncCall {
 
   SyncCall(boost::asio::io_context& loop, Responder responder) : answer(std::move(responder)), timer(loop) {}
 
-  // Copies what is needed, except the body, out of the connection's buffers. Throws Refusal.
+  // Copies the data of the request, except its body, out of the connection's buffers. Throws Refusal.
   void read(const sluice::http::Request& request);
 
   Responder answer;
@@ -37,7 +37,7 @@ struct SyncCall {
   std::string body;
   bool gzip = false;
   DatabaseQuery query = DatabaseQuery::not_sent;
-  boost::asio::steady_timer timer;  // limits the database query
+  boost::asio::steady_timer timer;  // limits the time of the database query
 };
 
 }  // namespace sluice::server::sync

@@ -46,8 +46,8 @@ struct Document {
   bool is_full = true;  // false: a delta
 };
 
-// Builds the delta from revision `since` to `state`. Builds a full snapshot instead if `since` is absent, older than
-// the state's history or the state's own revision, or if the delta would be at least as large.
+// Builds the delta from revision `since` to `state`. Builds a full snapshot instead if `since` is absent, is older than
+// the state's history, or is the state's own revision; or if the delta would be at least as large.
 // REQUIRES: `objects` are the scope's objects in `state`; `since` is a revision of the state's history, or older.
 Document make_document(const SyncState& state, const SyncScope& scope, const sluice::sync::ObjectSet& objects,
                        std::optional<std::int64_t> since);

@@ -75,7 +75,7 @@ void Documents::finish(const Key& key, Answer answer) {
   for (Done& done : waiting) done(answer);
 }
 
-// Answers being built stay, because requests wait for them.
+// Keeps the answers that are still being built, because requests wait for them.
 void Documents::drop_older(std::uint64_t sequence) {
   newest_ = sequence;
   std::erase_if(entries_, [this](const auto& entry) {

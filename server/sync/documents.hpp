@@ -80,7 +80,7 @@ class Documents {
   void stop();
 
  private:
-  // Sequence of the state, scope, `since` (−1: none), gzipped.
+  // SyncState::sequence, scope, `since` (−1: none), gzipped.
   using Key = std::tuple<std::uint64_t, SyncScope, std::int64_t, bool>;
   struct Entry {
     Answer answer;

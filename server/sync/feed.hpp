@@ -48,9 +48,8 @@ class Feed {
   bool stop_within(std::chrono::milliseconds patience);
   void stop();
 
-  // Requests a round that starts after this call, and calls done(succeeded) on the feed's thread after that round,
-  // without a time limit. If the last round failed or the feed is stopping, calls done(false) at once, on the caller's
-  // thread.
+  // Requests a round that starts after this call. Calls done(succeeded) on the feed's thread after that round, however
+  // long it takes. If the last round failed or the feed is stopping, calls done(false) at once, on the caller's thread.
   void poll(std::function<void(bool succeeded)> done);
 
   // Texts for /readyz; empty: the feed works.

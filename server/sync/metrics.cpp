@@ -55,7 +55,7 @@ const telemetry::MetricTable<SyncStatistics>& metrics() {
        &Counted::built_bytes},
       {"sluice_sync_reports_total", kCounter, "Reports of agents that the server accepted.", &Counted::reports},
       {"sluice_sync_delayed_requests_total", kCounter,
-       "Requests of agents that waited for a read of PostgreSQL, because the server did not know their token or "
+       "Agents' requests that waited for a read of PostgreSQL, because the server did not know the agent's token or "
        "revision.",
        &Counted::delayed},
       {"sluice_sync_auth_failures_total", kCounter, "Requests of agents without a valid token or binding.",

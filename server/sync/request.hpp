@@ -17,7 +17,7 @@ SyncRoute sync_route_of(std::string_view method, std::string_view path);
 
 struct Positions {
   std::optional<sluice::sync::Position> since;  // of the agent's snapshot
-  // Only for the route snapshot: the position that the agent's watch announced.
+  // Only for SyncRoute::snapshot: the position that the agent's watch announced.
   std::optional<sluice::sync::Position> announced;
 
   bool operator==(const Positions&) const = default;

@@ -114,7 +114,7 @@ void SyncService::answer_call(const CallPtr& call) {
   }
 }
 
-// nullptr: the call continues after a query to PostgreSQL or Kubernetes.
+// Returns nullptr if the call must first query PostgreSQL or Kubernetes. The call continues after the query.
 std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call) {
   call->credentials.queried_postgres = call->query != SyncCall::DatabaseQuery::not_sent;
   AgentAuthenticator::AuthResult result = authenticator_.authenticate(*state_, call->credentials);
@@ -128,8 +128,8 @@ std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call)
   return std::move(result.token);
 }
 
-// The call continues after a round of the feed, at the latest after query_timeout. Returns false if the call has
-// already queried PostgreSQL.
+// Lets the feed query PostgreSQL. The call continues when the feed has done that, at the latest after query_timeout.
+// Returns false if the call has already queried PostgreSQL.
 bool SyncService::query_first(const CallPtr& call) {
   if (call->query != SyncCall::DatabaseQuery::not_sent) return false;
   call->query = SyncCall::DatabaseQuery::pending;

@@ -15,7 +15,7 @@ struct SyncStatistics {
   Counter fetched_unchanged{0};  // 304
   Counter fetched_resync{0};     // 410
   Counter document_bytes{0};     // sent, after compression
-  Counter built{0};              // snapshots and deltas; several fetches may share one
+  Counter built{0};              // snapshots and deltas; one can answer several fetches
   Counter built_bytes{0};        // after compression
 
   Counter changes{0};  // changes in the scope of an open watch, counted for each watch

@@ -28,7 +28,7 @@ struct AgentToken {
   // For pods only:
   std::optional<identity::PodIdentity> pod = {};
   std::string bearer = {};
-  // A snapshot of an older revision may be of another scope.
+  // The revision of the last change of the namespace's bindings. An older snapshot can be of another scope.
   std::int64_t scope_since = 0;
 };
 
@@ -57,8 +57,8 @@ bool is_in_scope(const SyncState& state, const SyncScope& scope, const ObjectIdV
 // The run time grows with the number of objects in the scope.
 sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scope);
 
-// Returns the present form, or the removal, of each object that changed after revision `since`. Some edits may change
-// nothing. REQUIRES: state.history.base().revision ≤ since; `state` outlives the edits.
+// Returns the present form, or the removal, of each object that changed after revision `since`. An edit can leave
+// its object unchanged. REQUIRES: state.history.base().revision ≤ since; `state` outlives the edits.
 std::vector<sluice::sync::Edit> edits_since(const SyncState& state, const SyncScope& scope, std::int64_t since);
 
 }  // namespace sluice::server::sync

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kNoSpread = 50;  // watches
+constexpr std::size_t kNoSpread = 50;  // up to this many watches, the spread is 0
 constexpr std::chrono::milliseconds kMostSpread{1'000};
 constexpr std::size_t kSmallFleet = 1'000;  // agents
 // The longest wait before agents reconnect if no heartbeat has named reconnect_max.
@@ -83,7 +83,7 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   WatchSchedule schedule;
   boost::asio::steady_timer timer;
   Time timer_set_to = Time::max();
-  std::uint64_t merged = 0;                                   // already in the statistics
+  std::uint64_t merged = 0;                                   // merged changes that the statistics already count
   std::shared_ptr<const sluice::sync::LiveAgents> sent_live;  // the numbers last sent; nullptr: send them again
   std::map<SyncScope, ScopeWatches>::iterator scope;
   std::list<std::shared_ptr<Watch>>::iterator entry;
@@ -216,8 +216,8 @@ void Watches::end_all() {
   for (const auto& watch : all) remove(*watch);
 }
 
-// Returns false if the watch's token is no longer valid, or has another scope or secret. Otherwise updates the watch's
-// agent token.
+// Returns false if the watch's token is no longer valid, or its scope or secret has changed. Otherwise replaces an
+// agent token by the newest one with the same id.
 bool Watches::still_open(Watch& watch) const {
   if (watch.token->pod) {
     const auto token = token_of_pod(*state_->bindings, *watch.token->pod, watch.token->bearer);
@@ -230,7 +230,7 @@ bool Watches::still_open(Watch& watch) const {
   return true;
 }
 
-// The watch may be destroyed afterwards.
+// This can destroy the watch: do not use it after the call.
 void Watches::send_due(Watch& watch) {
   for (;;) {
     const Time now = steady_clock::now();

@@ -41,7 +41,7 @@ Judged LeaseSet::judge(const Terms& terms, double now, std::uint32_t /*counter_i
   if (out.over <= 0 || terms.cost > terms.limit) return out;
   double need = out.over;
   auto leaves = live;
-  while ((need -= lease_weight(leaves->second)) > 0) ++leaves;  // ends, because cost ≤ limit
+  while ((need -= lease_weight(leaves->second)) > 0) ++leaves;  // the loop ends, because cost ≤ limit
   out.wait_us = leaves->first - now;
   return out;
 }

@@ -17,7 +17,7 @@ namespace sluice::limiter {
 class LeaseSet final : public Entries {
  public:
   // Live leases expire after `now`, but not later than `now` + 2 · lease_ttl. A later expiry shows that the clock has
-  // stepped back. charge() then removes the lease, even if it charges nothing.
+  // stepped back. charge() removes such a lease even if `charge` is 0.
   Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
@@ -42,8 +42,8 @@ class LeaseSet final : public Entries {
   std::map<std::string, double, std::less<>> expiry_;  // by member
   ByExpiry by_expiry_;
   double expires_ms_ = 0;
-  double total_ = 0;    // weight of all leases, including dead ones
-  double sum_ = 0;      // found by judge(): weight of the live leases
+  double total_ = 0;    // cost of all leases, including dead ones
+  double sum_ = 0;      // found by judge(): cost of the live leases
   bool ahead_ = false;  // found by judge(): some leases expire after `now` + 2 · lease_ttl
 };
 

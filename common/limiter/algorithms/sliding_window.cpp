@@ -33,7 +33,7 @@ Charged charge_sliding_window(const Terms& terms, double* values, double now, do
 double sliding_tick_us(double limit, double window_us, std::uint32_t /*counter_id*/) {
   double tick = 1;
   while (limit * std::ceil(window_us / tick) > kExact)
-    tick *= 1000;  // at most 1 s, because common/domain/limit_numbers refuses other limits
+    tick *= 1000;  // at most 1 s, because common/domain/limit_numbers refuses limits that need a longer tick
   return tick;
 }
 

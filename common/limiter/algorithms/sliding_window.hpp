@@ -2,7 +2,8 @@
 // two values: the counts of the previous and of the current window. The previous count is weighted by the share of its
 // window that is still inside the sliding window.
 //
-// Terms::p is the window and Terms::q the tick, in µs. The time left is rounded up to whole ticks.
+// Terms::p is the window and Terms::q the tick (sliding_tick_us()), both in µs. The time left in the current window is
+// rounded up to whole ticks.
 #pragma once
 
 #include "common/domain/plan.hpp"
