@@ -6,9 +6,9 @@
 
 namespace sluice::sync {
 
-void Coalescer::changed(Time now, Duration spread) {
+void Coalescer::changed(Time now, Duration delay) {
   ++counters_.received;
-  const Time from = now + std::max(spread, Duration::zero());
+  const Time from = now + std::max(delay, Duration::zero());
   if (wanted_) {
     ++counters_.merged;
     wanted_ = std::min(*wanted_, from);

@@ -10,10 +10,9 @@ namespace sluice::telemetry {
 BreakerStates::BreakerStates(std::size_t workers)
     : Instrument({.name = "sluice_breaker_state",
                   .type = kGauge,
-                  .help =
-                      "State of the circuit breaker of each Redis: 0 closed, commands are sent; 1 half-open, one "
-                      "command is tried; 2 open, Redis does not answer and commands are refused at once. Shows the "
-                      "worst state of all workers.",
+                  .help = "State of the circuit breaker of each Redis: 0 closed, commands are sent; 1 half-open, one "
+                          "command is tried; 2 open, Redis does not answer and commands are refused at once. Shows the "
+                          "worst state of all workers.",
                   .labels = {{.name = "endpoint", .about = "address of Redis"}}}),
       workers_(workers) {}
 
