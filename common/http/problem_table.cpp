@@ -38,7 +38,7 @@ constexpr std::array kTable{
                 "There is no such path or object, or it is outside the token's scope.",
                 "Check the path, the id and `tenant_id`."},
     ProblemKind{404, "/problems/no-counters-login", server, "The server has no Redis login for agents.",
-                "Set `--agents-redis-user` on the server, or the login on the agent."},
+                "Set `--agents-redis-password-file` on the server, or the login on the agent."},
     ProblemKind{405, kBlank, both, "The path does not accept this method.", "Use a method that `Allow` names."},
     ProblemKind{405, "/problems/method-not-allowed", server, "The path does not accept this method.",
                 "Use a method that `Allow` names."},
