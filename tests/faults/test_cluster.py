@@ -1,6 +1,7 @@
 """Redis Cluster: slots move, nodes die and join under load; what is exact on one node stays exact on several."""
 
 import os
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,17 +30,22 @@ DECIDED = {"within_limit", "limit_exceeded"}
 
 
 @pytest.fixture
-def make_cluster(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
-    """Makes Clusters: the arguments are Cluster's."""
+def make_cluster() -> Iterator[Callable[..., Cluster]]:
+    """Makes Clusters: the arguments are Cluster's.
+
+    Their files are in memory. A node syncs nodes.conf to the disk for each slot that moves, and serves nobody meanwhile: a disk
+    that stalls for longer than the deadline is another fault than a reshard.
+    """
     made: list[Cluster] = []
+    with tempfile.TemporaryDirectory(prefix="sluice-cluster-", dir="/dev/shm") as folder:
 
-    def make(**options: Any) -> Cluster:
-        made.append(Cluster(tmp_path / f"cluster{len(made)}", **options))
-        return made[-1]
+        def make(**options: Any) -> Cluster:
+            made.append(Cluster(Path(folder) / str(len(made)), **options))
+            return made[-1]
 
-    yield make
-    for each in made:
-        each.stop()
+        yield make
+        for each in made:
+            each.stop()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import selectors
 import socket
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -99,13 +99,13 @@ class Load:
 
     def _run(self) -> None:
         selector = selectors.DefaultSelector()
-        idle = [self._open(selector) for _ in range(self.connections)]
+        idle = deque(self._open(selector) for _ in range(self.connections))   # each in turn, so that the agent closes none as idle
         number, due = 0, time.monotonic()
         looked = due   # when we last looked for answers: one that comes now was not there then
         while not self._stop.is_set() or len(idle) < self.connections:
             now = time.monotonic()
             while idle and due <= now and not self._stop.is_set():
-                self._send(idle.pop(), number)
+                self._send(idle.popleft(), number)
                 number += 1
                 due = max(due + 1 / self.rate, now - 0.05)
             before, looked = looked, time.monotonic()
