@@ -69,8 +69,8 @@ class Worker {
   void run();  // returns after stop()
 
   // From any thread:
-  // Puts the snapshot in force on the loop, then calls `on_used` there. The caller keeps the former snapshot until no
-  // worker refers to it, because a worker that freed a snapshot would delay decisions.
+  // On the loop, replaces the snapshot in force by `publication`, then calls `on_used`. The caller keeps the former
+  // snapshot until no worker refers to it, because a worker that freed a snapshot would delay decisions.
   void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
   void set_head(api::CheckApi::Head head);
   void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
@@ -104,7 +104,7 @@ class Worker {
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;
-  bool awaits_login_ = false;  // the log says that the agent waits for the login to Redis
+  bool awaits_login_ = false;  // the log already says that the agent waits for the login to Redis
   std::string redis_address_;  // of the last connection; "" before the first one
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> had_policies_{false};

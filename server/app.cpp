@@ -48,7 +48,7 @@ namespace {
 constexpr std::chrono::minutes kTidyEvery{10};
 constexpr std::chrono::seconds kFirstState{2};  // longest wait for the feed's first state at the start
 constexpr std::chrono::seconds kLastCalls{1};   // longest wait for calls that still run after the drain
-// Longest wait after the drain until agents' reports are stored. Agents send reports again that were not stored.
+// Longest wait after the drain until agents' reports are stored. Agents repeat reports that were not stored.
 constexpr std::chrono::milliseconds kLastReports{5'000};
 
 class App {
@@ -166,8 +166,8 @@ bool App::prepare_injector() {
   return loaded.has_value();
 }
 
-// Returns false if the server must not start, because Redis may evict overrides. Waits up to 3 s for Redis; without an
-// answer, the server starts and the publisher keeps trying.
+// Returns false if the server must not start: Redis evicts keys, and --allow-evicting-redis is not set. Waits up to 3 s
+// for Redis; without an answer, the server starts and the publisher keeps trying.
 bool App::start_publisher() {
   if (!config_.redis) return true;
   publisher_ = std::make_unique<counters::Publisher>(
@@ -191,8 +191,8 @@ sync::SyncService::Options App::sync_options(const Config& config) {
   return options;
 }
 
-// Waits up to kFirstState until the feed has read all objects. Otherwise all agents that reconnect after a restart
-// would be answered at the same moment.
+// Waits up to kFirstState until the feed has read all objects. Without this wait, all agents that reconnect after a
+// restart would be answered at the same moment.
 void App::start_sync() {
   fleet_.start();
   if (config_.kubernetes.api) {

@@ -42,7 +42,7 @@ void send_no_route(RouteReply& reply, std::string_view path, std::string_view al
 
 void send_health(RouteReply& reply);
 
-// The page that shows /openapi.json.
+// Sends the page that shows /openapi.json.
 void send_docs(RouteReply& reply);
 
 // Keeps its buffers, so that it does not allocate for each decision.

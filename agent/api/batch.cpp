@@ -24,7 +24,7 @@ void Batch::start(const http::Request& http, RouteReply reply, std::optional<dec
   if (caller_) origin_ = caller_->origin();
   origin_.batch = true;
   traceparent_ = http.header("traceparent");
-  body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer meanwhile
+  body_.assign(http.body.data(), http.body.size());  // a copy, because the connection reuses its buffer
   auto faults = split_checks(body_, spans_);
   if (!faults.empty()) return refuse_all(faults);
   result_ranges_.resize(spans_.size());

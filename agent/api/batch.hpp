@@ -60,7 +60,7 @@ class Batch final : public decide::CheckListener {
   std::string traceparent_;
   std::string body_;
   std::vector<std::span<char>> spans_;      // the text of each check, in body_
-  std::deque<Element> elements_;            // as many as the largest batch so far needed
+  std::deque<Element> elements_;            // one for each check of the largest batch so far
   std::vector<ResultRange> result_ranges_;  // indexed by slot
   std::string results_;
   std::string out_;

@@ -34,7 +34,7 @@ class CheckApi::Single final : public decide::CheckListener {
     caller_ = std::move(caller);
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
-    body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer meanwhile
+    body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before the decision
     auto faults = parse_check(body_, request_);
     if (!faults.empty()) {
       place.leave();

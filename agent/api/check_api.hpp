@@ -25,8 +25,8 @@ class CheckApi final : public http::Handler {
   CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters);
   ~CheckApi() override;
 
-  // The newest position that the server has confirmed for the snapshot in force. `as_of_us` is the time of the
-  // confirmation, in µs since the Unix epoch. Changes outside the agent's scope move the position too.
+  // The newest position at which, as the server has confirmed, the snapshot in force is up to date. A change outside
+  // the agent's scope moves the position, but not the snapshot. `as_of_us`: time of the confirmation, Unix time in µs.
   struct Head {
     std::uint64_t revision = 0;
     std::string chain;

@@ -37,7 +37,7 @@ void Check::send_to_store(const limiter::Origin& origin) {
     judgement.rulebook = selection_.rulebooks[i].rulebook;
     judgement.role = selection_.rulebooks[i].role;
     calls_[i].enforced = judgement.role == policy::Role::decides;
-    // A shadow is explained only if no rulebook decides.
+    // A shadow policy is explained only if no rulebook decides.
     judgement.call.explain = request_->explain && (i == 0 || calls_[i].enforced);
     judgement.call.origin = origin;
     judgement.local = false;

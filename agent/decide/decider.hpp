@@ -34,8 +34,8 @@ struct Caller {
 
 class Decider {
  public:
-  // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: allow checks without a snapshot. All
-  // references outlive the decider.
+  // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: allow checks while there is no
+  // snapshot. All references outlive the decider.
   Decider(limiter::CounterStore& store, LocalLimits* local_limits, const Clock& clock, InFlight& in_flight,
           DecisionObserver& observer, bool allow_without_policies)
       : store_(store),

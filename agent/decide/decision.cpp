@@ -161,7 +161,7 @@ int strictness(const Judgement& judgement) {
   return 4;
 }
 
-// The order of put_binding_first().
+// Whether put_binding_first() prefers `a`.
 bool binds_more(const Judgement& a, const Judgement& b) {
   const int by_strictness = strictness(a) - strictness(b);
   if (by_strictness != 0) return by_strictness > 0;

@@ -9,7 +9,7 @@ namespace sluice::agent::decide {
 struct Refusal {
   enum class Kind : std::uint8_t {
     unauthenticated,    // the API key is missing, malformed, unknown, wrong, revoked or expired
-    no_policies,        // for lease requests only: a check gets the decision no_snapshot
+    no_policies,        // for lease requests only: without policies, a check gets the decision no_snapshot
     unknown_plan,       // the tenant has no such plan, or its callers may not choose one
     missing_dimension,  // the request lacks `dimension`, which the counter key needs
     malformed_lease,

@@ -31,7 +31,7 @@ FetchReply read_document(const sync::ScopeState& before, bool since_given, const
   if (!document) return refuse_or_resync(since_given, std::nullopt, {"unreadable_snapshot", text_of(document.error())});
   const bool full = !document->since;
   auto applied = full ? sync::replace(before, *document) : sync::apply(before, *document);
-  // After a full snapshot, fetching again would bring the same one.
+  // A full snapshot that cannot be used is not fetched again at once: the server would send the same one.
   if (!applied) return refuse_or_resync(since_given && !full, document->head, std::move(applied.error()));
   return NewState{*std::move(applied), full};
 }

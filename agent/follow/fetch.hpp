@@ -17,7 +17,7 @@ struct NewState {
   bool full = false;  // true if it comes from a full snapshot
 };
 struct NotModified {};
-// The server does not know the client's position, or the delta cannot be used.
+// The server does not know the agent's position, or the delta cannot be used.
 struct NeedFullSnapshot {
   std::string why;
 };

@@ -67,7 +67,7 @@ void SyncClient::Impl::on_reply(FetchReply reply) {
                    [this](const NotModified&) { on_accepted(FetchResult::unchanged); },
                    [this](const NeedFullSnapshot& because) {
                      count_result(FetchResult::resync, because.why);
-                     need_full_ = true;  // stays set if this fetch fails
+                     need_full_ = true;  // stays set if the full fetch fails
                      fetch(true);
                    },
                    [this](const FailedFetch& answer) {
@@ -145,7 +145,7 @@ void SyncClient::Impl::retry(FetchResult result, const Error& why) {
 void SyncClient::Impl::refuse(const std::optional<sync::Position>& head, const Error& why) {
   const auto& newest = announced_ ? announced_ : announced_at_begin_;
   sync::Position refused = head ? *head : newest.value_or(sync::Position{.revision = 0, .chain = kNoChain});
-  // An unreadable document or a wrong checksum may come from a wrong starting state.
+  // An unreadable document or a wrong checksum can come from a wrong starting state, which a full snapshot replaces.
   need_full_ = why.code != "invalid_snapshot";
   refusal_ = {.refused = std::move(refused), .code = why.code, .text = why.text.substr(0, sync::kMaxReportText)};
   fetch_error_.reset();

@@ -5,7 +5,7 @@
 // again.
 //
 // Thread: everything runs on the io_context passed in.
-// Invariant: there is at most one running fetch, or one state that the host has not answered.
+// Invariant: at most one fetch runs, and none runs while the host has not answered a state.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct SyncOptions {
   std::string version = {};
   std::uint64_t seed = 0;               // of all random waits; 0 means a random seed
   Duration report_interval{5'000};      // > 0
-  Duration silence{7'000};              // until a stream without a line counts as dead; a heartbeat comes every 2 s
+  Duration silence{7'000};              // a stream counts as dead if no line arrives for so long; heartbeats: every 2 s
   Duration refresh{60'000};             // ± 25 %; time between fetches without an announcement
   Duration first_retry{200};            // after a failed fetch; doubles, with full jitter
   Duration refusal_retry{1'000};        // after a refused state; doubles up to 1 min

@@ -22,7 +22,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMaxAnswer = 16'384;  // bytes
 constexpr double kJitter = 0.2;             // random part of the time between two fetches
 
-// A reader finds the old content or the new one.
+// A program that reads the file meanwhile gets the whole old text or the whole new one.
 Result<> replace_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   ::unlink(fresh.c_str());  // an agent that was killed may have left it

@@ -19,8 +19,8 @@ struct LiveAgents::Tenant {
   std::atomic<std::int64_t> agents{kUnnamed};
 };
 
-// A hash table with open addressing. One thread fills free slots while others read. A filled slot never changes. At
-// least a quarter of the slots stays free, so that every search ends.
+// A hash table with open addressing. One thread fills free slots while other threads read. A filled slot never changes.
+// At least a quarter of the slots stays free, so that every search ends.
 struct LiveAgents::Table {
   explicit Table(std::size_t size) : slots(size) {}
 

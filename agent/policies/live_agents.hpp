@@ -26,7 +26,7 @@ class LiveAgents {
   // Replaces the numbers of all tenants.
   void set(const sync::LiveAgents& by_tenant);
 
-  // Returns 0 if the server has named no number.
+  // If the heartbeat does not name `tenant`, returns the number for all other tenants, or 0 if there is none.
   std::int64_t of(std::string_view tenant) const;
 
  private:

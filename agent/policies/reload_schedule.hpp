@@ -18,7 +18,7 @@ class ReloadSchedule {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Longer than the coarsest resolution of file times (10 ms), so that a write after a reading changes the file's time.
+  // Longer than the coarsest resolution of file times (10 ms). So a write after the file was read gives it a new time.
   static constexpr std::chrono::milliseconds kQuiet{50};
   static constexpr std::chrono::milliseconds kMaxBurst{500};  // continuous changes delay the reading at most this long
   static constexpr std::chrono::milliseconds kPoll{2000};
@@ -26,7 +26,7 @@ class ReloadSchedule {
 
   ReloadSchedule(const FileIdentity& in_force, Time now) : read_(in_force), polled_(now) {}
 
-  // Events of FileWatch.
+  // One function for each FileWatch::Event; file_watch.hpp explains the events.
   void replaced(Time now);
   void modified(Time now);
   void moved_nearby(Time now);

@@ -103,8 +103,8 @@ void ServerSource::start() {
   });
 }
 
-// Called when all workers use the saved snapshot, if there is one. The client needs the saved objects to apply deltas.
-// The objects are parsed here, while the workers already decide.
+// Called when all workers use the saved snapshot, or from start() if there is none. The client needs the saved objects
+// to apply deltas. The objects are parsed here, while the workers already decide.
 void ServerSource::follow() {
   std::optional<sync::ScopeState> state;
   if (const auto saved = std::exchange(saved_, std::nullopt)) {

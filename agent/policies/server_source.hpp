@@ -100,7 +100,7 @@ class ServerSource final : private follow::SyncHost {
   // When the server confirmed the last good state. "" once the server has confirmed a state in this run.
   std::string saved_confirmed_;
   Time confirmed_at_;      // valid while a snapshot is in force
-  std::string lost_code_;  // why the watch was lost, as last logged; "": it is open
+  std::string lost_code_;  // why the watch was lost, as last logged; "" while it is open
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kLongLoad{20};       // after a load this long, freed memory is returned to the system
-constexpr milliseconds kRetiredEvery{100};  // between two checks whether former snapshots are still used
+constexpr milliseconds kRetiredEvery{100};  // how often the agent looks for former snapshots that are unused
 
 milliseconds since(steady_clock::time_point began) {
   return std::chrono::duration_cast<milliseconds>(steady_clock::now() - began);

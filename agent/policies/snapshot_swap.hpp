@@ -69,7 +69,7 @@ class SnapshotSwap {
   std::vector<Publication> retired_;  // former publications that are not freed yet
   std::size_t unfinished_ = 0;        // swaps that at least one worker has not taken yet
   bool withdrawn_ = false;
-  bool load_was_long_ = false;  // true until all retired snapshots are freed
+  bool load_was_long_ = false;  // true from a long load until all retired snapshots are freed
 };
 
 }  // namespace sluice::agent::policies

@@ -83,7 +83,7 @@ void StateSaver::run() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || to_save_ || to_confirm_; });
-    // While only a confirmation waits to be written, a new state ends the wait.
+    // If only a confirmation is to be written, a new state ends the wait below.
     const auto at = to_save_ ? save_at : confirm_at;
     if (!stopping_ && at > steady_clock::now()) {
       changed_.wait_until(lock, at,

@@ -43,7 +43,7 @@ class StateSaver {
 
   void start();
   void save(sync::ScopeState state);
-  void confirmed();  // the server has confirmed the state of the last save()
+  void confirmed();  // call this when the server has confirmed the state of the last save()
   void stop();       // writes a state that still waits, then joins the thread
 
   std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }

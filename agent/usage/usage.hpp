@@ -78,7 +78,7 @@ class WorkerUsage {
     std::uint64_t generation = 0;  // generation_ when row() last returned this row
     bool free = false;
     UsageCounters counters;
-    std::array<std::uint64_t, kUsageOutcomes> taken{};  // the counters at the last collection
+    std::array<std::uint64_t, kUsageOutcomes> taken{};  // the counters when collect() last read them
   };
   static constexpr std::size_t kChunk = 256;  // rows read under one lock, for which the worker may have to wait
 

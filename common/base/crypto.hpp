@@ -41,7 +41,7 @@ Sha256Digest sha256(std::string_view text);
 // The time depends on the lengths only, never on the content.
 bool constant_time_equal(ByteView a, ByteView b);
 
-// Good enough for secret keys.
+// Random enough for secret keys.
 void random_bytes(std::span<std::uint8_t> out);
 
 // Lower-case hex digits.

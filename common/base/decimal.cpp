@@ -12,7 +12,7 @@ using Wide = unsigned __int128;
 
 constexpr Wide kMax = static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
 constexpr std::size_t kMaxDigits = 38;  // any number of 38 digits fits into 127 bits
-// A number with a larger exponent is zero or does not fit.
+// A number with a larger exponent does not fit, unless it is zero.
 constexpr std::int64_t kMaxExponent = 1'000'000'000;
 
 // ±digits · 10^exponent. `digits` has no leading or trailing zeros; zero has no digits.

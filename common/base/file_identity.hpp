@@ -21,7 +21,7 @@ struct FileIdentity {
   std::uint64_t inode = 0;
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;  // since the Unix epoch
-  // An unreadable file is tried again when its permissions change.
+  // The permissions, so that a reader tries an unreadable file again after they changed.
   std::uint32_t mode = 0;
   std::uint32_t owner = 0;
   std::uint32_t group = 0;

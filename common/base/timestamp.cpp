@@ -80,7 +80,7 @@ struct TimeOfDay {
   }
 };
 
-// Reads "Z" or ±HH:MM; nullopt for more than 23 hours or 59 minutes.
+// Reads "Z" or ±HH:MM; nullopt if HH is above 23 or MM is above 59.
 std::optional<std::chrono::minutes> read_offset(Scanner& scanner) {
   if (scanner.take('Z') || scanner.take('z')) return std::chrono::minutes(0);
   const bool west = scanner.take('-');

@@ -22,7 +22,8 @@ using NameList = std::array<std::string_view, kMax>;
 struct AlgorithmTraits {
   Algorithm algorithm = Algorithm::token_bucket;
   std::string_view name{};
-  // Limits of a shorthand are stored under the main row of `algorithm`, which has the members that are empty here.
+  // A shorthand is another form in which limits of `algorithm` can be written, such as gcra for token_bucket. They are
+  // stored in the form of the main row of `algorithm`. That row has the members that a shorthand leaves empty.
   bool shorthand = false;
   NameList<3> aliases{};
 

@@ -112,7 +112,7 @@ class Splitter {
     return true;
   }
 
-  // Adds a fault for any other name. `quoted` is the name as it was sent.
+  // Adds a fault if the name is not `checks`. `quoted`: the name as it was sent, with its quotes.
   bool is_checks(std::string_view quoted) {
     if (quoted == R"("checks")") return true;
     json::Tree tree;  // unescapes the name

@@ -132,7 +132,7 @@ std::size_t check_field_index(const CheckField* field) { return static_cast<std:
 
 std::string_view nearest_check_field(std::string_view name) {
   if (name.size() > kLongestName + 2) return {};
-  // One letter in three may be wrong, but no more than two.
+  // Allows one edit for each three bytes of `name`, but at most two edits.
   std::size_t nearest = std::min<std::size_t>(name.size() / 3, 2) + 1;
   std::string_view hint;
   for (const CheckField& field : kFields) {

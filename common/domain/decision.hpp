@@ -36,7 +36,7 @@ std::string_view to_string(Reason);
 // The `retry_after_us` of a check that will not pass however long the caller waits.
 inline constexpr std::int64_t kNever = -1;
 
-// The verdict on one limit, or on an override of its numbers.
+// The verdict on one limit, by its own numbers or by those of an override.
 struct LimitReport {
   bool admitted = true;
   std::int64_t limit = 0;
@@ -104,7 +104,7 @@ struct Decision {
   std::string_view policy_id;  // "": no policy decided
   std::int64_t policy_version = 0;
   std::string_view plan_id;
-  bool shadow = false;  // nothing is enforced
+  bool shadow = false;  // true: nothing is enforced
   double sample_rate = 0;
   std::string_view downgrade_to;
   const Metadata* metadata = nullptr;  // of the policy

@@ -24,7 +24,7 @@ constexpr std::int64_t unix_seconds_up(std::int64_t now_us, std::int64_t after_u
   return round_up(sum, kMicrosPerSecond);
 }
 
-// Returns 0 if the check was allowed, even over a limit (for example with action `sample`). kNever is possible.
+// Returns 0 if the check was allowed, even over a limit (for example with action `sample`). The result can be kNever.
 constexpr std::int64_t wait_us(bool allowed, const LimitReport& report) { return allowed ? 0 : report.retry_after_us; }
 
 }  // namespace sluice

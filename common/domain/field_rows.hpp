@@ -39,7 +39,7 @@ consteval Field duration(std::string_view name, Micros min, Micros max, std::str
           .help = help};
 }
 
-// A request body may use any RFC 3339 time stamp; a canonical document uses UTC.
+// Any RFC 3339 time stamp is valid in a request body; a canonical document uses UTC.
 consteval Field instant(std::string_view name, std::string_view help) {
   return {.name = name, .type = Field::Type::timestamp, .schema = "Instant", .body_schema = "Time", .help = help};
 }

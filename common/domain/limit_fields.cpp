@@ -66,7 +66,7 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   return std::nullopt;
 }
 
-// fields_.present() marks the field as known. `traits` is nullptr if the algorithm is invalid.
+// Also marks the field as known, through fields_.present(). `traits` is nullptr if the algorithm is invalid.
 void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* traits) {
   if (!fields_.present(field) || traits == nullptr || takes(*traits, field)) return;
   const bool is_burst =

@@ -81,7 +81,7 @@ inline constexpr Field kBurst =
 
 }  // namespace limit_field
 
-// The fields that only some algorithms have, in the order of their faults.
+// The fields that only some algorithms have, in the order in which their faults are listed.
 inline constexpr std::array kLimitFields{
     limit_field::kCapacity,     limit_field::kBucketCapacity,   limit_field::kRefill,
     limit_field::kRefillPerSec, limit_field::kRefillRatePerSec, limit_field::kLeak,

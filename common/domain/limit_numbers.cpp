@@ -14,8 +14,8 @@ namespace {
 
 using Wide = __int128;
 
-constexpr Wide kMaxSpent = Wide{1} << 50;  // of a bucket, in steps of 1 / per_us unit
-constexpr Wide kMaxDebt = Wide{1} << 51;   // of a bucket, in steps of 1 / per_us unit
+constexpr Wide kMaxSpent = Wide{1} << 50;  // of a bucket, in steps; one step is 1 / per_us of a unit
+constexpr Wide kMaxDebt = Wide{1} << 51;   // of a bucket, in steps
 constexpr Wide kMaxTicks = Wide{1} << 53;  // of limit · window, for a sliding_window
 
 struct Tick {

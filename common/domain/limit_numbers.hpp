@@ -16,7 +16,7 @@ inline constexpr Micros kMinLeaseTtl = std::chrono::milliseconds(1);
 inline constexpr Micros kMaxLeaseTtl = std::chrono::days(30);
 
 struct NumberFault {
-  std::string_view field;  // "limit" (a bucket's capacity too) or "window"
+  std::string_view field;  // "limit" (also for the capacity of a bucket) or "window"
   std::string text;
 };
 

@@ -23,7 +23,7 @@ PeriodBounds bounds(WallTime from, WallTime to) {
   return {from.time_since_epoch().count(), to.time_since_epoch().count()};
 }
 
-// Here and in calendar_period(), k counts the periods since the anchor.
+// Here and in calendar_period(), `anchor` is the start of period 0, and `k` is the number of a period.
 PeriodBounds fixed_period(WallTime anchor, Micros length, WallTime now) {
   const Micros elapsed = now - anchor;
   std::int64_t k = elapsed / length;

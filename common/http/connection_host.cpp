@@ -82,7 +82,7 @@ void ConnectionHost::close_all() {
     const boost::intrusive_ptr<Connection> connection(&connections_.front());
     connection->close();
   }
-  // Breaks a reference cycle, because these connections hold this host.
+  // Breaks a reference cycle: the connections in dirty_ hold this host.
   dirty_.clear();
 }
 

@@ -1,7 +1,7 @@
 // What the connections of one server share. Time is counted in calls of sweep(), one per tick, and not read from a
 // clock. So clients do not all time out when a stopped process continues.
 //
-// Thread safety: none; it belongs to its server's thread.
+// Thread safety: none; a ConnectionHost belongs to its server's thread.
 #pragma once
 
 #include <chrono>

@@ -41,7 +41,7 @@ void Connection::on_handshake(IoResult result) {
     if (result != IoResult::end) ++host_->stats_.tls_failures;
     return close();
   }
-  // During a drain the client may send its request until the deadline of the handshake.
+  // During a drain, the client has only until the deadline of the handshake to send its request.
   if (!host_->draining()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   read_more();
 }
@@ -98,7 +98,7 @@ void Connection::time_out_read() {
   }
 }
 
-// Cancels the read of an idle connection before it closes, because a request may have arrived just now.
+// Does not close an idle connection at once: cancels its read first, because a request may have arrived just now.
 void Connection::drain() {
   if (closed_ || lingering_ || busy_) return;
   if (replies_.streams() > 0) return host_->mark_dirty(*this);

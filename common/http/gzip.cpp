@@ -13,7 +13,7 @@ namespace {
 constexpr int kGzip = 16;  // added to windowBits, this selects the gzip format instead of zlib's
 constexpr int kWindow = 15;
 constexpr int kMemoryLevel = 8;
-constexpr std::size_t kStep = 64UL * 1024;    // bytes of output per call of zlib; gzip() takes more for large texts
+constexpr std::size_t kStep = 64UL * 1024;    // bytes of output per call of zlib; gzip() raises it for large texts
 constexpr std::size_t kLongStep = 1UL << 30;  // the most bytes of output per call in gzip()
 
 // zlib's counters have 32 bits.

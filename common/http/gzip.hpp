@@ -23,7 +23,7 @@ class Gunzip {
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;
 
-  // Appends to `out`, which may hold up to `limit` bytes. Errors: `too_large`, and `encoding` (not gzip, a wrong
+  // Appends to `out`. Errors: `too_large` (`out` would be longer than `limit` bytes), and `encoding` (not gzip, a wrong
   // checksum, or bytes after the end). Do not call feed() again after an error.
   Result<> feed(std::string_view piece, std::size_t limit, std::string& out);
   bool done() const { return done_; }  // the end was reached, and the checksum is right

@@ -1,4 +1,4 @@
-// Decodes the parts of a request target. Text that two readers could understand differently is refused.
+// Decodes the parts of a request target. Text that two programs could decode differently is refused.
 #pragma once
 
 #include <optional>

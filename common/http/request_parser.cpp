@@ -118,8 +118,8 @@ std::optional<RequestParser::Step> RequestParser::read_start(const char* data, s
   is_head_ = false;
   if (assembled_.capacity() > kKeptStorage) std::string().swap(assembled_);
   state_ = State::head;
-  // A message of another protocol (a TLS ClientHello) may never contain the end of a head. Without this refusal, the
-  // client would have to wait for a time-out.
+  // A client of another protocol (for example TLS) might never send the end of a head. Without this refusal, it would
+  // have to wait for a time-out.
   if (static_cast<unsigned char>(data[0]) <= ' ' || static_cast<unsigned char>(data[0]) >= 0x7f) {
     return refuse(bad_framing("This is not an HTTP/1.1 request."));
   }
@@ -168,7 +168,7 @@ std::optional<RequestParser::Step> RequestParser::decide_body(char* data) {
   consumed_ += head_size_;
   request_.bind(head_, data);
   Refusal too_large = kBodyTooLarge;
-  // After a refusal, a client that sent `Expect: 100-continue` may send the body or leave it out.
+  // Closes after `Expect: 100-continue`, because nobody knows whether the refused client still sends the body.
   too_large.close = !head_.keep_alive || head_.expects_continue || head_.content_length > kMaxSkip;
   skip_left_ = head_.content_length;
   state_ = State::skip_length;

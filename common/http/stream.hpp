@@ -18,7 +18,7 @@ class StreamEvents {
  public:
   // Called after a refused write, when the next piece can be written.
   virtual void on_writable() = 0;
-  // The client or the server has ended the stream. Only a drain sends the end of the body. This is the last callback.
+  // The client or the server has ended the stream. The body gets its end only in a drain. This is the last callback.
   virtual void on_ended() = 0;
 
  protected:

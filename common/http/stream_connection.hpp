@@ -87,7 +87,7 @@ class StreamConnection final : public Connection {
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
     // The bytes that ended the wait may be only the beginning of a TLS record. If cancel_read() was called after the
-    // wait, it found nothing to cancel, so the read ends as cancelled here.
+    // wait had ended, it found nothing to cancel, so the read ends as cancelled here.
     if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
     on_read(result_of(ec), bytes);
   }

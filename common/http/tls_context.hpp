@@ -29,7 +29,7 @@ struct TlsContext {
   std::chrono::sys_seconds not_after;  // when the server's own certificate expires
 };
 
-// `chain` has the server's certificate, then the intermediates. The key is not encrypted. An expired certificate is
+// `chain` has the server's certificate, then the intermediates. An encrypted key is an error. An expired certificate is
 // accepted, because clients that complain show the problem better than a server that does not start. Error: `tls`.
 //
 // The context allows TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption. Sessions are not resumed:

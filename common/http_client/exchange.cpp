@@ -76,7 +76,7 @@ Result<> Exchange::begin_body() {
   delivers_lines_ = request_.on_line && head.status == 200;
   if (delivers_lines_ && head.gzip)
     return failure("encoding", "the body is in gzip, although the request asked for no content coding");
-  // Lines need no limit here, because next_line() limits the length of a line.
+  // A stream of lines has no limit as a whole: next_line() limits the length of each line.
   reader_.set_body_limit(delivers_lines_ ? std::numeric_limits<std::size_t>::max() : request_.max_body);
   return {};
 }

@@ -19,9 +19,9 @@ class Exchange {
  public:
   Exchange(Request request, Done done, std::size_t max_head_bytes);
 
-  // Takes bytes from the front of `bytes`. Returns whether the response is complete. Calls `stop()` after each line. If
-  // `stop()` returns true, feed() delivers no more lines and returns false. Errors: framing, encoding, too_large.
-  // REQUIRES: the caller keeps the Exchange alive during the call, even if on_line cancels the request.
+  // Takes bytes from the front of `bytes`. Returns whether the response is complete. Calls stop() after each line that
+  // Request::on_line got. If stop() returns true, on_line gets no more lines, and feed() returns false.
+  // Errors: framing, encoding, too_large. REQUIRES: this object outlives the call, even if on_line cancels the request.
   template <class Stop>
   Result<bool> feed(std::string_view& bytes, Stop stop);
 

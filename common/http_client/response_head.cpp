@@ -84,7 +84,7 @@ class HeadReader final : public beast::http::basic_parser<false> {
     }
   }
 
-  // Nothing to do here, because Beast parses only response heads.
+  // The callbacks below have nothing to do, because the parser gets only the heads of responses.
   void on_request_impl(beast::http::verb, Text, Text, int, Code&) override {}
   void on_header_impl(Code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, Code&) override {}

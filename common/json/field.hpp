@@ -15,7 +15,7 @@ struct Field {
 
   std::string_view name;
   Type type = Type::other;
-  // Inclusive bounds of a text's bytes, of an integer or number, or of a duration in microseconds.
+  // Inclusive bounds: of a text's length in bytes, of an integer or number, or of a duration in microseconds.
   std::int64_t min = 0;
   std::int64_t max = 0;
   int places = -1;                // the most decimals of a number; -1: no limit
@@ -23,7 +23,7 @@ struct Field {
   // A name in components/schemas of the OpenAPI document. If it is empty, the members above describe the value.
   std::string_view schema = {};
   std::string_view body_schema = {};  // the schema in request bodies, if that differs
-  // The default. The canonical form leaves out a field that has it.
+  // The default value. The canonical form leaves out a field that has this value.
   std::string_view fallback = {};
   bool always = false;         // the canonical form always has the field
   bool body_only = false;      // only request bodies have the field

@@ -108,7 +108,7 @@ class Fields {
   std::optional<Enum> choice(const Field& field, std::optional<Enum> (*from_text)(std::string_view)) {
     return choice(field.name, from_text, field.choices);
   }
-  // Calls read(item, place). A value that is not a list is read as the only item if `or_one` is true, else a fault.
+  // Calls read(item, place). A value that is not a list is the only item if `or_one` is true, else it is a fault.
   template <class Read>
   void each(std::string_view name, bool or_one, Read read) {
     const Value* const value = take(name);

@@ -75,7 +75,7 @@ struct PlainRunsUtf8 : rapidjson::UTF8<> {
 
 // Refuses unpaired surrogates: RapidJSON itself accepts a low surrogate without a high one ("\udc00").
 struct InsituUtf8 : PlainRunsUtf8 {
-  // The parser reports a missing quotation mark at the place of stop().
+  // stop() makes the parser fail right after the surrogate: it reports a missing quotation mark.
   template <class Out>
   static void Encode(Out& out, unsigned codepoint) {
     if constexpr (std::is_same_v<Out, InsituStream>) {
@@ -90,8 +90,8 @@ using InsituReader = rapidjson::GenericReader<InsituUtf8, InsituUtf8>;
 
 namespace rapidjson {
 
-// Lets the parser read from a copy of the stream. It takes a number's text through the original stream, which still
-// points to the start of the number.
+// Lets the parser read from a copy of the stream. The parser takes a number's text through the original stream, which
+// still points to the start of the number.
 template <>
 struct StreamTraits<sluice::json::InsituStream> {
   enum { copyOptimization = 1 };

@@ -1,5 +1,5 @@
-// A cell: the counters of one counter key, in memory. It also has the logs and leases of the key's limits, which have
-// keys of their own in Redis.
+// A cell: the counters of one counter key, in memory. It also has the logs and leases of the key's limits. In Redis,
+// logs and leases have keys of their own.
 #pragma once
 
 #include <algorithm>

@@ -20,7 +20,7 @@ using LeaseDraw = std::array<unsigned char, 16>;  // random bits that name a cal
 struct Origin {
   std::uint64_t tenant = 0;   // a hash of its id
   std::uint64_t api_key = 0;  // a hash of its id; 0: no API key
-  bool batch = false;         // the call is allowed to wait longer, as in a batch
+  bool batch = false;         // the call has the longer queue wait of batches
 };
 
 // One rulebook to judge for one check. The caller keeps the Call until the outcome has arrived.
@@ -62,7 +62,7 @@ enum class StoreFault : std::uint8_t {
   script,
   protocol,
   no_script,
-  clock  // Redis' time was outside a quota's period twice
+  clock  // Redis' time was outside a quota's period, also in the second attempt
 };
 inline constexpr std::size_t kStoreFaults = 19;
 std::string_view to_string(StoreFault);

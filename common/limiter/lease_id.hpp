@@ -1,6 +1,6 @@
 // The lease id in a decision. With this id, any agent can release or renew the leases of that decision.
 //
-// Format: base64url of the version, the tenant and the leases. Each counter key is without its head "sl:{<tenant>|".
+// Format: base64url of the version, the tenant and the leases. Counter keys leave out their prefix "sl:{<tenant>|".
 // LeaseRef::member contains 128 random bits, so nobody can guess an id.
 #pragma once
 

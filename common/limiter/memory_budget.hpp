@@ -3,7 +3,7 @@
 // Every tenant may begin new counters until half of the memory limit is used. After that, a tenant may begin new
 // counters only while its counters take less than half of the free memory, so that there is room for later tenants.
 //
-// A counter is never dropped before it expires. Its log or its leases may grow beyond the memory limit.
+// A counter is never dropped before it expires. Its log or leases still grow when the memory limit is reached.
 //
 // Thread safety: any thread.
 #pragma once

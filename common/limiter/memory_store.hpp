@@ -5,7 +5,7 @@
 // (memory_budget.hpp) get no new counters: their new identities are counted together in overflow counters, so each
 // identity may get less than its limit. An identity that later gets its own counter can use its limit again.
 //
-// A process has one MemoryCounters: with two, every limit would be admitted twice. Any thread may use it; a decision
+// A process has one MemoryCounters: with two, callers could use each limit twice. Any thread may use it; a decision
 // locks one shard. Each worker thread has its own MemoryStore.
 #pragma once
 
@@ -32,7 +32,7 @@ class MemoryCounters {
                           std::size_t limit_bytes = MemoryBudget::kUnlimited);
 
   Outcome judge(const Call& call);
-  // Charges all calls if all admit, otherwise none. Begins new counters even if memory is short.
+  // Charges all calls if all are admitted, otherwise none. Begins new counters even if memory is short.
   // REQUIRES: at least one call; the keys of all calls share one hash tag, and no two keys are equal.
   std::vector<Outcome> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
@@ -53,7 +53,7 @@ class MemoryCounters {
     mutable std::mutex mutex;
     CellTable cells;
   };
-  using Cells = std::array<Cell*, kMaxLimitsPerPlan>;  // by group
+  using Cells = std::array<Cell*, kMaxLimitsPerPlan>;  // one for each of Program::groups
   struct LockedCells {
     Shard* shard = nullptr;
     std::unique_lock<std::mutex> lock;

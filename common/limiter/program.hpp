@@ -20,7 +20,7 @@ struct Rule {
   //   buckets         the rate: p units per q
   //   windows         p: the window; q: for sliding_window the tick (sliding_window.hpp), for log the counter id
   //   lease           p: lease_ttl
-  //   quota           0; each call brings the bounds of the period, [p, q)
+  //   quota           0 here; each call passes p and q: the bounds of the period, [p, q)
   double p = 0;
   double q = 0;
   std::uint32_t counter_id = 0;
@@ -41,7 +41,7 @@ struct Group {
   std::uint32_t layout = 0;         // hash of the counter ids in their order; never 0
   std::string state_format;         // format for Lua's struct.unpack: layout, header, time, values
   std::string untouched;            // a packed state without charges
-  std::string ids;                  // packed counter ids, the end of a state
+  std::string ids;                  // packed counter ids: the last part of a state
 };
 
 struct Program {
@@ -72,7 +72,7 @@ Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_dela
 // two bits are the number of the counter's values in the state.
 std::uint32_t counter_id(const Limit& limit);
 
-// Identifies the limit of an override by name, algorithm and alignment.
+// Identifies the limit that an override changes, by name, algorithm and alignment.
 std::uint32_t name_id(const Limit& limit);
 
 }  // namespace sluice::limiter

@@ -176,7 +176,7 @@ RedisStore::RedisStore(redis::Client& client, const Clock& clock, RedisStoreObse
 
 RedisStore::~RedisStore() = default;
 
-// While a call is in flight, nothing owns its object. After the call the object puts itself back into the idle list.
+// While a call is in flight, nothing owns its PendingCall. When the call ends, the PendingCall goes back to `idle`.
 template <class PendingCall>
 PendingCall& RedisStore::take(std::vector<std::unique_ptr<PendingCall>>& idle) {
   if (idle.empty()) return *new PendingCall(*this);

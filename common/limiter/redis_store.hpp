@@ -5,7 +5,7 @@
 // After these failures a call has not run. The store sends it again, within its deadline:
 //   TRYAGAIN      without its shadow rulebooks, which get calls of their own; a call that has none waits a little
 //   WrongPeriod   once, with the new period of the quota
-// The client (redis::Endpoint) sends calls again after failures that come from the state of Redis.
+// After NOSCRIPT, MOVED and similar replies, the client (redis::Endpoint) itself sends the call again.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@
 namespace sluice::limiter {
 
 struct RedisStoreObserver {
-  std::function<void(std::chrono::nanoseconds)> answered;  // the time from start to reply
+  std::function<void(std::chrono::nanoseconds)> answered;  // time from the start of a call to its reply
   std::function<void(StoreFault)> failed;                  // also for a TRYAGAIN that leads to another attempt
 };
 

@@ -70,7 +70,8 @@ void write_parameters(redis::CommandWriter& out, const Call& call, std::span<con
   }
 }
 
-// With several groups or several enforced rulebooks (`together`), read_check() needs the report of every limit.
+// With several groups (program.hpp) or several enforced rulebooks (`together`), read_check() needs a report of each
+// limit.
 bool wants_reports(const Call& call, bool together) {
   return call.explain || together || call.program->groups.size() > 1;
 }

@@ -17,7 +17,7 @@ enum class Script : std::uint8_t { check, check_many, release, renew, overrides,
 inline constexpr std::size_t kScripts = 6;
 
 std::string_view script_text(Script script);
-std::span<const std::string_view> script_texts();  // by Script, for redis::Options::scripts
+std::span<const std::string_view> script_texts();  // in the order of Script; for redis::Options::scripts
 std::string_view script_sha(Script script);        // SHA-1 in hex
 
 using redis::CallBy;

@@ -7,7 +7,7 @@
 namespace sluice::limiter {
 
 // Multiplies the limit by `share` (0 to 1) and rounds down, but to at least 1; a limit of 0 stays 0. The rate of a
-// bucket is multiplied, too, and rounded down. The counter stays the same, so units used still count.
+// bucket is multiplied, too, and rounded down. All shares use one counter, so a new share keeps the units used.
 Limit share_of(const Limit& limit, double share);
 
 Program share_of(const Program& whole, double share);

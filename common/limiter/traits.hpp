@@ -12,12 +12,12 @@
 
 namespace sluice::limiter {
 
-// How limits of one kind are judged and charged. The state is either a few values, for `judge` and `charge`, or entries
-// (made by `make_entries`) under a key of their own. p and q below: see Rule in program.hpp.
+// How limits of one kind are judged and charged. A limit's counter is either a few values, which `judge` and `charge`
+// update, or entries (made by `make_entries`) under a key of their own. p and q below: see Rule in program.hpp.
 struct KindTraits {
   Kind kind = Kind::token_bucket;
   std::string_view name{};   // shown to people
-  std::uint32_t values = 0;  // doubles in the state, at most 3
+  std::uint32_t values = 0;  // number of values, at most 3
   bool periodic = false;     // p and q are the bounds of a period, and come with each call
   bool takes_leases = false;
 
@@ -45,7 +45,7 @@ struct AlgorithmTraits {
   Kind with_debt = kind;   // the kind under action `delay`
   Kind from_first = kind;  // the kind with align `first`
 
-  // nullptr: the compiled number is 0, unless the kind has `derived_q`.
+  // Compute Rule::p and Rule::q. nullptr: the value is 0, unless it is the q of a kind with `derived_q`.
   double (*p)(const Limit& limit) = nullptr;
   double (*q)(const Limit& limit) = nullptr;
   // Further text for counter_id() (program.hpp).

@@ -14,12 +14,12 @@
 
 namespace sluice {
 
-// Checks a `match_expr`, as policy::check_expression() does: returns one sentence about its fault, or nullopt. This
-// folder must not depend on common/policy.
+// Checks a `match_expr`: returns one sentence about its fault, or nullopt. Callers pass policy::check_expression(),
+// because this folder must not depend on common/policy.
 using ExpressionCheck = std::optional<std::string> (*)(std::string_view expression);
 
-// Accepts every shorthand. Checks match expressions only if `check` is set. Returns all faults, each with its JSON
-// pointer, line and column.
+// Accepts the canonical form and every shorthand. Checks match expressions only if `check` is set. Returns all faults,
+// each with its JSON pointer, line and column.
 std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check = nullptr);
 
 // Faults have no line and column.

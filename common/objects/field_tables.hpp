@@ -189,7 +189,7 @@ inline constexpr std::array kAll{object_field::kTenantId,
                                  kPriority,
                                  kPlanId,
                                  object_field::kLimits};
-// Not part of kAll: only bundles contain the version, and in the admin API the server sets it.
+// Not part of kAll: only a bundle names the version. In the admin API, the server sets the version.
 inline constexpr Field kVersion{.name = "version",
                                 .type = Field::Type::integer,
                                 .min = 1,

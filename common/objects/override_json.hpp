@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// What an override may belong to.
+// The plans and policies that an override can belong to.
 struct OverrideOwners {
   const std::vector<Plan>& plans;
   const std::vector<Policy>& policies;
@@ -21,8 +21,8 @@ struct OverrideOwners {
   IdIndex& policy_ids;
 };
 
-// If the plan or policy has no faults, it must have the limit that the override names, the identity must have exactly
-// the dimensions of the counter key, and the new numbers must fit the limit.
+// If the owner (the override's plan or policy) has no faults, it must have the limit that the override names, the
+// identity must have exactly the dimensions of the limit's counter key, and the new numbers must fit the limit.
 void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
 
 // A text that names what the override replaces: one limit of one owner for one identity.

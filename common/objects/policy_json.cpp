@@ -37,7 +37,7 @@ void read_metadata(json::Fields& policy, Metadata& out) {
   }
 }
 
-// A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true for such fields.
+// A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true in the last case.
 bool read_plan_or_limits(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// Whether a shorthand policy may have this dimension as a field of its own. In a policy, `priority` means something
-// else, and `org` and `tenant` would look like its owner.
+// Whether a shorthand policy may have this dimension as a field of its own. Not `priority`, because that field of a
+// policy means something else; not `org` and `tenant`, because they would look like the policy's owner.
 bool is_scope_shorthand(Dimension dimension);
 
 // Reads the object `scope`, and the dimensions that a shorthand policy has as fields of its own ("endpoint":"/v1/pay").

@@ -22,7 +22,7 @@ namespace sluice::openapi {
 // A successful answer.
 struct Success {
   std::string_view description;           // used if the fragment's answer has none
-  std::vector<std::string_view> headers;  // names in components/headers, beside the fragment's
+  std::vector<std::string_view> headers;  // names in components/headers, added to the fragment's
 };
 
 struct Operation {
@@ -50,7 +50,7 @@ class Description {
   // Whether the fragment has an answer of this status. Throws as fragment().
   bool answers(std::string_view method, std::string_view path, std::string_view status) const;
 
-  // Throws as fragment(), and if only one of route and fragment has a request body.
+  // Throws std::logic_error as fragment() does, or if only one of route and fragment has a request body.
   void add(const Operation& operation);
 
   // Throws std::logic_error if a fragment has an operation that was not added.

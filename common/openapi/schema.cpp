@@ -161,8 +161,8 @@ class SchemaWriter {
     out_.end_object();
   }
 
-  // The property refers to the schema that the field names. If null must be added, the property is a copy of a plain
-  // schema with null as a second type; for other schemas it is an anyOf with null.
+  // The property refers to the schema that the field names. If null must be added: a plain schema is copied with null
+  // as a second type, and any other schema becomes an anyOf of a reference to it and null.
   void property(const Field& field, bool document, bool nullable) {
     const std::string_view component = document || field.body_schema.empty() ? field.schema : field.body_schema;
     const Value* const schema = component.empty() ? nullptr : &this->component(component);

@@ -1,6 +1,6 @@
 // Completes the schemas of an OpenAPI document from tables of fields.
 //
-// A schema in the frame (description.hpp) may have the members below. Generated members take their place.
+// A schema in the frame (the document without operations) may have the members below. Generated members replace them.
 //   {"fields": "plan"}            the properties of a request body; each of them may be null
 //     "form": "document"          the properties of the canonical form (field.hpp) instead
 //     "required": ["id"]          these properties are required; in a body they must not be null

@@ -20,12 +20,12 @@ namespace sluice::policy {
 // `max_delay` lets a bucket go into more debt than its numbers can represent (debt_fault()).
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits);
 
-// Adds a fault if the match expression is invalid. Sets CompiledPolicy::dormant as of `now_us` (wall clock).
+// Adds a fault if the match expression is invalid. `now_us`: the wall clock, for CompiledPolicy::dormant.
 std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
                                                Faults& faults);
 
-// When an enabled policy becomes dormant: one day after it expires, because the clock may be set back; INT64_MAX if it
-// never expires.
+// When an enabled policy becomes dormant (searched for explanations only): one day after the policy expires, because
+// the clock may be set back. INT64_MAX: the policy never expires.
 std::int64_t dormant_from_us(const CompiledPolicy& policy);
 
 // The rulebook for checks that name the plan.

@@ -53,8 +53,8 @@ void append_found(std::span<const DimensionRef> dimensions, Find find, std::stri
   append_hex(digest, out);
 }
 
-// Dimensions that a limit adds come after the hash tag, so all counter keys of one identity are in one slot of Redis
-// Cluster.
+// Dimensions that a limit adds to key_by come after the hash tag, so all counter keys of one identity are in one slot
+// of Redis Cluster.
 template <class Find>
 void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {

@@ -54,7 +54,7 @@ struct ExpressionCode {
     Op op;
     std::uint32_t operand = 0;
   };
-  // Holds if the value matches `pattern`, or without a pattern, if the value is in values[first, first + count).
+  // Holds if the request's value matches `pattern` or, without a pattern, is one of values[first, first + count).
   struct Comparison {
     DimensionRef dimension;
     std::uint32_t first = 0;

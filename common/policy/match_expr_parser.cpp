@@ -150,7 +150,7 @@ class Parser {
     if (backwards < 0 || program_ > kMaxProgram) {
       return refuse("the patterns up to this one are too large: use fewer repetitions, or ranges such as a-z");
     }
-    // The first match builds RE2's automaton, so that no check waits for it.
+    // RE2 builds its automaton at a pattern's first match. This match does that now, so that no check waits for it.
     compiled->Match("", 0, 0, re2::RE2::UNANCHORED, nullptr, 0);
     out.pattern = std::move(compiled);
     return advance();

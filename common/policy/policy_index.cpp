@@ -1,4 +1,4 @@
-// Look-ups in the index.
+// Look-ups in the index. policy_index.hpp explains shapes and anchors.
 #include "common/policy/policy_index.hpp"
 
 #include <algorithm>

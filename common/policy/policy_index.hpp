@@ -81,7 +81,7 @@ class PolicyIndex {
           shapes(std::move(its_shapes)),
           dimension(std::move(its_dimension)) {}
 
-    std::span<const SharedShape> list;  // the elements of `shapes`: saves a look-up one pointer
+    std::span<const SharedShape> list;  // the elements of `shapes`, so that a look-up follows one pointer less
     std::shared_ptr<const Shapes> shapes;
     DimensionRef dimension;
     std::uint64_t hash() const { return hash_of_name(dimension.name); }
@@ -103,7 +103,7 @@ class PolicyIndex {
   // The entries under one hash. Fills half a cache line.
   struct Slot {
     std::uint64_t key = 0;
-    IndexEntry first;                               // stored here to save a pointer
+    IndexEntry first;                               // stored here, so that a look-up follows one pointer less
     boost::intrusive_ptr<const Several> several{};  // all entries, if there are several
     std::uint64_t hash() const { return key; }
     bool is_free() const { return !first.policy; }

@@ -1,5 +1,5 @@
 // Changes of the index. policy_index.hpp explains shapes and anchors. The key of an entry is the hash that the entry is
-// stored under.
+// stored under. A slot has all entries with the same key.
 #include <algorithm>
 #include <utility>
 
@@ -129,7 +129,7 @@ class PolicyIndex::Change {
     }
   }
 
-  // Returns the seed of the shape.
+  // Returns Shape::seed: a hash of the shape's components.
   std::uint64_t count_shape(const std::vector<const Choice*>& chosen, bool is_added) {
     std::uint64_t seed = chosen.size();
     for (const Choice* choice : chosen) seed = mix(seed, choice->component_hash);
@@ -202,8 +202,8 @@ class PolicyIndex::Change {
     index_.slots_.put(std::move(slot), is);
   }
 
-  // Files the new shapes under their anchors and removes the unused shapes. Once the number of policies has doubled or
-  // halved, chooses all anchors again, because other dimensions may be the rarest now.
+  // Files the new shapes under their anchors and removes the unused shapes. Chooses all anchors again if the number of
+  // policies has doubled or halved since that was last done, because other dimensions may be the rarest now.
   void refile() {
     if (index_.policies_ == 0) return index_.directory_.reset();
     const std::size_t refiled_at_policies = index_.directory_ ? index_.directory_->refiled_at_policies : 0;

@@ -8,7 +8,7 @@
 namespace sluice::policy {
 namespace {
 
-// Where refile_all() has a dimension in its list `filed`. `index` counts from 1; 0 marks a free slot of the trie.
+// The place of one dimension in the list `filed` of refile_all(). `index` counts from 1; 0 marks a free trie slot.
 struct ListPlace {
   std::uint64_t its_hash = 0;
   std::size_t index = 0;
@@ -34,7 +34,7 @@ void PolicyIndex::AnchorFiling::add(const SharedShape& shape) {
   put({rarest, std::move(shapes)});
 }
 
-// Tries all dimensions of the shape, because the shape's anchor need not be the rarest dimension any more.
+// Tries all dimensions of the shape: it is filed under the one that the fewest policies used when it was filed.
 void PolicyIndex::AnchorFiling::remove(const SharedShape& shape) {
   for (const Component& part : shape->components) {
     const Anchor* before = find(part.dimension);

@@ -7,7 +7,7 @@ namespace sluice::policy {
 
 class PolicyIndex::AnchorFiling {
  public:
-  // REQUIRES: index.uses_ already counts the added and removed policies.
+  // REQUIRES: index.uses_ already counts the added policies, and no longer the removed ones.
   explicit AnchorFiling(const PolicyIndex& index);
 
   void add(const SharedShape& shape);

@@ -14,8 +14,8 @@
 
 namespace sluice::policy {
 
-// Exact values are narrowest, then long prefixes and blocks, then short ones. A term is as narrow as its widest value,
-// so the order of policies does not depend on the request.
+// Exact values are narrowest. Long prefixes, also those of CIDR blocks, are narrower than short ones. A term is as
+// narrow as its widest value, so the order of policies does not depend on the request.
 using Narrowness = std::uint16_t;
 inline constexpr Narrowness kExact = UINT16_MAX;
 

@@ -55,7 +55,7 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
   selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
   if (selection.mode == Mode::off) return settle(selection, Reason::mode_off, true);
   selection.kind = Selection::Kind::rulebooks;
-  // In shadow mode, requests that lack a dimension are counted together instead of being refused.
+  // In shadow mode, requests that lack a key_by dimension are counted together instead of being refused.
   if (selection.enforced()) {
     selection.missing = missing_dimension(*first, request);
     if (!selection.missing.empty()) selection.kind = Selection::Kind::missing_dimension;

@@ -27,7 +27,7 @@ struct SelectedRulebook {
 struct Selection {
   enum class Kind : std::uint8_t {
     rulebooks,          // the counter store judges by `rulebooks`
-    settled,            // `settled` is the answer
+    settled,            // the answer is in the member `settled`
     unknown_plan,       // the tenant has no such plan, or does not allow checks to name a plan
     missing_dimension,  // the counter key needs a dimension that the request lacks
   };
@@ -51,7 +51,7 @@ struct Selection {
   bool enforced() const { return !rulebooks.empty() && rulebooks.front().role == Role::decides; }
 };
 
-// Also sets the dimensions org, tenant and api_key of the request to their ids. An empty id changes nothing.
+// Also sets the request's dimensions org, tenant and api_key, from `tenant` and `key_id`. An empty id changes nothing.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
                  std::int64_t now_us);
 

@@ -1,5 +1,5 @@
 // A snapshot: all tenants, API keys, plans and policies that an agent decides by, compiled and indexed. It shares
-// everything that did not change with the previous snapshot, so next_snapshot() (snapshot_delta.hpp) is cheap.
+// with the previous snapshot all that did not change, so next_snapshot() (snapshot_delta.hpp) is cheap.
 //
 // To validate later changes, a snapshot also stores how many objects refer to each object, and the original limits.
 // Immutable after it is built; readers take no lock.
@@ -80,7 +80,7 @@ inline std::string_view id_of(const KeyView& key) { return key.id; }
 struct KeyOverrides {
   std::string counter_key;
   std::vector<limiter::OverrideEntry> entries;
-  std::size_t source = 0;  // index of the first override in Bundle::overrides
+  std::size_t source = 0;  // index in Bundle::overrides of the first override of this counter key
 };
 
 struct Snapshot {

@@ -23,11 +23,12 @@ struct SnapshotDelta {
   std::vector<ObjectId> removed;  // REQUIRES: does not name the platform's settings
 };
 
-// The time depends on the delta and not on the size of `before`, with one exception. If the limits of a plan change,
-// every policy on that plan is compiled again, and all policies of the tenant are visited. The result has no overrides.
+// The running time depends on the delta and not on the size of `before`, with one exception: if the limits of a plan
+// change, the function compiles each policy on that plan again, and visits all policies of the tenant.
 //
-// Returns the faults of build_snapshot(), and one for each object that the delta names twice, or removes although
-// `before` has no such object. JSON pointers name objects: /policies/shop/orders/match_expr, /removed/plans/shop/pro.
+// The result has no overrides. Errors: the faults of build_snapshot(), and a fault for each object that the delta names
+// twice, or removes although `before` has no such object. JSON pointers name objects:
+// /policies/shop/orders/match_expr, /removed/plans/shop/pro.
 std::expected<std::shared_ptr<const Snapshot>, Faults> next_snapshot(const Snapshot& before, const SnapshotDelta& delta,
                                                                      std::uint64_t revision, std::int64_t now_us,
                                                                      std::string chain);

@@ -39,8 +39,8 @@ class TenantBuilder {
   bool remove_plan(const std::string& id);
   bool remove_policy(const std::string& id);
 
-  // The JSON pointers of the faults are relative to the object. `index`: its position in Bundle::plans or
-  // Bundle::policies.
+  // The JSON pointers of the faults are relative to the plan or policy. `index`: where it is in Bundle::plans
+  // or Bundle::policies.
   Faults put_plan(const Plan& plan, std::size_t index, ProgramPool& programs);
   Faults put_policy(const Policy& policy, std::size_t index, ProgramPool& programs, std::int64_t now_us);
 

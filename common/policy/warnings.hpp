@@ -6,8 +6,8 @@
 
 namespace sluice::policy {
 
-// Describes to which requests and when a policy applies, and how it ranks (without version and id). Two enabled
-// policies with equal descriptions conflict.
+// Describes to which requests, when and with which priority a policy applies. Two enabled policies with equal
+// descriptions conflict: only version and id would decide between them.
 std::string competition_key(const Policy& policy);
 
 // Warns of policies that conflict, and of policies and plans whose counters all share one slot of a Redis Cluster.

@@ -74,7 +74,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
     FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
     const std::string its_variable = variable_of(program_, command_, *entry.spec);
     const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
-    // The value of the program's own flag of the same name, if there is one.
+    // For a subcommand: the value of the program's flag of the same name, if there is one.
     const auto before = out.values.find(entry.spec->name);
     if (entry.option->count() > 0) {
       value.text = *entry.text;
@@ -99,7 +99,7 @@ void CommandFlags::report_unknown(Flags& out) const {
       const std::size_t dashes = std::min(name.find_first_not_of('-'), name.size());
       const std::string_view hint = nearest(name.substr(dashes));
       const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
-      // A value after '=' may be a secret that was meant for another flag.
+      // Shows only the name: a value after '=' may be a secret that was meant for another flag.
       out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
     } else if (!behind_flag) {
       out.faults.push_back(

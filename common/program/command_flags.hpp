@@ -13,7 +13,7 @@ namespace sluice::program {
 
 class CommandFlags {
  public:
-  // REQUIRES: the arguments outlive this object; `program` has `command`, and no other command uses `app`.
+  // REQUIRES: `app`, `program` and `command` outlive this object; `program` has `command`; no other command uses `app`.
   CommandFlags(CLI::App& app, const Program& program, const Command& command);
   CommandFlags(const CommandFlags&) = delete;  // CLI11 holds pointers into texts_
   CommandFlags& operator=(const CommandFlags&) = delete;
@@ -23,7 +23,7 @@ class CommandFlags {
   // The flag that `argument` ("--listen") names; nullptr if there is none, or if it takes no value.
   const FlagSpec* value_flag(std::string_view argument) const;
 
-  // REQUIRES: CLI11 has parsed the arguments.
+  // REQUIRES: CLI11 has parsed the command line.
   bool given() const { return app_.parsed(); }
   void report_unknown(Flags& out) const;
   void take_values(const Environment& environment, Flags& out) const;

@@ -14,7 +14,7 @@
 
 namespace sluice::program {
 
-// If a value is invalid, a function records a fault and returns false, `least`, nullopt, or the faulty path.
+// A function that finds an invalid value records a fault and returns false, `least`, nullopt, or the faulty path.
 // REQUIRES: `flags` outlives the reader; each `flag` names a flag of the program or of the given command.
 class ConfigReader {
  public:
@@ -31,7 +31,7 @@ class ConfigReader {
   std::optional<boost::asio::ip::tcp::endpoint> address(std::string_view flag);
   // The path of a readable file; "" if the flag was not given.
   std::string file(std::string_view flag);
-  // Records a fault if the flag was given and `used` is false.
+  // Records a fault if the flag was given although the program does not use it (`used` is false).
   void require_use(std::string_view flag, bool used, std::string_view rule);
 
   // `rule` completes the sentence that begins with the flag and its value: "must be …".

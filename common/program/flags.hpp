@@ -2,10 +2,10 @@
 //
 // A value comes from the command line, else from an environment variable that is not empty, else it is the default. The
 // variable of --max-age is <PREFIX>MAX_AGE, and <PREFIX>MINT_KEY_MAX_AGE for a flag of the command mint-key. A flag
-// that a command and the program both have is one setting: it may stand before or after the command, and its variable
-// is the program's.
+// that a command and the program both have is one setting: it can stand before or after the command, and its variable
+// is named without the command.
 //
-// For a service of the program's name, Kubernetes sets variables such as SLUICE_AGENT_SERVICE_HOST and
+// For a service that is named like the program, Kubernetes sets variables such as SLUICE_AGENT_SERVICE_HOST and
 // SLUICE_AGENT_PORT. So no flag's variable may have one of these names. Unknown variables are ignored.
 #pragma once
 

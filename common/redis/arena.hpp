@@ -36,7 +36,7 @@ class Arena {
     return objects;
   }
 
-  // data() is nullptr only when the limit is reached, not for an empty text.
+  // The copy's data() is nullptr only when the limit is reached, not for an empty text.
   std::string_view copy(std::string_view text) {
     auto* memory = static_cast<char*>(allocate(text.size()));
     if (memory == nullptr) return {};

@@ -1,7 +1,7 @@
 // Chooses the node for each command, and keeps the list of nodes. Without a Cluster there is one node. In a Cluster the
-// slot map names the node of each slot. A command for an unknown slot goes to any node, whose reply may redirect it.
+// slot map names the node of each slot. Commands for a slot without a node go to any node, which may redirect them.
 //
-// The list begins with the nodes in the URL. Every primary of a slot map is added, and so is a node that MOVED or ASK
+// At first, the list has the nodes in the URL. Every primary of a slot map is added, and so is a node that MOVED or ASK
 // names. A node without slots is removed when it has been idle for kKeepIdle.
 #include "common/redis/client.hpp"
 
@@ -65,7 +65,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
     bool has_slots = false;
     std::optional<ServerInfo> greeted;     // set while connected
     bool told = false;                     // the observer knows about the connection
-    TimePoint used_at = TimePoint::min();  // when the node was last needed without having slots
+    TimePoint used_at = TimePoint::min();  // for a node without slots: when it was last needed
   };
 
   bool in_cluster() const { return !options_.target.cluster.empty(); }
@@ -261,7 +261,7 @@ Observer Client::Impl::observer_of(Member& member) {
   return made;
 }
 
-// The observer hears only of nodes that have slots.
+// Reports only connections to nodes that have slots.
 void Client::Impl::tell_connected(Member& member) {
   if (!member.has_slots || !member.greeted || std::exchange(member.told, true)) return;
   if (observer_.connected) observer_.connected(*member.greeted);

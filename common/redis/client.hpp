@@ -26,7 +26,7 @@ namespace sluice::redis {
 
 struct Options {  // all durations > 0
   Target target;
-  // The client notices a changed file within about a second, and moves to a new connection. No command fails.
+  // If a file below changes, the client notices within about a second and moves to a new connection. No command fails.
   std::string password_file;  // replaces target.password
   std::string login_file;     // user and password, on two lines; replaces those of the target
   // For the sentinels, which never get the login above.
@@ -73,8 +73,8 @@ struct Observer {
   std::function<void(const Error&)> sentinel_failed = {};
   // The client has changed to a connection with new credentials. Called after `connected`.
   std::function<void(const ServerInfo&)> rotated = {};
-  // The client keeps its connection and tries the new credentials again. Called for the first failure, when the code
-  // changes, and every 10 s.
+  // The client keeps its connection and tries the new credentials again. Called for the first failure, for a failure
+  // with another code than the last one, and otherwise every 10 s.
   std::function<void(const Error&)> rotation_failed = {};
   // The client sends a command again after this error reply: see Endpoint.
   std::function<void(const Reply&)> healed = {};

@@ -20,7 +20,7 @@ enum class FailureKind : std::uint8_t {
   breaker_open,
   overload,       // not sent in time, although its tenant had a turn meanwhile
   queue_timeout,  // not sent in time: its tenant had no turn meanwhile, or Redis does not answer
-  protocol        // the server broke the protocol
+  protocol        // Redis broke the protocol
 };
 struct Failure {
   FailureKind kind = FailureKind::disconnected;

@@ -30,7 +30,7 @@ Connection::Connection(asio::io_context& context, Options options, Owner& owner,
           context, options_.target.address(),
           net::TlsFiles{options_.tls_ca_file, options_.tls_cert_file, options_.tls_key_file})) {}
 
-// Every completion handler below holds a shared_ptr to the connection and returns at once after close().
+// The Asio handlers below hold a shared_ptr to the connection. Once close() was called, they do nothing.
 void Connection::open() {
   asio::post(context_, [self = shared_from_this()] {
     if (self->owner_ != nullptr) self->begin();

@@ -38,7 +38,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Dials and does the Redis handshake. on_ready() or on_lost() follows. There is no time limit.
   void open();
 
-  // Writes the content of out(). REQUIRES: ready, and no write under way.
+  // Writes the content of out(). REQUIRES: on_ready() was called; no write is under way.
   void write();
   std::string& out() { return out_; }
   bool writing() const { return writing_; }

@@ -1,5 +1,5 @@
-// Collects failures and reports them to their commands later, so that no command's handler runs in the middle of a
-// change of the endpoint.
+// Collects the failures of commands and reports them to the commands later, so that no command's handler runs while the
+// endpoint (endpoint.hpp) is changing its state.
 #pragma once
 
 #include <cstddef>

@@ -83,7 +83,7 @@ QueuedTenant& FairQueue::tenant_of(std::uint64_t id) {
   return *tenant;
 }
 
-// A key without commands becomes idle and gets no turns. A tenant whose keys are all idle becomes idle, too.
+// An API key without commands becomes idle and gets no turns. A tenant whose keys are all idle becomes idle, too.
 void FairQueue::remove(Command& command) {
   const std::size_t lane = index(command.patience_);
   QueuedKey& key = *command.key_;

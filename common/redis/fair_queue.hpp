@@ -25,9 +25,9 @@ using TurnList = boost::intrusive::list<T, boost::intrusive::member_hook<T, Comm
                                         boost::intrusive::constant_time_size<false>>;
 
 struct QueuedKey {
-  Flow flow;
+  Flow flow;  // the tenant and its API key
   struct QueuedTenant* tenant = nullptr;
-  std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // one list for each Patience, oldest first
+  std::array<TurnList<Command, &Command::in_key_>, 2> commands;  // by Patience (single, batch), oldest first
   std::size_t next = 0;  // the Patience that has the next turn, if commands of both kinds wait
   CommandLink in_turn;
 };

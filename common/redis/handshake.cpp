@@ -40,7 +40,7 @@ void read_info(std::string_view text, ServerInfo& info) {
       info.product = "redis";
       info.version = value;
     } else if (name == "valkey_version" || name == "dragonfly_version") {
-      // They also send redis_version, for clients that expect Redis.
+      // Valkey and Dragonfly also send redis_version, for clients that expect Redis.
       info.product = name.substr(0, name.find('_'));
       info.version = value;
     } else if (name == "executable" && value.ends_with("keydb-server")) {

@@ -209,7 +209,7 @@ double Node::random() {
 }
 
 // Replaces at once a connection that was lost after its handshake. Backs off instead while the breaker is open, and if
-// a connection was replaced less than kReplaceEvery ago: a server that drops connections must not make the client loop.
+// a connection was replaced less than kReplaceEvery ago: a Redis that drops connections must not cause an endless loop.
 void Node::replace_connection(FailureKind kind) {
   drop_connection();
   const TimePoint now = Clock::now();

@@ -55,7 +55,7 @@ class Node final : public std::enable_shared_from_this<Node>,
     return endpoint_.postpone(command, Clock::now());
   }
 
-  // Stops for good. All commands fail, also those that are submitted meanwhile. No callback comes later.
+  // Stops for good. All commands fail, also those that callbacks submit during this call. No callback comes later.
   void destroy();
 
   const Target& target() const { return node_options().target; }

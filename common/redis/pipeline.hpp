@@ -42,7 +42,7 @@ class Pipeline {
   void begin_write() { last_write_ = 0; }
   void sent(Command& command, TimePoint now, TimePoint answer_by);
   // For a write that failed before a byte was sent: removes the last command of that write and returns it, or nullptr
-  // if none is left. Drops abandoned commands.
+  // if none is left. Abandoned commands are removed, but not returned.
   Command* take_back();
 
   // Returns early when the receiver called disconnect(). After an error (`protocol`) the connection must be closed.

@@ -63,7 +63,7 @@ redisReader* make_reader(Arena& arena) {
   redisReader* reader = redisReaderCreateWithFunctions(&functions);
   if (reader == nullptr) throw std::bad_alloc();
   reader->privdata = &arena;
-  reader->maxbuf = 0;  // hiredis then keeps its buffer when it is empty; next() limits the size
+  reader->maxbuf = 0;  // with 0, hiredis never frees an empty buffer; next() limits the size
   return reader;
 }
 

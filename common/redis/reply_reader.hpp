@@ -18,7 +18,7 @@ namespace sluice::redis {
 
 class ReplyReader {
  public:
-  // The default limit of the unparsed bytes of one reply, and of the reply's memory.
+  // The default limit for one reply: for its unparsed bytes, and for its memory.
   static constexpr std::size_t kMaxReplyBytes = std::size_t{1} << 20;
 
   explicit ReplyReader(std::size_t max_reply_bytes = kMaxReplyBytes);

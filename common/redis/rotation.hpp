@@ -1,4 +1,4 @@
-// Makes a second connection with changed credentials, while the first connection serves on.
+// Makes a second connection with changed credentials, while the first connection is still in use.
 //
 //   idle ──begin()──▶ connecting ──greeted──▶ ready ──take()──▶ idle
 //                      ▲     └──failed──▶ backing off

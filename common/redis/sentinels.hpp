@@ -1,7 +1,7 @@
 // Finds the Redis primary by asking the sentinels that watch it, and notices a new primary.
 //
 //   idle ──search()──▶ asking ──enough answers──▶ Owner::on_candidates() or Owner::on_no_primary()
-//     └──a sentinel names another primary──▶ asking ──that one has more votes──▶ Owner::on_moved()
+//     └──a sentinel names another primary──▶ asking ──more sentinels name the new one than the old──▶ Owner::on_moved()
 //
 // There is one connection to each sentinel, subscribed to the channel +switch-master, which announces a new primary. A
 // lost connection is replaced after a back-off. SentinelSearch judges the answers; this class does the I/O.
@@ -55,7 +55,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   // The next best candidate, and how long to try it: the rest of connect_timeout, divided by the number of candidates
   // left. Returns nullopt when no candidate is left.
   struct Attempt {
-    const Options& options;  // valid until the next call
+    const Options& options;  // valid until the next call of next_candidate()
     Clock::duration limit;
   };
   std::optional<Attempt> next_candidate();
@@ -67,7 +67,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
 
  private:
   class Link;
-  // A check asks all sentinels whether the primary in use is still the right one.
+  // Mode::check: asks all sentinels whether the primary in use is still the right one.
   enum class Mode : std::uint8_t { idle, search, check };
 
   void rotate();

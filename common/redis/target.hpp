@@ -40,8 +40,8 @@ struct Target {
   net::Address address() const { return {transport, host, port, path}; }
 };
 
-// Reads redis://[user:pass@]host[:port][/db], redis+sentinel://[user:pass@]host[:port],host,host/name[/db],
-// redis+cluster://[user:pass@]host[:port],host,host, each also with rediss (TLS), and unix:PATH[?db=N].
+// Reads `redis://[user:pass@]host[:port][/db]`, `redis+sentinel://[user:pass@]host[:port],host,host/name[/db]`,
+// `redis+cluster://[user:pass@]host[:port],host,host` and `unix:PATH[?db=N]`. With `rediss` instead of `redis`: TLS.
 // Error: `invalid_url`.
 Result<Target> parse_target(std::string_view url);
 std::string to_string(const Target& target);  // without the password

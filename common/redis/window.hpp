@@ -2,8 +2,8 @@
 //
 // Additive increase, multiplicative decrease. Source: D.-M. Chiu and R. Jain, "Analysis of the Increase and Decrease
 // Algorithms for Congestion Avoidance in Computer Networks", 1989. The signal is delay, as in TCP Vegas (L. Brakmo and
-// L. Peterson, 1995): the latency of the fastest reply of each round. A pause of the machine makes some replies slow; a
-// queue in Redis makes all replies slow.
+// L. Peterson, 1995): the latency of the fastest reply of each round (a span of time). A pause of the machine makes
+// some replies slow; a queue in Redis makes all replies slow.
 //
 // No I/O, no clock: time is an argument. Not thread-safe.
 #pragma once
@@ -23,7 +23,7 @@ class Window {
   static constexpr std::size_t kMost = 8192;
   static constexpr std::size_t kStep = 16;
 
-  // A round takes `target`. If even its fastest reply takes longer than `target`, the window shrinks.
+  // A round lasts `target`. If even its fastest reply took longer than `target`, the window shrinks.
   explicit Window(Duration target) : target_(target) {}
 
   std::size_t size() const { return size_; }

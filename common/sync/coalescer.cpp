@@ -46,7 +46,7 @@ void Coalescer::succeeded(bool newest) {
 void Coalescer::failed(Time now, Duration wait) {
   ++counters_.failed;
   running_ = false;
-  count_merged();  // the retry covers changes that arrived during the action
+  count_merged();  // the retry covers the changes that have arrived since begin()
   wanted_ = now;
   not_before_ = std::max(not_before_, now + std::max(wait, Duration::zero()));
 }

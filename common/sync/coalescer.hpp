@@ -43,7 +43,7 @@ class Coalescer {
 
   // `newest`: the action also covers the changes that arrived while it ran. REQUIRES: running().
   void succeeded(bool newest = false);
-  // The action is due again after `wait`, even if changes arrive earlier. REQUIRES: running().
+  // The action is due again after `wait`, and not earlier if changes arrive. REQUIRES: running().
   void failed(Time now, Duration wait);
 
   bool idle() const { return !running_ && !wanted_; }
@@ -56,7 +56,7 @@ class Coalescer {
   Duration window_;
   Time not_before_ = Time::min();  // end of the window after the last action, or of the wait after a failure
   std::optional<Time> wanted_;     // an action is wanted from this time on
-  bool unmerged_ = false;          // wanted_ was set by changed()
+  bool unmerged_ = false;          // wanted_ was set by a change that is not counted as merged
   bool running_ = false;
   Counters counters_;
 };

@@ -57,7 +57,7 @@ struct ThrottledSubject {
   std::string tenant_id;
   std::string policy_id;   // "" for checks that named a plan
   std::string subject;     // "sha256:<16 hex>", or the subject itself if the policy says so; 1 to kMaxSubjectBytes
-  std::int64_t count = 0;  // at least so many checks were denied; 1 to kMaxCount
+  std::int64_t count = 0;  // at least this many checks were denied; 1 to kMaxCount
 
   bool operator==(const ThrottledSubject&) const = default;
 };

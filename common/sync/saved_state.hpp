@@ -2,7 +2,7 @@
 // can decide nothing before it has read this text, so the format is fast to read: no document is searched or hashed.
 //
 //   sluice-state/v1 token=a1b2 revision=7 chain=<64 hex> objects=2\n
-//   tenant - shop 14 <64 hex>\n{"id":"shop"}…\n
+//   tenant - shop 13 <64 hex>\n{"id":"shop"}\n…
 //
 // The line before a document has the object's kind, tenant_id and id ("-" for an empty one), the length of the
 // document, and the object's hash.

@@ -218,7 +218,7 @@ Result<> StateFiles::save(std::string_view content) {
   const std::string unfinished = path_ + ".new";
   auto done = write_new(content, unfinished);
   if (done) done = put(unfinished);
-  if (!done) ::unlink(unfinished.c_str());  // the disk may be full
+  if (!done) ::unlink(unfinished.c_str());  // frees space, as the disk may be full
   return done;
 }
 

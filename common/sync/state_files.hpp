@@ -44,7 +44,7 @@ class StateFiles {
   StateFiles(const StateFiles&) = delete;
   StateFiles& operator=(const StateFiles&) = delete;
 
-  // Returns why undamaged content is not usable, for example because it is from another version.
+  // Returns why undamaged content is not usable, for example because its format has another version.
   using Check = std::function<std::optional<std::string>(std::string_view content)>;
 
   struct Loaded {

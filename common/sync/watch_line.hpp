@@ -35,7 +35,7 @@ struct Announcement {
   bool operator==(const Announcement&) const = default;
 };
 
-// Number of live agents by tenant, each ≥ 0. Tenants of the scope without an entry share the entry kEveryTenant.
+// Number of live agents by tenant, each ≥ 0. kEveryTenant: the number for each tenant of the scope without an entry.
 using LiveAgents = std::map<std::string, std::int64_t, std::less<>>;
 inline constexpr std::string_view kEveryTenant = "*";
 

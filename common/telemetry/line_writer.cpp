@@ -74,8 +74,8 @@ class LineWriter::Shared {
     while (!queue_.empty()) drop_oldest();
     const bool done = done_;
     lock.unlock();
-    // If another process fills the pipe between poll() and write(), the write may never return. The thread is left
-    // behind with its shared_ptr to this object, so that the program can end.
+    // If another process fills the pipe between poll() and write(), the write may never return. A thread in such
+    // a write is left behind with its shared_ptr to this object, so that the program can end.
     if (done)
       thread_.join();
     else

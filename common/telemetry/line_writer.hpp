@@ -1,8 +1,8 @@
 // Writes lines to a file descriptor on a thread of its own, so that a thread that logs never waits for a full pipe or a
 // slow disk.
 //
-// Lines wait in memory in chunks. When more than `capacity` bytes wait, the oldest chunk is dropped: the newest lines
-// explain the current situation. A line is cut off only if a write fails or stop() gives up; it counts as dropped.
+// Lines wait in memory in chunks. When more than `capacity` bytes wait, the oldest chunk is dropped, because the newest
+// lines show the current situation. A line is cut off only if a write fails or stop() gives up; it counts as dropped.
 //
 // Threads: append() and dropped() from any thread; stop() from one thread at a time.
 // REQUIRES: the program ignores SIGPIPE.

@@ -26,7 +26,7 @@ struct MetricSpec {
   std::vector<LabelSpec> labels = {};
   std::string when = {};  // the condition under which the metric is exposed, for example "with `--server`"
 
-  // A copy with the `when` of this metric, or else `condition`.
+  // A copy. If this metric has no `when`, the copy's `when` is `condition`.
   MetricSpec registered(const std::string& condition) const {
     MetricSpec spec = *this;
     if (spec.when.empty()) spec.when = condition;

@@ -56,7 +56,7 @@ class Registry {
 
   const ProcessMetrics process_;
   mutable std::mutex mutex_;                                            // guards the members below
-  std::vector<std::pair<const Instrument*, std::string>> instruments_;  // with its `when`
+  std::vector<std::pair<const Instrument*, std::string>> instruments_;  // each with its `when`
   std::vector<Entry> entries_;
 };
 

@@ -32,8 +32,8 @@ const MetricTable<WorkerSlots>& worker_metrics() {
        sum_of(&WorkerMetrics::http_connections)},
       {"sluice_http_connections_total",
        kCounter,
-       "Connections of callers: accepted; refused, that is closed at once because too many were open; or not accepted "
-       "because of an error, such as a lack of file descriptors or memory.",
+       "Connections of callers. `refused`: closed at once, because too many were open. `error`: not accepted, for "
+       "example because file descriptors or memory ran out.",
        "result",
        {{"accepted", sum_of(&WorkerMetrics::http_connections_accepted)},
         {"refused", sum_of(&WorkerMetrics::http_connections_refused)},

@@ -33,8 +33,8 @@ struct alignas(64) WorkerMetrics {
 };
 
 template <class T>
-void set(std::atomic<T>& slot, std::type_identity_t<T> value) noexcept {
-  slot.store(value, std::memory_order_relaxed);
+void set(std::atomic<T>& metric, std::type_identity_t<T> value) noexcept {
+  metric.store(value, std::memory_order_relaxed);
 }
 
 class WorkerSlots {

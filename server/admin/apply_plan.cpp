@@ -36,7 +36,7 @@ class Planner {
   }
 
  private:
-  // Finds the tenants of the organization in `options_` that the bundle does not list.
+  // Among the tenants of options_.organization_id, finds those that the bundle does not list.
   void find_pruned_tenants() {
     if (!options_.prune || options_.organization_id.empty() || !body_.has_list(Kind::tenant)) return;
     const std::unordered_set<std::string> kept(wanted_.tenant_ids.begin(), wanted_.tenant_ids.end());
@@ -133,7 +133,7 @@ class Planner {
     }
   }
 
-  // Locks the used objects that do not change. The others are locked already.
+  // Locks the used objects that do not change. Used objects that change are locked already.
   void lock_used(Kind kind, const std::unordered_set<std::string>& used) {
     std::vector<store::StoredObject> rows;
     for (const std::string& key : used) {
@@ -151,7 +151,7 @@ class Planner {
   ApplyPlan plan_;
   std::vector<std::string> pruned_tenants_;
   // The strings of these containers come from map_key().
-  std::unordered_map<std::string, store::StoredObject> unchanged_;  // plans or policies that compare() found last
+  std::unordered_map<std::string, store::StoredObject> unchanged_;  // plans or policies of the last compare()
   std::array<std::unordered_set<std::string>, kKinds> changing_;    // objects to create and to update, by kind
   std::unordered_set<std::string> used_policies_;
   std::unordered_set<std::string> used_plans_;

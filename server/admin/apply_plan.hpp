@@ -10,8 +10,8 @@
 
 namespace sluice::server::admin {
 
-// The changes to objects of one kind. `update[i]` replaces `before[i]`. `create_index[i]` is the position that
-// `create[i]` had in WantedState::of(kind). Except for overrides, this is also the position in the bundle's list.
+// The changes to objects of one kind. `update[i]` replaces `before[i]`. `create_index[i]` is the index that
+// `create[i]` had in WantedState::of(kind). Except for overrides, this is also its index in the bundle's list.
 struct KindChanges {
   std::vector<store::RowDraft> create;
   std::vector<std::size_t> create_index;
@@ -30,8 +30,8 @@ struct ApplyPlan {
   std::size_t unchanged = 0;
 };
 
-// ApplyOptions::prune removes objects of the bundle's tenants that are missing in the bundle's list of their kind.
-// Kinds without a list stay as they are. If the call names an organization and the bundle has a list of tenants,
+// ApplyOptions::prune removes each object of the bundle's tenants that is missing in the bundle's list of its kind.
+// Objects of kinds without a list stay. If the call names an organization and the bundle has a list of tenants,
 // `prune` also removes the organization's other tenants with all their objects. Organizations are never removed.
 //
 // Refuses a change that would invalidate a stored object outside of the bundle. Throws ConcurrentChange.

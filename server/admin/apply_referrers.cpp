@@ -46,7 +46,7 @@ class ReferrerCheck {
       if (updated_plans_.contains(map_key(policy.tenant_id, policy.plan_id))) {
         updated_policies_.insert(map_key(policy.tenant_id, policy.id));
       }
-      // If a policy has the action delay, the numbers of its plan's overrides must fit its max_delay.
+      // If a policy has the action delay, the overrides of its plan must fit the policy's max_delay.
       if (policy.enforcement.action == Action::delay && !policy.plan_id.empty()) {
         delaying_plans_.insert(map_key(policy.tenant_id, policy.plan_id));
         tenants_.insert(policy.tenant_id);

@@ -6,7 +6,7 @@
 namespace sluice::server::admin {
 
 // GET export?organization_id=&tenant_id=&include=overrides: the stored objects in the caller's scope, as a bundle.
-// Every exported kind has a list, even an empty one, so applying the bundle with `prune` restores this state.
+// Every exported kind has a list, even if it is empty, so applying the bundle with `prune` restores this state.
 // REQUIRES: Route::one_snapshot, so that all lists belong to one revision.
 Answer export_bundle(Context& context);
 

@@ -12,7 +12,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::size_t kRows = 1000;  // that one SQL statement reads
+constexpr std::size_t kRows = 1000;  // per page of store::list()
 
 std::vector<store::Filter> filters_of(const BundleSelection& part, Kind kind) {
   std::vector<store::Filter> filters;

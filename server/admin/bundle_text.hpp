@@ -16,8 +16,8 @@ struct BundleSelection {
   bool overrides = false;
 };
 
-// Every selected kind has a list, even an empty one. Leaves out expired overrides. Refuses 422 if the text would be
-// larger than json::kMaxBytes.
+// The bundle has a list for every selected kind, even if the list is empty. Leaves out expired overrides. Refuses 422
+// if the text would be larger than json::kMaxBytes.
 std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part);
 
 }  // namespace sluice::server::admin

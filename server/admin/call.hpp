@@ -59,11 +59,11 @@ struct Secret {
 struct Answer : http::Answer {
   std::optional<json::Writer> object;
   std::optional<Secret> secret;  // becomes a member of the object; in FinishedAnswer::replay_body the member is null
-  // If set, the object gets a member "published": whether Redis has all changes. The handler sets it for the changes of
-  // earlier calls; the executor adds the changes of this call.
+  // If set, the object gets a member "published": whether Redis has all changes. The handler says so for the changes of
+  // earlier calls; the executor answers false if Redis lacks a change of this call.
   std::optional<bool> published;
-  // If above 0, the server runs the call again and again: until an answer has `wait` 0, or the last answer's `wait` has
-  // passed since the call arrived.
+  // If above 0, the server repeats the call until an answer has `wait` 0, or until the time since the call arrived
+  // reaches `wait`.
   std::chrono::milliseconds wait{0};
 };
 

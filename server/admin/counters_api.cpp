@@ -29,7 +29,7 @@ struct CounterTarget {
   std::string policy_id;
   std::string plan_id;
   std::vector<std::pair<DimensionRef, std::optional<std::string>>>
-      identity_values;  // sorted; nullopt for a dimension that the requests lack
+      identity_values;  // sorted; nullopt: requests of this identity lack the dimension
 
   bool names(const DimensionRef& dimension) const {
     return std::ranges::find(identity_values, dimension, [](const auto& pair) { return pair.first; }) !=

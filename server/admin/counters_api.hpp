@@ -7,7 +7,7 @@ namespace sluice::server::admin {
 
 // Both routes take {"tenant_id", "policy_id" or "plan_id", "identity"}.
 Answer read_counters(Context& context);
-// The counters in Redis are reset after the commit.
+// The server resets the counters in Redis after this call's transaction in PostgreSQL is committed.
 Answer reset_counters(Context& context);
 
 }  // namespace sluice::server::admin

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMaxConflicts = 20;  // in warnings
 
-// The body is the first object in the list of its kind.
+// In `bundle`, the request body is the first object in the list of its kind.
 Faults warnings_about_body(const Bundle& bundle, Kind kind) {
   const std::string own = fmt::format("/{}/0", info(kind).plural);
   Faults found;

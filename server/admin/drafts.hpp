@@ -39,7 +39,7 @@ Draft draft_tenant(postgres::Transaction& tx, const json::Value& body);
 Draft draft_plan(postgres::Transaction& tx, const json::Value& body);
 Draft draft_policy(postgres::Transaction& tx, const json::Value& body);
 Draft draft_override(postgres::Transaction& tx, const json::Value& body);
-// For kinds that refer only to their tenant. REQUIRES: the body of a key has `key_hash`.
+// For kinds that refer only to their tenant. REQUIRES: the body of an API key has `key_hash`.
 Draft draft_in_tenant(postgres::Transaction& tx, Kind kind, const json::Value& body);
 
 // The canonical form of an object, as the server stores it. `write` is the kind's writer, for example write_plan().

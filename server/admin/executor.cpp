@@ -114,7 +114,7 @@ struct Executor::CommittedCall {
   Answer answer;
   std::optional<std::int64_t> revision;
   auth::Principal principal;
-  bool idempotent = false;                     // whether the answer is stored for replays
+  bool idempotent = false;                     // whether the answer is stored under the Idempotency-Key
   std::vector<counters::CounterRef> counters;  // counter keys to publish
   std::vector<counters::RulesPtr> rules;       // compiled by the call
 

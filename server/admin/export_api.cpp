@@ -1,4 +1,4 @@
-// GET /v1/admin/export: writes the stored objects of a scope as a bundle.
+// GET /v1/admin/export: writes the stored objects in the caller's scope as a bundle.
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"

@@ -58,7 +58,7 @@ void filter(const Call& call, store::Statement& statement) {
   if (const auto organization = call.parameter("organization_id"); !organization.empty()) {
     statement.add(" AND a.organization_id = $", std::string(organization));
   }
-  // Agents that serve the tenant may serve other tenants too.
+  // Selects all agents that serve the tenant, including those that also serve other tenants.
   if (const std::string tenant(call.parameter("tenant_id")); !tenant.empty()) {
     statement.add(
         " AND (a.organization_id = '' OR (a.organization_id = (SELECT organization_id FROM tenants WHERE id = $)",
@@ -134,7 +134,7 @@ Enforcement enforcement_of(Context& context, std::int64_t revision) {
     found.agents += fmt::format(R"(,"{}":{})", kClasses[i], rows[0][static_cast<int>(i) + 1].c_str());
   }
   found.agents += '}';
-  // False if there are no agents, because a script may wait for its first agents.
+  // False if there are no agents, because a caller may be waiting for the first agents to start.
   found.enforced_by_all =
       rows[0][0].as<std::int64_t>() > 0 && rows[0][0].as<std::int64_t>() == rows[0][1].as<std::int64_t>();
   return found;

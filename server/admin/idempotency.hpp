@@ -1,7 +1,7 @@
 // Stores answers by Idempotency-Key, so a caller that lost an answer can safely repeat the call.
 //
-// The change and its answer are stored in one transaction. A second call with the key waits for the first call's
-// answer.
+// The change and its answer are stored in one transaction. A second call with the same key waits for the first
+// call's answer.
 #pragma once
 
 #include <optional>

@@ -47,7 +47,7 @@ Answer show_mode(Context& context, const store::StoredObject& tenant) {
   return answer;
 }
 
-// Ignores the members that GET adds, so a caller can send an answer back.
+// Ignores the members that GET adds, so a caller can PUT the answer of a GET.
 Mode read_mode(const Call& call) {
   json::Tree tree;
   json::FaultList faults;

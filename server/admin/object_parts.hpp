@@ -1,4 +1,4 @@
-// Functions that the handlers of all kinds share. They throw Refusal.
+// Functions that the handlers for all kinds of objects share. They throw Refusal.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ namespace sluice::server::admin {
 // The tenant that the query names, else the only tenant of the caller's token, else "". Returns "" for kinds whose
 // objects belong to no tenant.
 std::string tenant_of(const Context& context, Kind kind);
-// The tenant that the body names, else tenant_of(). Refuses a body and a query that name different tenants.
+// The tenant that the body names, else tenant_of(). Refuses a call whose body and query name different tenants.
 std::string body_tenant(const Context& context, const json::Value& body, Kind kind);
 
-// As tenant_of(). If ids of the kind are unique only within a tenant, refuses 422 instead of returning "".
+// As tenant_of(). If ids of the kind are unique only within a tenant, refuses with 422 instead of returning "".
 std::string required_tenant(const Context& context, Kind kind);
 
 // Refuses a body that is not a JSON object.
@@ -42,7 +42,7 @@ void check_conditions(const Call& call, const store::StoredObject* found);
 // Whether If-None-Match names the ETag of the current version.
 bool has_current_version(const Call& call, const store::StoredObject& found);
 
-// `collection`: as in Resource (objects_api.hpp). REQUIRES: no object has the draft's key.
+// `collection`: as in Resource (objects_api.hpp). REQUIRES: no object has the id `draft.key`.
 Answer insert_draft(Context& context, const Draft& draft, std::string_view collection,
                     std::string_view action = "create");
 // Replaces `before` by the draft, unless their documents are equal.

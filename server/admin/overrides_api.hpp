@@ -15,7 +15,7 @@ Answer delete_override(Context& context);
 // Removes all overrides of a tenant, a policy or a plan, as one revision.
 Answer clear_overrides(Context& context);
 
-// Refuses 503 if the server runs without Redis.
+// Refuses the call with 503 if the server runs without Redis.
 counters::Publisher& require_publisher(Context& context);
 
 }  // namespace sluice::server::admin

@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxPage = 1000;
 // Refuses 400 if `limit` or `cursor` is invalid.
 store::Page read_page(const Call& call);
 
-// The cursor of the page after this object. Lists of anything but objects pass two texts that identify the last item.
+// The cursor of the page after the object with these ids. Lists of other things pass two texts that name an item.
 std::string cursor_after(std::string_view tenant_id, std::string_view id);
 
 // If there is a next page, store::list() has added its first object: removes that object, and returns the cursor of the

@@ -34,7 +34,7 @@ void check_scope(postgres::Transaction& tx, const json::Value& body, std::string
   const auto given = body.items_of("tenant_ids");
   for (std::size_t i = 0; i < given.size(); ++i) {
     const json::Value& item = given[i];
-    if (item.type() != json::Type::string || !is_id(item.text())) continue;  // the body's reader has reported it
+    if (item.type() != json::Type::string || !is_id(item.text())) continue;  // reported when the body was read
     const auto tenant = found.find(item.text());
     if (tenant != found.end() && tenant->second == organization_id) continue;
     const std::string where =

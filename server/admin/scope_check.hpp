@@ -10,9 +10,9 @@
 
 namespace sluice::server::admin {
 
-// Adds a fault for each organization or tenant that does not exist or is outside the caller's scope, and for each
-// tenant of another organization. Sets an empty `organization_id` to that of the existing tenant with the lowest id.
-// Locks the rows of the tenants and the organization until the end of the transaction.
+// Sets an empty `organization_id` to the organization of the first tenant (by id) of `tenant_ids` that exists. Adds a
+// fault for each organization or tenant that does not exist or is outside the caller's scope, and for each tenant of
+// another organization. Locks the rows of the tenants and the organization until the end of the transaction.
 void check_scope(postgres::Transaction& tx, const json::Value& body, std::string& organization_id,
                  const std::vector<std::string>& tenant_ids, Faults& faults);
 

@@ -50,7 +50,7 @@ class AdminService final : public sluice::http::Handler {
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
-  // Answers all waiting calls, because the server drains.
+  // Answers all calls that wait for a condition (WaitingCalls), because the server drains.
   void end_waiting() { waiting_.end(); }
 
  private:

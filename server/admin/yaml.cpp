@@ -56,7 +56,7 @@ class Positions {
   std::string_view text_;
   int line_ = -1;                  // of the previous mark
   std::size_t last_ = 0;           // byte offset of the previous mark
-  std::ptrdiff_t characters_ = 0;  // characters of the line before last_
+  std::ptrdiff_t characters_ = 0;  // characters from the start of the line to last_
 };
 
 class Writer final : public YAML::EventHandler {
@@ -168,7 +168,7 @@ class Writer final : public YAML::EventHandler {
     open_.back().at_name = false;
   }
 
-  // Each value begins on a line of its own.
+  // In the JSON, each value begins on a line of its own, so that locate() finds its position in the YAML.
   void begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (!open_.empty()) {
       if (!open_.back().is_map) separate();

@@ -1,7 +1,7 @@
 // Converts YAML 1.2 to JSON, so that one reader reads bundles of both formats.
 //
-// Refuses tags except !!str, !!map and !!seq, member names that are not scalars, merge keys, more than one document,
-// and more levels than JSON may have.
+// Refuses tags (except !!str, !!map and !!seq), member names that are not scalars, merge keys, more than one document,
+// and nesting deeper than json::kMaxDepth.
 #pragma once
 
 #include <expected>

@@ -75,8 +75,8 @@ void ChainCheck::check(const TrailRow& row) {
 // have as row number `seq`.
 // - Only the contents were swapped: `row` has the hash `here`.
 // - The hashes were swapped too: the changed row has the hash `here`.
-// - The rows are neighbours, and the hashes were swapped too: the changed row has the hash that its content would have
-//   as row number `seq`, if the row before had the hash of `row`.
+// - The rows are neighbours, and the hashes were swapped too: the changed row first had the hash that `row` has now. So
+//   its present hash is changed_->hash_at(seq, row.hash).
 void ChainCheck::check_swap(const TrailRow& row) {
   const std::int64_t seq = row.fields.seq;
   const Sha256Digest here = changed_->hash_at(seq, report_.end.hash);

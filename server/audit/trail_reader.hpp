@@ -1,5 +1,5 @@
-// Streams the audit trail from PostgreSQL with COPY, ordered by organization and number. Only one row is in memory at a
-// time. The functions throw what libpqxx throws.
+// Streams the audit trail from PostgreSQL with COPY, ordered by organization and row number. Only one row is in memory
+// at a time. The functions throw what libpqxx throws.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace sluice::server::audit {
 struct TrailRow {
   store::AuditRow fields;  // views, valid until the next row is read
   Sha256Digest hash{};
-  // False if ChangeLog::record() cannot have written the row, because it has an empty text instead of NULL, an infinite
-  // time, or a malformed hash. `fields` and `hash` cannot show such values.
+  // False if the row has an empty text instead of NULL, an infinite time, or a malformed hash. ChangeLog::record()
+  // never writes such a row. `fields` and `hash` cannot show these values.
   bool well_formed = false;
 };
 

@@ -84,7 +84,7 @@ class TrailCheck {
   std::set<std::string> seen_;
 };
 
-// Finds out whether the changed row is a copy of another row, or describes an object of another organization.
+// Finds out whether the row that breaks `chain` is a copied row, or describes an object of another organization.
 void find_origin(pqxx::transaction_base& work, ChainReport& chain) {
   if (!chain.claimed) return;
   const ClaimedObject& claimed = *chain.claimed;

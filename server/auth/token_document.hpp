@@ -51,8 +51,8 @@ inline constexpr std::array kOfAdmin{kRole};
 
 enum class TokenType : std::uint8_t { admin, agent };
 
-// Reads a token from the body of a request that `giver` sent. If the body leaves out organization_id or tenant_ids, the
-// token gets that of `giver`, unless its role is platform_admin. Does not check that organization and tenants exist.
+// Reads a token from the body of a request that `giver` sent. Without organization_id or tenant_ids in the body, the
+// token gets the giver's, unless its role is platform_admin. Does not check that organization and tenants exist.
 TokenDocument read_token(const json::Value& body, TokenType type, const Principal& giver, Faults& faults);
 
 std::string write_token(const TokenDocument& token);

@@ -16,8 +16,8 @@ namespace {
 
 enum class Side : std::uint8_t { before, after };
 
-// For each changed object, compiles the rules that depend on it twice: from the documents as they were before the
-// transaction, and from the documents as they are now. Collects the counter keys whose overrides differ.
+// For each changed object, compiles the dependent rules twice: from the documents as they were before the transaction,
+// and from the documents as they are now. Collects the counter keys whose overrides differ.
 class Comparison {
  public:
   Comparison(postgres::Transaction& tx, const std::vector<store::Change>& changes, std::int64_t now_us,

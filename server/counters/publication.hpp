@@ -26,8 +26,8 @@ struct Published {
 Published publish_waiting(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                           std::int64_t now_us, std::span<const RulesPtr> known = {});
 
-// Writes every counter key of these identities that has live overrides. Adds the keys that failed to the outbox, unless
-// Redis is unreachable; the caller must then publish everything again.
+// Writes every counter key of these identities that has live overrides. If some writes fail, adds their keys to the
+// outbox. If Redis is unreachable, adds no key; the caller must then publish everything again.
 Published publish_live(postgres::Transaction& tx, RedisLink& link, const TenantIdentities& identities,
                        std::int64_t now_us);
 

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kFirstAttempt{3'000};
 constexpr std::chrono::seconds kRemoveExpiredEvery{5};
 constexpr std::size_t kExpiredBatchSize = 500;
 constexpr std::size_t kBatchSize = 500;  // rows or identities per transaction
-// With more counter keys than this, publish() leaves all of them to the thread.
+// With more counter keys than this, publish() leaves all of them to the publisher's thread.
 constexpr std::size_t kMaxBeforeAnswer = 1000;
 constexpr std::int64_t kRepublishLock = 0x736c75696365'02;  // "sluice" in ASCII, then 2
 
@@ -258,8 +258,8 @@ bool Publisher::republish_tenant(pqxx::connection& connection, TenantIdentities 
   return true;
 }
 
-// If the answer to a write was lost, Redis may execute the write later, over a newer value. So the counter key is
-// written once more. REQUIRES: Redis has answered a later command, so it will not execute the old write any more.
+// If the answer to a write was lost, Redis may have executed the write late, over a newer value. So the counter key is
+// written once more. REQUIRES: Redis has answered a command sent after that write, so the write can no longer happen.
 void Publisher::enqueue_uncertain(pqxx::connection& connection) {
   std::vector<CounterRef> uncertain;
   {

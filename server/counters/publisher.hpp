@@ -45,7 +45,7 @@ class Publisher {
   // Waits up to 3 s for Redis. If Redis cannot be reached, the publisher keeps trying. The error `evicts` means that
   // Redis may evict overrides, and allow_evicting is not set.
   Result<> start();
-  // Returns false if the thread still waits for PostgreSQL after `timeout`; it then ends with the process.
+  // Returns false if the thread still waits for PostgreSQL after `timeout`; the thread then ends with the process.
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
@@ -103,7 +103,7 @@ class Publisher {
   std::condition_variable changed_;
   bool stopping_ = false;
   bool woken_ = false;
-  std::vector<CounterRef> uncertain_;  // see enqueue_uncertain()
+  std::vector<CounterRef> uncertain_;  // counter keys with a write that got no answer
   TimedJoinThread thread_;
 };
 

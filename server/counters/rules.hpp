@@ -25,7 +25,7 @@ struct CounterRef {
   std::string tenant_id;
   std::string policy_id;  // "" for checks that name the plan
   std::string plan_id;    // "" if the policy has limits of its own
-  std::string identity;   // {"subject":"user:42"}; a dimension that the requests lack is null or left out
+  std::string identity;   // {"subject":"user:42"}; a dimension that its requests lack is null or left out
   std::string counter_key;
   bool reset = false;  // the outbox row resets the counter instead of writing its overrides
 };
@@ -59,7 +59,7 @@ class Rules {
   Rules(RulesSources sources, Bundle bundle, std::shared_ptr<const policy::Snapshot> snapshot, std::int64_t now_us);
 
   const Bundle& bundle() const { return bundle_; }
-  // Whether the documents are equal, and no override has expired since these rules were compiled.
+  // Whether `sources` has the same documents, and no override has expired since these rules were compiled.
   bool same_as(const RulesSources& sources, std::int64_t now_us) const;
   // Without expired overrides.
   const std::vector<policy::KeyOverrides>& overrides() const { return snapshot_->overrides; }

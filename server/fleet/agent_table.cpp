@@ -114,7 +114,7 @@ void AgentTable::replace_stored(const std::vector<StoredAgent>& agents, TenantsB
       stored_.emplace(stored.key, LastHeard{.scope = stored.scope, .heard_at = heard_at});
       continue;
     }
-    // The agent has left, so it is forgotten, unless this server has heard from it since or must still store it.
+    // The agent has left, so it is forgotten, unless this server heard from it later or must still store it.
     const auto own = agents_.find(stored.key);
     if (own != agents_.end() && !own->second.dirty && (own->second.gone || own->second.heard_at <= heard_at)) {
       agents_.erase(own);

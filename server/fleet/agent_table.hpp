@@ -28,7 +28,7 @@ using FleetTime = std::chrono::steady_clock::time_point;
 
 enum class WatchState : std::uint8_t { unknown, open, lost };
 
-// An agent to store. It has ages instead of times, because all servers use PostgreSQL's clock.
+// An agent to store. It has ages instead of times: PostgreSQL subtracts them from its own clock.
 struct AgentRow {
   AgentKey key;
   AgentScope scope;

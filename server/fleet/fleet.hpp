@@ -56,7 +56,7 @@ class Fleet final : public sync::FleetPort {
 
   struct Statistics {
     std::atomic<std::int64_t> live{0};           // agents
-    std::atomic<std::int64_t> missing{0};        // agents
+    std::atomic<std::int64_t> missing{0};        // agents that were not heard from for kLiveFor (agent_table.hpp)
     std::atomic<std::uint64_t> replayed{0};      // reports that were accepted or stored before
     std::atomic<std::uint64_t> dropped{0};       // reports that were not accepted
     std::atomic<std::uint64_t> stored{0};        // reports

@@ -89,7 +89,8 @@ ON CONFLICT (scope, agent_id) DO UPDATE SET
                        ELSE a.held_revision END,
   held_at = greatest(a.held_at, excluded.held_at))";
 
-// A mark is the number of a boot's last stored report. Locks marks in the order of their keys; new marks start at 0.
+// The mark of a boot (one run of an agent) is the number of its last stored report. Locks marks in the order of their
+// keys; new marks start at 0.
 constexpr const char* kLockMarks = R"(
 WITH locked AS (
   INSERT INTO report_marks AS m (scope, agent_id, boot_id, number, heard_at)

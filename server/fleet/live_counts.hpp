@@ -22,8 +22,8 @@ class LiveCounts {
   // `tenants`: the tenants of organizations_to_list(), used only if the caller's scope is the platform.
   sluice::sync::LiveAgents visible_to(const AgentScope& caller, const TenantsByOrganization& tenants) const;
 
-  // The organizations that have agents for all their tenants. Empty if no live agent has the platform as its scope,
-  // because only such agents need the list.
+  // The organizations in which at least one agent serves all tenants. Empty if no live agent has the platform as its
+  // scope, because only such agents need the list.
   std::vector<std::string> organizations_to_list() const;
 
   std::size_t total() const { return total_; }

@@ -41,7 +41,7 @@ class UsagePending {
     std::int64_t stored = 0;     // number of the boot's last stored report, as far as this server knows
     std::size_t accepted = 0;    // how many of the reports were accepted
     std::size_t replayed = 0;    // how many an earlier call accepted
-    std::size_t over_limit = 0;  // how many were not accepted
+    std::size_t over_limit = 0;  // how many were refused for lack of room
   };
   // REQUIRES: the reports' numbers increase.
   AddResult add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,

@@ -41,7 +41,7 @@ class ReviewCache {
     return found != entries_.end() && found->second->until > now ? found->second : nullptr;
   }
 
-  // A full cache drops its expired entries, or an arbitrary entry if there are none.
+  // A full cache drops its expired entries, or an arbitrary entry if none has expired.
   void put(const Sha256Digest& token, CachedReviewPtr review, Time now) {
     if (entries_.size() >= max_entries_ && !entries_.contains(token)) make_room(now);
     entries_.insert_or_assign(token, std::move(review));

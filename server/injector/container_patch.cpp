@@ -15,7 +15,8 @@
 namespace sluice::server::injector {
 namespace {
 
-// Folders above /var/run/sluice. If one is mounted read-only, the container runtime cannot create the mount point.
+// Folders above /var/run/sluice (/var/run is often a link to /run). If one of them is mounted read-only, the container
+// runtime cannot create the mount point.
 constexpr std::array<std::string_view, 4> kParentFolders{"/var", "/var/run", "/run", "/"};
 
 std::string_view without_slash(std::string_view path) {

@@ -48,7 +48,7 @@ struct InjectorOptions {
   std::chrono::milliseconds missed_every{60'000};  // how often to search for pods without an agent
 };
 
-// Returns nullopt without --webhook. `api` names the server's own namespace; the default is sluice-system.
+// Returns nullopt without --webhook. `api` names the server's own namespace; without `api` it is sluice-system.
 std::optional<InjectorOptions> read_injector(program::ConfigReader& reader,
                                              const std::optional<kubernetes::ApiOptions>& api);
 

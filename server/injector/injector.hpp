@@ -36,7 +36,7 @@ class Injector {
   void add_metrics(telemetry::Registry& registry) const;  // REQUIRES: this object outlives every scrape
   // Reads --inject-counters-ca. Error: that of PemFile::read().
   Result<> load();
-  // Errors: those of http::Server.
+  // Returns the webhook's port. Errors: those of http::Server.
   Result<std::uint16_t> start(std::shared_ptr<const sluice::http::Certificates> certificates);
   void drain(std::function<void()> drained);
 

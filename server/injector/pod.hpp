@@ -1,6 +1,6 @@
 // Read access to a pod's JSON. A member that is missing or of an unexpected type reads as empty.
 //
-// The views live as long as the json::Tree that holds the pod.
+// A Pod and the values that it returns are views: they are valid as long as the json::Tree that holds the pod.
 #pragma once
 
 #include <optional>

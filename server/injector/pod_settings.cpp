@@ -33,7 +33,7 @@ void read_annotation(std::string_view name, const json::Value& value, SidecarSet
                                      : fmt::format("is {} and {}", quoted(value.text()), set.error().text));
 }
 
-// The API server would refuse a container whose request is above its limit.
+// For contradictory amounts: the API server would refuse a container whose request is above its limit.
 void restore_amounts(const SidecarSettings& from, SidecarSettings& to) {
   to.cpu_request_milli = from.cpu_request_milli;
   to.cpu_limit_milli = from.cpu_limit_milli;

@@ -13,7 +13,7 @@ namespace sluice::server::injector {
 // for all its containers together.
 std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources);
 
-// Whether the injector sets and removes the sidecar's variable `name`. It keeps the variables of other programs.
+// Whether the injector sets and removes the sidecar's variable `name`. The injector keeps variables that others added.
 bool is_own_variable(std::string_view name);
 
 struct NamedJson {

@@ -26,7 +26,7 @@ class Webhook final : public sluice::http::Handler {
   using Settings = std::function<const InjectorSettings&()>;
   Webhook(Settings settings, telemetry::Log& log);
 
-  // For POST kPath, far above kMaxReview: admit() refuses a body above kMaxReview, and explains why.
+  // For POST kPath the limit is far above kMaxReview, so that admit() can refuse larger bodies with an explanation.
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;

@@ -134,8 +134,8 @@ void CertificateKeeper::decide() {
   update_webhooks();
 }
 
-// Clients trust the next authority once all caBundles have contained it for check_every. Replicas of the API server
-// read a new caBundle within about a second.
+// The next authority (the CA that signs later certificates) counts as trusted once all caBundles have contained it for
+// check_every. Replicas of the API server read a new caBundle within about a second.
 bool CertificateKeeper::next_is_trusted() {
   const bool trusted = webhooks_known_ && !secret_.next.certificate.empty() &&
                        (!webhooks_.exist() || webhooks_.all_trust(secret_.trusted()));

@@ -118,7 +118,7 @@ class CertificateKeeper {
   std::string announced_;         // the next authority, PEM, if all webhooks trust it; else ""
   std::chrono::sys_seconds announced_at_{};
   Served served_;
-  std::string served_chain_;  // the certificate in force and its bridges, PEM
+  std::string served_chain_;  // the certificate in force and its bridges (certificates.hpp), PEM
   std::string trusted_;
   std::optional<std::string> last_error_;
   Statistics statistics_;

@@ -1,8 +1,8 @@
-// From the Secret and the time, decides the next step for the server's certificate. Computes the Secret that the step
+// Decides the next step for the server's certificate, from its Secret and the time. Computes the Secret that the step
 // writes. Pure functions, except that carry_out() uses randomness.
 //
 // An authority (CA) is replaced in three steps, so that clients trust every certificate that a server serves:
-//   announce  clients also get the next authority, and trust both
+//   announce  clients also get the next authority, and trust both authorities
 //   promote   the next authority signs certificates; the former one signs a bridge (see certificates.hpp) for clients
 //             that missed the announcement
 //   retire    clients no longer trust the former authority, because the last certificate that it signed has expired
@@ -42,7 +42,7 @@ struct Facts {
   bool lacks_names = false;
   bool announced = false;   // there is a usable next authority
   bool has_former = false;  // clients still trust a former authority
-  // When the last certificate that a former authority signed expires.
+  // The expiry of the last certificate that a former authority signed.
   std::chrono::sys_seconds former_until{};
   Renewal requested = Renewal::none;
 };
@@ -52,7 +52,7 @@ enum class Step : std::uint8_t {
   none,
   refuse,  // the Secret is foreign
   create,  // make a new authority and a certificate
-  renew,   // make another certificate of the authority in force
+  renew,   // make another certificate, signed by the authority in force
   announce,
   promote,
   retire,

@@ -86,7 +86,7 @@ std::optional<ApiOptions> read_api(ConfigReader& reader, const program::Environm
   return api;
 }
 
-// Returns the names as read_certificate() does: sorted, addresses in canonical form.
+// Returns the names as read_certificate() (certificates.hpp) does: sorted, addresses in canonical form.
 std::vector<std::string> read_names(ConfigReader& reader) {
   std::vector<std::string> names;
   std::string_view rest = reader.value("tls-self-managed").text;

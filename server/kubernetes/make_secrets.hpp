@@ -22,8 +22,8 @@ struct NewSecret {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
-// Returns the Secrets sluice-database and sluice-redis with random passwords. Of the URLs only `owner-url` contains a
-// password.
+// Returns the Secrets sluice-database and sluice-redis with random passwords. Of the URLs in these Secrets, only
+// `owner-url` contains a password.
 std::vector<NewSecret> wanted_secrets(const SecretsOptions& options);
 
 std::string write_secret(const NewSecret& secret);

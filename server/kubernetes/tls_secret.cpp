@@ -50,7 +50,7 @@ void write_annotations(json::Writer& writer, Form form, const TlsSecret& secret)
   writer.begin_object();
   write_value(writer, form, kFormerUntil,
               secret.former.empty() ? std::string() : format_timestamp(secret.former_until));
-  // A merge patch removes the annotation of a renewal that was done.
+  // After a requested renewal, `requested` is none again, and a merge patch removes the annotation that requested it.
   if (secret.requested == Renewal::none) write_value(writer, form, kRenew, "");
   writer.end_object();
 }

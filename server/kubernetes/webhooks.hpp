@@ -28,8 +28,8 @@ std::string webhooks_path(std::string_view name);
 // Error `unexpected`: the JSON is not a webhook configuration.
 Result<Webhooks> read_webhooks(std::string_view object);
 
-// The API server refuses the patch with 409 if the configuration has another version than `webhooks.version`.
 inline constexpr const char* kStrategicMergePatch = "application/strategic-merge-patch+json";
+// The API server refuses the patch with 409 if the configuration has another version than `webhooks.version`.
 std::string patch_webhooks(const Webhooks& webhooks, std::string_view bundle);
 
 }  // namespace sluice::server::kubernetes

@@ -69,8 +69,8 @@ void in_parts(std::span<const Row> rows, Run run) {
 }
 
 constexpr std::string_view kWanted = "unnest($1::text[], $2::text[]) AS r(tenant_id, id)";
-// Joins `t`, the table of a kind, with `r`, the keys or drafts of one statement. If ids of the kind are unique without
-// a tenant, only the id is compared, because the table's index begins with it.
+// Joins `t`, the table of a kind, with `r`, the keys or drafts of one statement. If ids of the kind are unique across
+// tenants, compares only the ids, because the table's index begins with the id.
 std::string same_row(Kind kind) {
   return info(kind).local_id ? "t.tenant_id = r.tenant_id AND t.id = r.id" : "t.id = r.id";
 }

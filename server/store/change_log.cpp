@@ -14,11 +14,11 @@
 namespace sluice::server::store {
 namespace {
 
-// Limits of one statement: far from its time-out, and from PostgreSQL's longest text (1 GB).
+// Limits of one statement. They keep it far below its time-out and below PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRowsPerStatement = 2000;
 constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
 
-struct AuditHead {
+struct AuditHead {  // the number and hash of an audit chain's last row
   std::int64_t seq = 0;
   Sha256Digest hash{};
 };

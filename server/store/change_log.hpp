@@ -3,7 +3,7 @@
 //
 // Every writer takes its locks in this order: first the objects' rows, sorted by kind and id; then the audit heads (for
 // each audit chain, the number and hash of its last row), sorted by organization; then the revision. A writer that
-// holds the revision delays all other writers.
+// has locked the revision delays all other writers.
 #pragma once
 
 #include <cstdint>

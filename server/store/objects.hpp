@@ -1,4 +1,4 @@
-// Reads, locks, lists and writes objects as rows. It does not interpret documents.
+// Reads, locks, lists and writes objects as rows, without interpreting their documents.
 //
 // Every function works in the scope of `tx` and throws what libpqxx throws.
 #pragma once

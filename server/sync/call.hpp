@@ -19,7 +19,7 @@ namespace sluice::server::sync {
 
 struct SyncCall {
   enum class DatabaseQuery : std::uint8_t { not_sent, pending, done, failed };
-  // An Admission if the server must authenticate the agent before it reads the request's large body.
+  // An Admission if the body is large: the server authenticates the agent before it reads such a body.
   using Responder = std::variant<sluice::http::Reply, sluice::http::Admission>;
 
   SyncCall(boost::asio::io_context& loop, Responder responder) : answer(std::move(responder)), timer(loop) {}

@@ -40,7 +40,7 @@ class Feed::Connection {
   int socket() const { return connection_->sock(); }
   // Throws if the connection is lost.
   void receive() {
-    // get_notifs() returns silently if the end of the round's transaction has closed the connection.
+    // If the connection was closed when the round's transaction ended, get_notifs() would return without an error.
     if (!connection_->is_open()) throw pqxx::broken_connection("the connection is closed");
     connection_->get_notifs();
   }
@@ -233,8 +233,8 @@ void Feed::publish(SyncState next) {
   listener_(state_);
 }
 
-// Waits for a notification, a call of poll() or the next periodic round, and until kPace has passed since the last
-// round began.
+// Waits for a notification, a call of poll() or the time of the next periodic round. If kPace has not yet passed since
+// the last round began, waits for that too.
 void Feed::await_next_round() {
   const Time poll_at = steady_clock::now() + options_.poll_every;
   try {

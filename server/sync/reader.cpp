@@ -51,7 +51,7 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
   return token;
 }
 
-// note() adds the changed objects later.
+// The result lacks the changed objects: note() adds them.
 std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const sluice::sync::Position& from,
                                             const sluice::sync::Position& head) {
   std::vector<RevisionChanges> by_revision;
@@ -104,7 +104,7 @@ void note(const ChangeRow& change, std::vector<RevisionChanges>& by_revision, st
 History read_history(postgres::Transaction& tx, const sluice::sync::Position& head) {
   std::int64_t from = std::max<std::int64_t>(0, head.revision - kRecentRevisions);
   const std::vector<ChangeRow> changes = read_changes(tx, from, History::kMaxObjects);
-  // The limit may have cut off changes of the oldest revision, so the history begins after that revision.
+  // kMaxObjects may have cut off changes of the oldest revision, so the history begins after that revision.
   if (changes.size() == History::kMaxObjects) from = changes.front().revision;
   const pqxx::result rows =
       tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision >= $1 ORDER BY revision", from);

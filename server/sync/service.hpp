@@ -1,7 +1,7 @@
 // Serves the routes of policy sync from memory: snapshot, watch, report, and the login to the counters' Redis.
 //
-// If an agent names a later revision, another history or an unknown token, the server queries PostgreSQL first, because
-// the server's own state may be outdated.
+// If an agent names a revision above the server's, another chain or an unknown token, the server queries PostgreSQL
+// before it answers, because the state in its memory may be outdated.
 //
 // Thread: the loop.
 #pragma once

@@ -51,7 +51,7 @@ struct SyncState {
 
 using SyncStatePtr = std::shared_ptr<const SyncState>;
 
-// The object's owner in `state` counts, not an earlier owner.
+// Decides by the object's owner in `state`, not by an earlier owner.
 bool is_in_scope(const SyncState& state, const SyncScope& scope, const ObjectIdView& id);
 
 // The run time grows with the number of objects in the scope.

@@ -67,7 +67,7 @@ class WatchSchedule {
   const sluice::sync::Coalescer::Counters& counters() const { return announcements_.counters(); }
 
  private:
-  // The points of the grid are begin of the watch + heartbeat_phase + n · heartbeat_every.
+  // The grid: start of the watch + heartbeat_phase + n · heartbeat_every.
   void set_next_heartbeat(Time now) {
     while (heartbeat_grid_ <= now) heartbeat_grid_ += options_.heartbeat_every;
     next_heartbeat_ = heartbeat_grid_;

@@ -230,7 +230,7 @@ bool Watches::still_open(Watch& watch) const {
   return true;
 }
 
-// This can destroy the watch: do not use it after the call.
+// Can destroy `watch`: do not use `watch` after the call.
 void Watches::send_due(Watch& watch) {
   for (;;) {
     const Time now = steady_clock::now();

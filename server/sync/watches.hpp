@@ -62,7 +62,7 @@ class Watches {
   // REQUIRES: called before the first stream opens.
   void review_through(identity::Reviewer& reviewer);
 
-  // Ends the watches that may no longer stay open, and wakes the watches whose scope has changed.
+  // Ends the watches that must not stay open, and wakes each watch that may have a changed object in its scope.
   void announce(const SyncStatePtr& state);
   void end_all();
 

@@ -23,7 +23,7 @@ Charged charge_bucket(const Terms& terms, double* values, double /*now*/, double
   } else if (allowed && terms.kind == Kind::bucket_with_debt && spent > terms.limit * terms.q) {
     out.hold_us = std::ceil((spent - terms.limit * terms.q) / terms.p);
   }
-  // Charges from before a change of the plan can make these times larger than kExact.
+  // Units that were charged before the plan changed can make these times larger than kExact.
   out.reset_us = std::min(out.reset_us, kExact);
   out.hold_us = std::min(out.hold_us, kExact);
   values[0] = spent / terms.q;

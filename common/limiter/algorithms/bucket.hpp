@@ -1,7 +1,7 @@
 // Token bucket (virtual scheduling algorithm, ITU-T I.371) and leaky bucket as a meter. In Redis:
 // lua/check/bucket.lua. Terms::p and Terms::q are the rate: p units per q µs.
 //
-// The state has one value: the units used. Between judge_bucket() and charge_bucket() the value is q times as large.
+// The counter has one value: the units used. Between judge_bucket() and charge_bucket() the value is q times as large.
 #pragma once
 
 #include "common/domain/plan.hpp"

@@ -1,4 +1,4 @@
-// Quota of a calendar period. In Redis: lua/check/quota.lua. The state has one value: the count.
+// Quota of a calendar period. In Redis: lua/check/quota.lua. The counter has one value: the units used.
 // Terms::p and Terms::q are the bounds of the period, [p, q), in µs, and are computed for each call.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace sluice::limiter {
 Judged judge_quota(const Terms& terms, double* values, double now, double last);
 Charged charge_quota(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// The text of period and anchor for AlgorithmTraits::counter_text (traits.hpp).
+// The text of the period and its anchor (the time that periods are counted from), for AlgorithmTraits::counter_text.
 std::string period_text(const Limit& limit);
 
 }  // namespace sluice::limiter

@@ -1,4 +1,4 @@
-// Sliding window counter. In Redis: lua/check/sliding_window.lua. Windows are aligned to the Unix epoch. The state has
+// Sliding window counter. In Redis: lua/check/sliding_window.lua. Windows are aligned to the Unix epoch. A counter has
 // two values: the counts of the previous and of the current window. The previous count is weighted by the share of its
 // window that is still inside the sliding window.
 //
