@@ -19,8 +19,8 @@ inline constexpr std::array kFlags{
              "The server to take policies from and to report to, instead of --policies: https://HOST[:PORT] or "
              "http://…. With --server, the server, not the agent, writes the overrides into Redis."},
     FlagSpec{"agent-token-file", "Policies", "FILE", "",
-             "File with the agent token for --server, or with the token of a Kubernetes service account for the "
-             "server's audience. Read again when it changes. Other users must not have write permission."},
+             "File with the agent token for --server, or with a Kubernetes service account token whose audience is the "
+             "server's --token-audience. Read again when it changes. Other users must not have write permission."},
     FlagSpec{"server-tls-ca", "Policies", "FILE", "",
              "CA certificates to trust for --server (PEM). Default: those of the operating system."},
     FlagSpec{"server-tls-cert", "Policies", "FILE", "",

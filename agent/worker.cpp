@@ -95,7 +95,7 @@ redis::Observer Worker::observe_redis() {
           .slots_changed = [this] { note_redis_ready(); },
           .sentinel_failed =
               [this](const Error& error) {
-                shared_.log.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
+                shared_.log.warn("redis_sentinel_failed", "One sentinel failed: it cannot help to find the primary.",
                                  {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
               },
           .rotated =

@@ -69,7 +69,8 @@ class Worker {
   void run();  // returns after stop()
 
   // From any thread:
-  // On the loop, replaces the snapshot in force by `publication`, then calls `on_used`. The caller keeps the former
+
+  // Replaces, on the loop, the snapshot in force by `publication`, then calls `on_used`. The caller keeps the former
   // snapshot until no worker refers to it, because a worker that freed a snapshot would delay decisions.
   void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
   void set_head(api::CheckApi::Head head);

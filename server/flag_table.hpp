@@ -16,15 +16,15 @@ using program::FlagSpec;
 
 inline constexpr FlagSpec kDatabaseUrl{
     "database-url", "PostgreSQL", "URL", "",
-    "PostgreSQL as the application's role, which may not change the schema: postgresql://ROLE@HOST[:PORT]/NAME, or "
-    "postgresql:///NAME?host=/FOLDER&user=ROLE for a Unix socket. Keep passwords in --database-password-file, a "
-    "passfile or a client certificate."};
+    "URL by which the server connects to PostgreSQL, with a role that may not change the schema: "
+    "postgresql://ROLE@HOST[:PORT]/NAME, or postgresql:///NAME?host=/FOLDER&user=ROLE for a Unix socket. Keep "
+    "passwords in --database-password-file, a passfile or a client certificate."};
 inline constexpr FlagSpec kDatabasePasswordFile{
     "database-password-file", "PostgreSQL", "FILE", "",
     "File with the password of --database-url, read when the server starts."};
 inline constexpr FlagSpec kOwnerUrl{"database-owner-url", "PostgreSQL", "URL", "",
-                                    "PostgreSQL as the role that owns the schema. With it the server applies missing "
-                                    "migrations when it starts; without it the schema must exist."};
+                                    "URL of PostgreSQL, with the role that owns the schema. With it the server applies "
+                                    "missing migrations when it starts; without it the schema must exist."};
 inline constexpr FlagSpec kLogLevel{
     "log-level", "Telemetry", "LEVEL", "info",
     "The lowest level that is logged to stderr: debug (every call), info, warn or error."};
@@ -58,7 +58,8 @@ inline constexpr std::array kFlags{
     program::kRedisTlsCert,
     program::kRedisTlsKey,
     FlagSpec{"redis-deadline", "Counters", "DURATION", "250ms",
-             "How long a call waits for Redis: 1ms to 10s. After that, the server publishes overrides later."},
+             "How long a call waits for Redis: 1ms to 10s. If Redis takes longer, the server answers the call and "
+             "publishes the call's overrides later."},
     FlagSpec{"allow-evicting-redis", "Counters", "", "false",
              "Start although Redis' maxmemory-policy is not noeviction. Redis may then drop overrides and counters."},
 
@@ -69,7 +70,8 @@ inline constexpr std::array kFlags{
              "Certificate chain (PEM) of --listen. Read again when it changes. Needs --tls-key."},
     FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
     FlagSpec{"tls-ca", "Listeners", "FILE", "",
-             "CA certificate (PEM) of --tls-cert. The server gives it to agents and webhooks that must trust it."},
+             "CA certificate (PEM) of --tls-cert. With --webhook, the server gives it to the agents that it puts into "
+             "pods, so that they trust the server."},
     FlagSpec{"insecure-listen", "Listeners", "", "false",
              "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
@@ -180,7 +182,7 @@ inline constexpr std::array kCommands{
                      kBootstrapFlags},
     program::Command{"make-secrets",
                      "Make the Secrets sluice-database and sluice-redis with random passwords if they do not exist. "
-                     "Existing Secrets are never changed. --kubernetes is in-cluster unless it is given.",
+                     "Existing Secrets are never changed. Here --kubernetes defaults to in-cluster.",
                      "", kMakeSecretsFlags},
     program::Command{"routes",
                      "Print every route of the admin API, the permission that it needs, and the roles that have it.",

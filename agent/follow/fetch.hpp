@@ -31,8 +31,8 @@ struct RefusedState {
 };
 using FetchReply = std::variant<NewState, NotModified, NeedFullSnapshot, FailedFetch, RefusedState>;
 
-// `before`: the state in force, or an empty state. `since_given`: whether the request asked for a delta from
-// before.head. A pure function.
+// `before`: the state in force, or an empty state. `since_given`: whether the request asked for the delta since
+// `before.head`. A pure function.
 FetchReply read_reply(const sync::ScopeState& before, bool since_given, const Result<http_client::Response>& answer);
 
 }  // namespace sluice::agent::follow

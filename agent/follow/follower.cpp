@@ -15,8 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kMaxRefusalRetry{1};
-// Each agent waits a random part of this time before it reports a position from a heartbeat. Otherwise all agents would
-// report at once.
+// An agent that adopts the position of a heartbeat reports it after a random part of this time. Otherwise all agents
+// would report at once.
 constexpr milliseconds kAdoptedSpread{1'000};
 
 http_client::Options client_options(const SyncOptions& options) {

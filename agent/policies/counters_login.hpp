@@ -24,7 +24,7 @@ class CountersLogin {
   using Time = std::chrono::steady_clock::time_point;
 
   static constexpr std::chrono::minutes kEvery{5};
-  // Between the starts of two fetches, if Redis rejects the login.
+  // The shortest time between the starts of two fetches when Redis rejects the login.
   static constexpr std::chrono::seconds kMinInterval{10};
 
   CountersLogin(boost::asio::io_context& context, http_client::Options server, std::string agent_id,

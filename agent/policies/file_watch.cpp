@@ -86,7 +86,8 @@ void FileWatch::read_events(std::string_view events) {
 }
 
 void FileWatch::dispatch(const inotify_event& event, std::string_view name) {
-  // IN_IGNORED means that refresh() removed this watch, or that the directory is gone, which another event reports.
+  // IN_IGNORED means that refresh() removed this watch, or that the directory is gone. For a directory that is gone,
+  // there is another event as well.
   if ((event.mask & IN_IGNORED) != 0) return;
   bool concerns_file = false;
   for (const WatchedDirectory& each : watched_) {

@@ -97,7 +97,8 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
   std::optional<StateSaver::LoadedState> saved_;  // the last good state, from load_first() to follow()
-  // When the server confirmed the last good state. "" once the server has confirmed a state in this run.
+  // The time at which the server confirmed the last good state. "" if there is no such state, and after the first
+  // confirmation in this run.
   std::string saved_confirmed_;
   Time confirmed_at_;      // valid while a snapshot is in force
   std::string lost_code_;  // why the watch was lost, as last logged; "" while it is open

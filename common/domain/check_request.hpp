@@ -55,7 +55,7 @@ struct RequestFault {
 // those of status 400 first. The first fault gives the status of the answer. After a fault, do not use `out`. A valid
 // check needs no allocation once the vectors of `out` have grown.
 //
-// A string may contain control characters such as "\u0000". Write strings with json::append_string.
+// A string of `out` may contain control characters such as "\u0000". To write it into JSON, use json::append_string.
 std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out);
 
 }  // namespace sluice

@@ -64,7 +64,10 @@ inline constexpr Field kLeak = rate("leak", "How fast the bucket runs empty.", f
 inline constexpr Field kLeakPerSec = per_second("leak_per_sec", "leak in units per second.");
 inline constexpr Field kLeakRatePerSec = per_second("leak_rate_per_sec", "Another name of leak_per_sec.");
 inline constexpr Field kRate =
-    rate("rate", "One text such as 10/minute. It replaces limit and window, or capacity and refill or leak.", true);
+    rate("rate",
+         "One text such as 10/minute. For a window, it replaces `limit` and `window`. For a bucket, it replaces "
+         "`refill` or `leak`. Except in an override, its first number is the default of a bucket's `capacity`.",
+         true);
 inline constexpr Field kLimit = amount(
     "limit", "How much each window or period allows, or how many leases may be held at once. 0 denies everything.",
     false);
@@ -99,8 +102,8 @@ std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::st
 // Like only_one_of, with the fields that can give the rate of a bucket. REQUIRES: is_bucket(algorithm).
 std::string_view given_rate(json::Fields& fields, Algorithm algorithm);
 
-// Keeps the numbers as they were written, but a number of units per second (refill_per_sec) is put in lowest terms.
-// Returns nullopt if the field is absent or at fault.
+// Keeps the numbers as they were written. Only a number of units per second (refill_per_sec) becomes a fraction in
+// lowest terms. Returns nullopt if the field is absent or at fault.
 std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name);
 
 }  // namespace sluice

@@ -30,9 +30,10 @@ class RedisStore::JointJudgement final : public Pending {
   void become_idle();
 
   std::vector<RulebookCall> calls_;
-  std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // periods_[i] is for calls_[i]
+  std::vector<std::array<PeriodBounds, kMaxLimitsPerPlan>> periods_;  // periods_[i] is for the quotas of calls_[i]
   std::vector<CheckPart> parts_;                                      // a member only to reuse its memory
-  bool has_new_periods_ = false;                                      // the call was sent again with other periods
+  // The call was sent again with other periods, because Redis' time was outside the period of a quota.
+  bool has_new_periods_ = false;
 };
 
 }  // namespace sluice::limiter

@@ -87,7 +87,8 @@ class RedisStore::Judgement final : public Pending {
 
   const Call* call_ = nullptr;
   JudgeListener* listener_ = nullptr;
-  bool has_new_periods_ = false;  // the call was sent again with other periods
+  // The call was sent again with other periods, because Redis' time was outside the period of a quota.
+  bool has_new_periods_ = false;
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods_{};
 };
 

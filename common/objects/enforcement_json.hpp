@@ -13,7 +13,8 @@ namespace sluice {
 void read_enforcement(json::Fields& fields, Enforcement& out);
 
 // Faults: a limit's key_by repeats a dimension of the enforcement's key_by; max_delay allows more debt than a bucket's
-// numbers can represent (debt_fault()). `own`: the limits are in the object of the enforcement, not in its plan.
+// numbers can represent (debt_fault()). `own`: `fields` contains the limits; false: a policy names a plan, and the
+// limits are the plan's.
 void check_enforcement(json::Fields& fields, const Enforcement& enforcement, const std::vector<Limit>& limits,
                        bool own);
 

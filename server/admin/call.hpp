@@ -59,11 +59,11 @@ struct Secret {
 struct Answer : http::Answer {
   std::optional<json::Writer> object;
   std::optional<Secret> secret;  // becomes a member of the object; in FinishedAnswer::replay_body the member is null
-  // If set, the object gets a member "published": whether Redis has all changes. The handler says so for the changes of
-  // earlier calls; the executor answers false if Redis lacks a change of this call.
+  // If set, the object gets a member "published": true if Redis has all changes. The handler sets false if Redis lacks
+  // a change of an earlier call; the executor answers false if Redis lacks a change of this call.
   std::optional<bool> published;
-  // If above 0, the server repeats the call until an answer has `wait` 0, or until the time since the call arrived
-  // reaches `wait`.
+  // How long the call may wait, counted from its arrival. The server repeats the call until this time is over or an
+  // answer has `wait` 0.
   std::chrono::milliseconds wait{0};
 };
 

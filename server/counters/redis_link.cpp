@@ -175,7 +175,7 @@ redis::Observer RedisLink::observer() {
           .slots_changed = [this] { note_ready(); },
           .sentinel_failed =
               [this](const Error& error) {
-                log_.warn("redis_sentinel_failed", "A sentinel does not help to find the primary.",
+                log_.warn("redis_sentinel_failed", "One sentinel failed: it cannot help to find the primary.",
                           {{"code", error.code}, {"reason", error.text}});
               },
           .rotated =

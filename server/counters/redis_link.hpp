@@ -57,7 +57,7 @@ class RedisLink {
     std::string key;
     std::uint64_t slots = 0;  // redis::Client::slots_hash()
   };
-  // One key for each primary that has slots: the first of name(0), name(1), … whose slot the primary serves.
+  // For each primary that has slots, returns the first key of name(0), name(1), … that this primary serves.
   std::vector<NodeKey> key_of_each_node(const std::function<std::string(unsigned)>& name);
 
   // Result i belongs to writes[i].

@@ -31,8 +31,8 @@ class Refusal : public std::exception {
   std::string headers;  // complete header lines
 };
 
-// `pointer`: the JSON pointer of the faulty field.
 [[noreturn]] void refuse_faults(unsigned status, Faults faults);
+// `pointer`: the JSON pointer of the faulty field.
 [[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
 [[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404
 

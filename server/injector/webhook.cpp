@@ -42,11 +42,11 @@ std::optional<Refusal> refuse_head(const sluice::http::Request& head) {
 }
 
 Refusal too_large(std::string_view size) {
-  return {413, "RequestEntityTooLarge",
-          fmt::format(
-              "The AdmissionReview has {} bytes, and the injector takes at most {}: a pod that large cannot be stored "
-              "either; keep data in ConfigMaps instead of annotations and variables.",
-              size, Webhook::kMaxReview)};
+  return {
+      413, "RequestEntityTooLarge",
+      fmt::format("The AdmissionReview has {} bytes, and the injector takes at most {}. Kubernetes could not store so "
+                  "large a pod either. Keep data in ConfigMaps instead of annotations and variables.",
+                  size, Webhook::kMaxReview)};
 }
 
 }  // namespace

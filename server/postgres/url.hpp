@@ -18,7 +18,7 @@ std::string url_password(const std::string& url);
 
 // Returns the URL's connection parameters ("host='…' user='…'"), with `name` set to `value`. REQUIRES: a valid URL.
 std::string with_parameter(const std::string& url, std::string_view name, std::string_view value);
-// Returns the URL unchanged if it already sets the parameter `name`.
+// Like with_parameter(), but returns the URL unchanged if it already sets the parameter `name`.
 std::string with_default(const std::string& url, std::string_view name, std::string_view value);
 
 }  // namespace sluice::server::postgres

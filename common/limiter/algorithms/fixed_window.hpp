@@ -15,7 +15,7 @@ Charged charge_fixed_window(const Terms& terms, double* values, double now, doub
 Judged judge_first_window(const Terms& terms, double* values, double now, double last);
 Charged charge_first_window(const Terms& terms, double* values, double now, double charge, bool allowed);
 
-// For all algorithms with a window: AlgorithmTraits::p and AlgorithmTraits::counter_text (traits.hpp).
+// All algorithms with a window use these as AlgorithmTraits::p and AlgorithmTraits::counter_text (traits.hpp).
 inline double window_p(const Limit& limit) { return static_cast<double>(limit.window.count()); }
 inline std::string window_text(const Limit& limit) { return std::to_string(limit.window.count()); }
 
