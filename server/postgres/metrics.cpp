@@ -22,7 +22,10 @@ std::vector<telemetry::LabelledReading<Pool>> errors() {
 }
 
 // A job that starts between the two reads must not make the difference negative.
-std::size_t idle(const Pool& pool) { return pool.connected() - std::min(pool.connected(), pool.busy()); }
+std::size_t idle(const Pool& pool) {
+  const std::size_t connected = pool.connected();
+  return connected - std::min(connected, pool.busy());
+}
 
 }  // namespace
 
