@@ -20,6 +20,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kStateFaultsLogged = 20;
+constexpr std::size_t kLostReasonsLogged = 16;  // until the server is followed again
 constexpr std::size_t kFaultsReported = 5;
 constexpr int kFollowerNiceness = 10;  // when CPUs are busy, the workers run first
 constexpr std::chrono::milliseconds kRefreshEvery{500};
@@ -155,12 +156,13 @@ follow::SyncObserver ServerSource::observe() {
               [this] {
                 log_.info("sync_connected", "The agent follows the server.",
                           {{"server", to_string(options_.sync.server)}});
-                lost_code_.clear();
+                lost_reasons_.clear();
                 refresh();
               },
           .stream_lost =
               [this](const Error& why) {
-                if (why.code != "ended" && why.code != std::exchange(lost_code_, why.code)) {
+                const bool logs = why.code != "ended" && lost_reasons_.size() < kLostReasonsLogged;
+                if (logs && lost_reasons_.insert(why.text).second) {
                   log_.warn("sync_lost", "The server cannot be followed; the policies in force stay.",
                             {{"server", to_string(options_.sync.server)}, {"code", why.code}, {"reason", why.text}});
                 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,8 +101,8 @@ class ServerSource final : private follow::SyncHost {
   // The time at which the server confirmed the last good state. "" if there is no such state, and after the first
   // confirmation in this run.
   std::string saved_confirmed_;
-  Time confirmed_at_;      // valid while a snapshot is in force
-  std::string lost_code_;  // why the watch was lost, as last logged; "" while it is open
+  Time confirmed_at_;                   // valid while a snapshot is in force
+  std::set<std::string> lost_reasons_;  // why the server cannot be followed, as logged; empty while the watch is open
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;

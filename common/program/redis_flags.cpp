@@ -1,5 +1,6 @@
 #include "common/program/redis_flags.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -24,6 +25,9 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
   if (const program::FlagValue& user = reader.value("redis-user"); user.given) {
     if (!options.target.user.empty()) {
       reader.fault("redis-user", "is a second user; --counters already has one. Remove the one in the URL");
+    }
+    if (std::ranges::any_of(user.text, [](char c) { return c >= '\0' && c <= ' '; })) {
+      reader.fault("redis-user", "must be a name without spaces and line ends");
     }
     options.target.user = user.text;
   }

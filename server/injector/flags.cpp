@@ -59,10 +59,19 @@ void read_server(ConfigReader& reader, InjectorSettings& settings) {
   }
 }
 
-// Returns --counters without its login, or "" if pods cannot use it.
+bool is_loopback(const redis::Target& target) {
+  return target.host == "localhost" || target.host == "::1" || target.host.starts_with("127.");
+}
+
+// Returns --counters without its login, or "" if pods cannot use it: they cannot reach it, or it needs a file that only
+// the server has.
 std::string counters_of_server(const ConfigReader& reader) {
+  constexpr std::array kOwnFiles{"redis-sentinel-password-file", "redis-sentinel-login-file", "redis-tls-cert"};
   auto target = redis::parse_target(reader.value("counters").text);
   if (!target || target->transport == redis::Target::Transport::unix_socket) return {};
+  const bool of_one_redis = target->sentinels.empty() && target->cluster.empty();
+  if (of_one_redis && is_loopback(*target)) return {};
+  if (std::ranges::any_of(kOwnFiles, [&](const char* flag) { return reader.value(flag).given; })) return {};
   target->user.clear();
   return to_string(*target);
 }
@@ -78,7 +87,7 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
   if (text.empty()) {
     reader.fault_without_value(
         kInjectCounters.name,
-        fmt::format("is missing, and --counters names no Redis that pods can reach; --inject-counters {}", kRule));
+        fmt::format("is missing, and pods cannot use the Redis of --counters; --inject-counters {}", kRule));
   } else if (text != "memory") {
     const auto target = redis::parse_target(text);
     if (!target || target->transport == redis::Target::Transport::unix_socket) {
@@ -92,7 +101,7 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
     tls = text.starts_with("rediss");
   }
   options.counters_ca_file = reader.file(kInjectCountersCa.name);
-  if (!given && options.counters_ca_file.empty()) options.counters_ca_file = reader.file("redis-tls-ca");
+  if (!given && options.counters_ca_file.empty()) options.counters_ca_file = reader.value("redis-tls-ca").text;
   reader.require_use(kInjectCountersCa.name, tls,
                      "has no use without TLS; write --inject-counters rediss://… or leave it out");
 }

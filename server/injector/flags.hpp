@@ -28,7 +28,9 @@ inline constexpr FlagSpec kInjectCounters{
     "inject-counters", "Injector", "memory|URL", "",
     "Where agents in pods count: redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME (sentinels without a "
     "login), redis+cluster://HOST,HOST,HOST, the same with rediss, or memory. Leave the password out, because "
-    "everybody who can see a pod sees it; agents get theirs from the server. Default: --counters without its login."};
+    "everybody who can see a pod sees it; agents get theirs from the server. Default: --counters without its login, if "
+    "pods can use that Redis with no file of the "
+    "server."};
 inline constexpr FlagSpec kInjectCountersCa{
     "inject-counters-ca", "Injector", "FILE", "",
     "CA certificates (PEM) for rediss://. Read again when it changes. Default: --redis-tls-ca if agents use the Redis "

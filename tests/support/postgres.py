@@ -147,6 +147,12 @@ class PostgresServer:
         self.stop()
         return self.start()
 
+    def revive(self) -> None:
+        """Starts it again if it has ended, as it does where it cannot write its log of changes."""
+        assert self._process is not None
+        if not self._process.alive():
+            self.start()
+
     def base_backup(self) -> None:
         """Copies the cluster with pg_basebackup, in place of an earlier copy."""
         copy = self._home / "backup"

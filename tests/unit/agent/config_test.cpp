@@ -299,6 +299,7 @@ TEST_CASE("Flags of Redis that would silently do nothing are refused") {
   CHECK(good({"--counters", "redis://u:@h", "--redis-password-file", file}).redis->password_file == file);
   CHECK(mentions(only_fault("--redis-user", {"--counters", "memory", "--redis-user", "u"}), "no use"));
   CHECK(mentions(only_fault("--redis-user", {"--counters", "redis://u:@h", "--redis-user", "u"}), "second user"));
+  CHECK(mentions(only_fault("--redis-user", {"--counters", "redis://h", "--redis-user", "u\n"}), "without spaces"));
 }
 
 TEST_CASE("The user of Redis is that of the URL or of its flag, on every topology") {

@@ -86,6 +86,7 @@ TEST_CASE("agents count where the server counts, without its login, unless a fla
         Made{"redis+cluster://a:6379,b:6379", ""});
   CHECK(counted({"--counters", "rediss+sentinel://me:@a,b/m", "--redis-tls-ca", "/etc/passwd"}) ==
         Made{"rediss+sentinel://a:26379,b:26379/m/0", "/etc/passwd"});
+  CHECK(counted({"--counters", "redis+sentinel://a,b/m"}).first == "redis+sentinel://a:26379,b:26379/m/0");
   const auto own = read(with({"--counters", "rediss://me:@redis", "--redis-tls-ca", "/etc/passwd"}));
   REQUIRE(own.has_value());
   CHECK(own->injector->settings.counters == "memory");
@@ -93,9 +94,15 @@ TEST_CASE("agents count where the server counts, without its login, unless a fla
   const Words without_counters{"--webhook", "127.0.0.1:9443", "--tls-cert",     "/etc/passwd",
                                "--tls-key", "/etc/passwd",    "--inject-image", "localhost/sluice:dev"};
   CHECK(says(without_counters, "--inject-counters", "is missing"));
-  Words unreachable = without_counters;
-  std::ranges::move(Words{"--counters", "unix:/run/redis"}, std::back_inserter(unreachable));
-  CHECK(says(unreachable, "--inject-counters", "names no Redis that pods can reach"));
+  for (const Words& counters :
+       {Words{"--counters", "unix:/run/redis"}, Words{"--counters", "redis://127.0.0.1"},
+        Words{"--counters", "redis://localhost:6380/1"},
+        Words{"--counters", "redis+sentinel://a,b/m", "--redis-sentinel-login-file", "/etc/passwd"},
+        Words{"--counters", "rediss://a", "--redis-tls-cert", "/etc/passwd"}}) {
+    Words unreachable = without_counters;
+    std::ranges::copy(counters, std::back_inserter(unreachable));
+    CHECK(says(unreachable, "--inject-counters", "pods cannot use the Redis of --counters"));
+  }
 }
 
 TEST_CASE("what the injector cannot work with is refused at the start") {
