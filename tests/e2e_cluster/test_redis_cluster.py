@@ -60,6 +60,8 @@ def on_cluster(installed: Installed) -> Iterator[Installed]:
         installed.cluster.kubectl("apply", "-k", str(OVERLAY))
         installed.rolled_out("deployment/sluice-server")
         installed.cluster.kubectl("-n", SYSTEM, "delete", f"statefulset/{NAME}", f"service/{NAME}")
+        wait_until("the end of the nodes", lambda: not [pod for pod in installed.cluster.get(
+            "pods", "", SYSTEM, "-l", "app.kubernetes.io/component=redis-cluster")["items"]], 120)
 
 
 def test_pods_share_a_limit_and_subjects_are_spread_over_the_nodes(on_cluster: Installed, make_app: MakeApp) -> None:
