@@ -25,7 +25,7 @@ class CheckApi final : public http::Handler {
   CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters);
   ~CheckApi() override;
 
-  // The newest position at which, as the server has confirmed, the snapshot in force is up to date. A change outside
+  // The newest position for which the server has confirmed that the snapshot in force is up to date. A change outside
   // the agent's scope moves the position, but not the snapshot. `as_of_us`: time of the confirmation, Unix time in µs.
   struct Head {
     std::uint64_t revision = 0;

@@ -34,10 +34,11 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
 // Whether the store has failed, and fail_degrade asks for this agent's share of the limits instead (LocalLimits).
 bool wants_local_limit(const Judgement& judgement);
 
-// Swaps the strictest deciding judgement into judgements[0]. Judgements that deny are the strictest, judgements that
-// admit the least strict. Of equally strict ones, a judgement without an answer of the store comes first, then the one
-// with the longest wait, then the one with the smallest remaining share of its limit. REQUIRES: all outcomes have
-// arrived, and deciding judgements come before shadows.
+// Swaps the strictest deciding judgement into judgements[0]. From strict to lenient: the request is denied; only some
+// such requests are denied (sample, drop_low_priority); the store failed, but the request passes; the request is over a
+// limit, but passes; it is within the limits. Of equally strict ones, a judgement without an answer of the store comes
+// first, then the one with the longest wait, then the one with the smallest remaining share of its limit. REQUIRES: all
+// outcomes have arrived, and deciding judgements come before shadows.
 void put_binding_first(std::span<Judgement> judgements);
 
 // The first judgement makes the decision. If it is a shadow, the request is allowed. Later shadows are only reported.

@@ -46,9 +46,9 @@ class RemovedOverrides {
 
 class OverridePublisher {
  public:
-  // The most writes in flight: so few that decisions hardly wait for them.
+  // The maximum number of writes in flight. It is small, so that decisions hardly wait for them.
   static constexpr std::size_t kAtOnce = 16;
-  // The most writes in one iteration of the event loop. Reached only if the store answers at once.
+  // The most writes in one iteration of the event loop. Reached only if the store answers inside the call.
   static constexpr std::size_t kPerTurn = 64;
 
   // `retry` is called after writes have failed, with a back-off of 1 s to 30 s. It can call publish().

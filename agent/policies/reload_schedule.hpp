@@ -18,7 +18,8 @@ class ReloadSchedule {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Longer than the coarsest resolution of file times (10 ms). So a write after the file was read gives it a new time.
+  // A file is read when it has been unchanged for this long, which is more than the coarsest resolution of file times
+  // (10 ms). So every later write gives the file a new time.
   static constexpr std::chrono::milliseconds kQuiet{50};
   static constexpr std::chrono::milliseconds kMaxBurst{500};  // continuous changes delay the reading at most this long
   static constexpr std::chrono::milliseconds kPoll{2000};

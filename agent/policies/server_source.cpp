@@ -20,7 +20,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kStateFaultsLogged = 20;
-constexpr std::size_t kLostReasonsLogged = 16;  // until the server is followed again
+constexpr std::size_t kLostReasonsLogged = 16;  // different reasons at most, before the server is followed again
 constexpr std::size_t kFaultsReported = 5;
 constexpr int kFollowerNiceness = 10;  // when CPUs are busy, the workers run first
 constexpr std::chrono::milliseconds kRefreshEvery{500};

@@ -128,7 +128,8 @@ void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
     if (from + kChunk < rows_.size()) continue;
-    // The lock for the last chunk is still held, so uncollected_ has the counts of all rows freed between the chunks.
+    // No row can be freed now, because the lock for the last chunk is still held. So uncollected_ has the counts of all
+    // rows that were freed between the chunks.
     std::ranges::move(uncollected_, std::back_inserter(out));
     uncollected_.clear();
     return;

@@ -23,7 +23,7 @@ uInt in_one_go(std::size_t size) {
 
 Bytef* bytes(const char* text) { return reinterpret_cast<Bytef*>(const_cast<char*>(text)); }
 
-// Appends up to `room` bytes from `step`.
+// Calls `step` once and appends its output, up to `room` bytes, to `out`.
 template <class Step>
 int fill(z_stream& stream, std::string& out, std::size_t room, Step step) {
   const std::size_t before = out.size();

@@ -18,7 +18,8 @@ class StreamEvents {
  public:
   // Called after a refused write, when the next piece can be written.
   virtual void on_writable() = 0;
-  // The client or the server has ended the stream. The body gets its end only in a drain. This is the last callback.
+  // The client or the server has ended the stream. This is the last callback. If the server drains, the body is
+  // completed; in all other cases the client sees that it was cut off.
   virtual void on_ended() = 0;
 
  protected:

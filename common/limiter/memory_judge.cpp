@@ -59,7 +59,7 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   if (const auto derived_q = traits_of(terms.kind).derived_q) terms.q = derived_q(terms.limit, terms.p, ids_[rule]);
 }
 
-// Usually copies all values of the cell. If the counter ids of the cell are not those of the group, or an override has
+// Usually copies all values of the cell. If the cell was stored for rules with other counter ids, or an override has
 // replaced a counter id, finds the values by counter id; a rule without stored values gets zeros.
 void Judging::load(std::size_t g) {
   const Group& group = program_.groups[g];

@@ -30,7 +30,7 @@ struct ChainFault {
     truncated,  // rows at the end are gone
     added,      // rows after the head in audit_heads
     head,       // audit_heads has no head of this chain, or another hash for its last row
-    rewritten,  // the chain is consistent, but differs from the saved head
+    rewritten,  // the chain is consistent, but differs from a head saved outside the database
   };
   Kind kind = Kind::changed;
   std::int64_t seq = 0;

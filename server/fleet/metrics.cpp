@@ -23,8 +23,8 @@ const telemetry::MetricTable<Fleet::Statistics>& metrics() {
        "result",
        {{"stored", &Counted::stored}, {"replayed", &Counted::replayed}, {"dropped", &Counted::dropped}}},
       {"sluice_fleet_out_of_scope_decisions_total", kCounter,
-       "Reported decisions, and denials of throttled subjects, that the server did not store, because their tenant is "
-       "outside the scope of the agent's token.",
+       "Decisions and denials that agents reported and the server did not store, because the tenant is outside the "
+       "scope of the agent's token.",
        &Counted::out_of_scope},
       {"sluice_fleet_unlisted_agents_total", kCounter,
        "Reports and watches of agents that the server could not add to its list of agents, because the list was full.",

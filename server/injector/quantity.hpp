@@ -1,7 +1,7 @@
 // Amounts of CPU and memory as Kubernetes writes them: "250m", "0.5", "64Mi", "128M".
 //
-// A sign or an exponent is an error. Written amounts have Kubernetes' canonical form, which the API server stores
-// unchanged.
+// A sign or an exponent is an error. cpu_text() and memory_text() write Kubernetes' canonical form, which the API
+// server stores unchanged.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,8 @@ void write_annotations(json::Writer& writer, Form form, const TlsSecret& secret)
   writer.begin_object();
   write_value(writer, form, kFormerUntil,
               secret.former.empty() ? std::string() : format_timestamp(secret.former_until));
-  // After a requested renewal, `requested` is none again, and a merge patch removes the annotation that requested it.
+  // Once a renewal that the annotation asked for is done, `requested` is none, and a merge patch removes the
+  // annotation.
   if (secret.requested == Renewal::none) write_value(writer, form, kRenew, "");
   writer.end_object();
 }

@@ -1,6 +1,6 @@
 // One transaction in a scope. PostgreSQL's row-level security hides rows outside the scope and refuses to write them.
 //
-// Thread: its connection's. Everything throws what libpqxx throws.
+// Thread: that of its connection. Everything throws what libpqxx throws.
 #pragma once
 
 #include <string>
