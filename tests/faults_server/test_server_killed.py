@@ -4,6 +4,7 @@ the same Idempotency-Key does it once."""
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
