@@ -18,8 +18,8 @@ SYSTEM = "sluice-system"
 OVERLAY = ROOT / "k8s/overlays/dev"
 SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True, "runAsUser": 1000,
             "seccompProfile": {"type": "RuntimeDefault"}}
-# What an application's script asks with: check RESOURCE SUBJECT prints the status.
-CHECK = """check() { curl -s -m 5 -o /dev/null -w '%{http_code}' -X POST "$SLUICE_URL/v1/check" -H "x-api-key: $KEY" \
+# What an application's script asks with: check RESOURCE SUBJECT prints the status; the reply's body goes to the file $BODY.
+CHECK = """check() { curl -s -m 5 -o "${BODY:-/dev/null}" -w '%{http_code}' -X POST "$SLUICE_URL/v1/check" -H "x-api-key: $KEY" \
  -H 'content-type: application/json' -d "{\\"resource\\":\\"$1\\",\\"subject\\":\\"$2\\"}"; }
 """
 
@@ -114,12 +114,14 @@ class Installed:
                             "stringData": {"key": key}})
         return name
 
-    def app(self, namespace: str, script: str = "", name: str = "app", **spec: Any) -> "App":
+    def app(self, namespace: str, script: str = "", name: str = "app", annotations: Optional[dict[str, str]] = None,
+            **spec: Any) -> "App":
         """A pod with one container, which runs the script (none: it waits to be told)."""
         container = app_container(script)
         # The finalizer: its end can be looked at.
         self.cluster.apply({"apiVersion": "v1", "kind": "Pod",
-                            "metadata": {"name": name, "namespace": namespace, "finalizers": ["sluice.dev/test"]},
+                            "metadata": {"name": name, "namespace": namespace, "annotations": annotations or {},
+                                         "finalizers": ["sluice.dev/test"]},
                             "spec": {"containers": [container], "terminationGracePeriodSeconds": 20, **spec}})
         return App(self, namespace, name)
 
