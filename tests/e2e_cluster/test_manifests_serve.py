@@ -63,7 +63,8 @@ def server(plane: KubeCluster, make_server: Callable[..., Server], make_redis: C
     """As a pod of the Deployment, but for where things are."""
     redis = make_redis(tcp=True, password="x1y2z3")
     env = settings(tmp_path, redis.password) | of_account(plane, "sluice-server", tmp_path) | {
-        "SLUICE_SERVER_COUNTERS": f"redis://127.0.0.1:{redis.port}/0", "SLUICE_SERVER_AGENTS_REDIS_USER": "sluice-agent"}
+        "SLUICE_SERVER_COUNTERS": f"redis://127.0.0.1:{redis.port}/0", "SLUICE_SERVER_AGENTS_REDIS_USER": "sluice-agent",
+        "SLUICE_SERVER_INJECT_COUNTERS": "redis://redis.example:6379/0"}   # no pod could reach 127.0.0.1
     return make_server("--webhook", "127.0.0.1:0", "--inject-missed-every", "1s", env=env).start()
 
 
