@@ -9,6 +9,7 @@ import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket, window
+from support.certificate import certificate
 from support.faults import Fault
 from support.load import Load
 from support.process import free_port, wait_until
@@ -206,6 +207,26 @@ def test_users_and_passwords_of_nodes_and_sentinels_are_apart(
     wrong_user = make_agent(bundle, redis.url("counter:no@"), "--redis-sentinel-password-file", str(password)).start()
     wait_until("the refusal", lambda: '"authentication"' in "".join(events(wrong_user, "redis_connect_failed")))
     assert "nodes-own" not in wrong_user.log.read_text() + without.log.read_text() + agent.log.read_text()
+
+
+def test_sentinels_and_nodes_are_reached_over_tls_and_followed(
+        key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent],
+        tmp_path: Path, fault: Fault) -> None:
+    cert, private = certificate(tmp_path, "redis")
+    redis = make_set(tls=["--tls-cert-file", str(cert), "--tls-key-file", str(private), "--tls-ca-cert-file", str(cert),
+                          "--tls-auth-clients", "optional"]).start()
+    agent = make_agent(bundle, redis.url(), "--redis-tls-ca", cert, *DEADLINE).start()
+    agent.wait_for_redis(key.text, "closed")
+    with load_on(agent, key) as load:
+        time.sleep(0.5)
+        promoted = redis.failover()
+        time.sleep(BACK_WITHIN + 0.5)
+    assert_bounds(load, 1, fault)
+    assert_back(load, promoted, fault)
+    changed = events(agent, "redis_primary_changed")
+    assert len(changed) == 1 and f"rediss://127.0.0.1:{redis.port_of(redis.primary())}" in changed[0]
+    distrusting = make_agent(bundle, redis.url(), *DEADLINE).start()
+    wait_until("the refusal", lambda: '"tls"' in "".join(events(distrusting, "redis_connect_failed")))
 
 
 @pytest.mark.fault("server-primary-killed", topology="sentinel")

@@ -18,13 +18,15 @@ NAME = "shop.primary"
 class Sentinel:
     """One sentinel with a folder and a configuration of its own."""
 
-    def __init__(self, folder: Path, lines: Sequence[str], password: str = "") -> None:
+    def __init__(self, folder: Path, lines: Sequence[str], password: str = "", tls_port: int = 0) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
         self.port = free_port()
+        self.tls_port = tls_port   # 0: no TLS
         self.password = password
         self._config = folder / "sentinel.conf"   # the sentinel rewrites it
-        self._config.write_text("\n".join([f"port {self.port}", "bind 127.0.0.1", f"dir {folder}", *lines]) + "\n")
+        self._config.write_text("\n".join([f"port {self.port}", *([f"tls-port {tls_port}"] if tls_port else []),
+                                           "bind 127.0.0.1", f"dir {folder}", *lines]) + "\n")
         self._process: Optional[Process] = None
 
     def start(self) -> None:
@@ -75,16 +77,26 @@ class Sentinel:
 
 
 class SentinelSet:
-    """Nodes and sentinels, ready for a failover. `password`: of the data nodes. `sentinel_password`: of the sentinels."""
+    """Nodes and sentinels, ready for a failover. `password`: of the data nodes. `sentinel_password`: of the sentinels.
+
+    `tls`: options of a listener for TLS on each node and sentinel. Then the sentinels and replicas use TLS only, and the
+    sentinels name the nodes' TLS ports; the ports without TLS stay open for the tests.
+    """
 
     def __init__(self, folder: Path, password: str = "", sentinel_password: str = "",
-                 node_options: Sequence[str] = (), sentinel_lines: Sequence[str] = ()) -> None:
+                 node_options: Sequence[str] = (), sentinel_lines: Sequence[str] = (), tls: Sequence[str] = ()) -> None:
         options = ["--repl-diskless-sync-delay", "0", "--replica-announce-ip", "127.0.0.1", *node_options]
         if password:
             options += ["--masterauth", password]
-        self.nodes = [RedisServer(folder / f"node{i}", tcp=True, password=password, options=options) for i in range(3)]
-        lines = [f"sentinel monitor {NAME} 127.0.0.1 {self.nodes[0].port} 1", f"sentinel failover-timeout {NAME} 3000",
-                 f"sentinel parallel-syncs {NAME} 2", *sentinel_lines]
+        if tls:
+            tls = [*tls, "--tls-replication", "yes"]
+        self._tls_ports = [free_port() if tls else 0 for _ in range(3)]
+        self.nodes = [RedisServer(folder / f"node{i}", tcp=True, password=password,
+                                  options=[*options, *tls, *(["--tls-port", str(port)] if tls else [])])
+                      for i, port in enumerate(self._tls_ports)]
+        lines = [f"sentinel monitor {NAME} 127.0.0.1 {self.port_of(self.nodes[0])} 1",
+                 f"sentinel failover-timeout {NAME} 3000", f"sentinel parallel-syncs {NAME} 2", *sentinel_lines,
+                 *(f"{name[2:]} {value}" for name, value in zip(tls[::2], tls[1::2]))]
         if password:
             lines.append(f"sentinel auth-pass {NAME} {password}")
         if sentinel_password:
@@ -92,8 +104,13 @@ class SentinelSet:
         # One sentinel notices a dead primary before the others do, and one is enough to begin a failover. So votes are
         # never split, which would cost six seconds.
         self.sentinels = [Sentinel(folder / f"sentinel{i}",
-                                   [*lines, f"sentinel down-after-milliseconds {NAME} {500 + 400 * i}"], sentinel_password)
+                                   [*lines, f"sentinel down-after-milliseconds {NAME} {500 + 400 * i}"], sentinel_password,
+                                   tls_port=free_port() if tls else 0)
                           for i in range(3)]
+
+    def port_of(self, node: RedisServer) -> int:
+        """The port that the sentinels name."""
+        return self._tls_ports[self.nodes.index(node)] or node.port
 
     def start(self) -> "SentinelSet":
         """Starts all of them and waits until a failover would work."""
@@ -102,7 +119,7 @@ class SentinelSet:
         for node in self.nodes:
             wait_until("a node", lambda node=node: _pings(node))   # type: ignore[misc]
         for node in self.nodes[1:]:
-            node.cli("REPLICAOF", "127.0.0.1", self.nodes[0].port)
+            node.cli("REPLICAOF", "127.0.0.1", self.port_of(self.nodes[0]))
         for sentinel in self.sentinels:
             sentinel.start()
         self.wait_until_formed()
@@ -133,7 +150,7 @@ class SentinelSet:
     def primary(self) -> RedisServer:
         """The node that the first living sentinel names."""
         port = self.sentinels[0].primary()
-        return next(node for node in self.nodes if node.port == port)
+        return next(node for node in self.nodes if self.port_of(node) == port)
 
     def replicas(self) -> list[RedisServer]:
         """The others."""
@@ -142,12 +159,13 @@ class SentinelSet:
 
     def url(self, user: str = "", sentinels: Optional[Sequence[int]] = None) -> str:
         """The value for --counters. `user`: USER:PASSWORD@."""
-        ports = [sentinel.port for sentinel in self.sentinels] if sentinels is None else sentinels
-        return f"redis+sentinel://{user}" + ",".join(f"127.0.0.1:{port}" for port in ports) + f"/{NAME}"
+        ports = [sentinel.tls_port or sentinel.port for sentinel in self.sentinels] if sentinels is None else sentinels
+        scheme = "rediss" if self.sentinels[0].tls_port else "redis"
+        return f"{scheme}+sentinel://{user}" + ",".join(f"127.0.0.1:{port}" for port in ports) + f"/{NAME}"
 
     def failover(self) -> float:
         """SENTINEL FAILOVER; when most of the sentinels name another primary, as time.monotonic()."""
-        before = self.primary().port
+        before = self.port_of(self.primary())
         leader = self.sentinels[0]
 
         def promoted() -> bool:
