@@ -51,6 +51,16 @@ def load_on(agent: Agent, key: MintedKey) -> Load:
         rate=500)
 
 
+def wait_until_full(load: Load) -> None:
+    """Until the limit is used up, so that what a failover forgets shows."""
+    wait_until("a full limit", lambda: load.reasons()["limit_exceeded"] > 0)
+
+
+def wait_until_judged(load: Load, promoted: float) -> None:
+    """Until there is what assert_back() looks at."""
+    load.wait_past(promoted + BACK_WITHIN + 0.25)
+
+
 def assert_bounds(load: Load, failovers: int, fault: Fault) -> None:
     """Every request was answered by Redis or by the failure mode, and no more were admitted than the bound allows."""
     assert {(sample.status, sample.reason) for sample in load.samples} <= {
@@ -90,10 +100,10 @@ def test_a_killed_primary_is_followed_and_no_replica_decides(
     agent.wait_for_redis(key.text, "closed")
     killed = redis.primary()
     with load_on(agent, key) as load:
-        time.sleep(1.0)
+        wait_until_full(load)
         killed.kill9()
         promoted = redis.wait_for_promotion(killed.port)
-        time.sleep(BACK_WITHIN + 0.5)
+        wait_until_judged(load, promoted)
     assert_bounds(load, 1, fault)
     assert_back(load, promoted, fault)
     never_primary = next(node for node in redis.nodes if node not in (killed, redis.primary()))
@@ -113,10 +123,10 @@ def test_three_failovers_in_a_row_are_followed(
     agent.wait_for_redis(key.text, "closed")
     promotions = []
     with load_on(agent, key) as load:
-        time.sleep(0.5)
+        wait_until_full(load)
         for _ in range(3):
             promotions.append(redis.failover())
-            time.sleep(BACK_WITHIN + 0.3)
+            wait_until_judged(load, promotions[-1])
     assert_bounds(load, 3, fault)
     for promoted in promotions:
         assert_back(load, promoted, fault)
@@ -209,6 +219,7 @@ def test_users_and_passwords_of_nodes_and_sentinels_are_apart(
     assert "nodes-own" not in wrong_user.log.read_text() + without.log.read_text() + agent.log.read_text()
 
 
+@pytest.mark.fault("failover-over-tls", topology="sentinel", least=500)
 def test_sentinels_and_nodes_are_reached_over_tls_and_followed(
         key: MintedKey, bundle: Bundle, make_set: Callable[..., SentinelSet], make_agent: Callable[..., Agent],
         tmp_path: Path, fault: Fault) -> None:
@@ -218,9 +229,9 @@ def test_sentinels_and_nodes_are_reached_over_tls_and_followed(
     agent = make_agent(bundle, redis.url(), "--redis-tls-ca", cert, *DEADLINE).start()
     agent.wait_for_redis(key.text, "closed")
     with load_on(agent, key) as load:
-        time.sleep(0.5)
+        wait_until_full(load)
         promoted = redis.failover()
-        time.sleep(BACK_WITHIN + 0.5)
+        wait_until_judged(load, promoted)
     assert_bounds(load, 1, fault)
     assert_back(load, promoted, fault)
     changed = events(agent, "redis_primary_changed")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from support.agent import Agent
-from support.process import starved_seconds
+from support.process import starved_seconds, wait_until
 
 
 finished: list["Load"] = []   # all loads of this process that have ended, for the table of faults
@@ -173,6 +173,11 @@ class Load:
             connection: _Connection = mapped.data
             if connection.busy and now - connection.sent > self.patience:
                 raise AssertionError(f"request {connection.request_id} had no answer for {self.patience:g} s")
+
+    def wait_past(self, moment: float) -> None:
+        """Until a request was answered that was sent after a moment (time.monotonic())."""
+        wait_until("the load", lambda: any(sample.sent > moment for sample in self.samples[-self.connections:]),
+                   max(0.0, moment - time.monotonic()) + self.patience)
 
     def reasons(self, since: float = 0.0, until: float = float("inf")) -> Counter[str]:
         """Reasons of the requests sent within a span of time."""
