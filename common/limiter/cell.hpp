@@ -73,9 +73,9 @@ class Cell {
       std::ranges::copy(ids, ids_.begin());
       std::ranges::copy(values, values_.begin());
     } else {
-      id_count_ = kElsewhere;
       extras().ids.assign(ids.begin(), ids.end());
       extras().values.assign(values.begin(), values.end());
+      id_count_ = kElsewhere;
     }
   }
 
@@ -87,6 +87,12 @@ class Cell {
   std::span<const OverrideEntry> overrides() const {
     if (!extras_) return {};
     return extras_->overrides;
+  }
+
+  // Makes each log one entry smaller, if it can (Entries::merge_newest()).
+  void merge_newest() {
+    if (!extras_) return;
+    for (const KeptEntries& each : extras_->kept) each.entries->merge_newest();
   }
 
   // Roughly the memory beyond the cell's own size.

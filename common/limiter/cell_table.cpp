@@ -1,20 +1,18 @@
 #include "common/limiter/cell_table.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <functional>
 #include <new>
+#include <utility>
+
+#include "common/base/keyed_hash.hpp"
 
 namespace sluice::limiter {
-namespace {
-
-std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
-
-}  // namespace
 
 HashedKey::HashedKey(std::string_view counter_key) : text(counter_key) {
   const std::string_view tag = counter_key.substr(0, counter_key.find('}'));
-  tag_hash = hash_of(tag);
-  hash = tag_hash + hash_of(counter_key.substr(tag.size()));
+  tag_hash = hash_text(tag);
+  hash = tag_hash + hash_text(counter_key.substr(tag.size()));
 }
 
 // The key's text follows the object in the same block of memory.
@@ -62,11 +60,20 @@ Cell* CellTable::find(Place place, const HashedKey& key) const {
 
 Cell& CellTable::cell(Place place, const HashedKey& key) {
   if (Cell* found = find(place, key)) return *found;
-  entries_.push_back(Entry::make(key.text));
-  Entry* entry = entries_.back();
-  entry->next = place.first;
-  index_.insert_or_assign(key.hash, entry);
-  budget_.add(key.text, entry->own_bytes());
+  // If an allocation fails, the table is as before.
+  if (entries_.size() == entries_.capacity()) entries_.reserve(std::max<std::size_t>(2 * entries_.size(), 16));
+  Entry*& first = index_.try_emplace(key.hash, nullptr).first->second;
+  Entry* entry = nullptr;
+  try {
+    entry = Entry::make(key.text);
+    budget_.add(key.text, entry->own_bytes());
+  } catch (...) {
+    if (entry != nullptr) Entry::free(entry);
+    if (first == nullptr) index_.erase(key.hash);
+    throw;
+  }
+  entry->next = std::exchange(first, entry);
+  entries_.push_back(entry);
   looks_due_ += 2;
   return *entry;
 }

@@ -82,4 +82,20 @@ class CellTable {
   std::size_t looks_due_ = 0;  // how many cells the next sweep checks
 };
 
+// Counts the memory of a cell that changes, also if the change ends with an exception.
+class CellChange {
+ public:
+  CellChange(CellTable& table, std::string_view key, const Cell& cell)
+      : table_(table), key_(key), cell_(cell), before_(cell.extra_bytes()) {}
+  ~CellChange() { table_.grown(key_, cell_, before_); }
+  CellChange(const CellChange&) = delete;
+  CellChange& operator=(const CellChange&) = delete;
+
+ private:
+  CellTable& table_;
+  std::string_view key_;
+  const Cell& cell_;
+  std::size_t before_;
+};
+
 }  // namespace sluice::limiter

@@ -144,6 +144,8 @@ class CounterStore {
   // A limit without an entry loses its override.
   virtual void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                              OverrideListener& listener) = 0;
+  // Whether all listeners are called before a function that takes them returns, or throws std::bad_alloc.
+  virtual bool answers_at_once() const { return false; }
   // "closed", "half_open" or "open"; "" if the store has no breaker.
   virtual std::string_view breaker() const { return {}; }
 };

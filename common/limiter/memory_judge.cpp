@@ -146,19 +146,20 @@ Charged Judging::charge_rule(std::size_t i, double charge, bool charges, Outcome
 void Judging::store(std::size_t g, double longest) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];
-  cell.time = now_;
-  cell.layout = overridden_[g] ? 0 : group.layout;
   std::size_t end = std::size_t{group.first} + group.count;
   std::size_t value_end =
       end < program_.rules.size() ? at_[end] : at_[end - 1] + program_.rules[end - 1].counter_id % 4;
-  cell.set_counters({&ids_[group.first], ids_.data() + end}, {&values_[at_[group.first]], values_.data() + value_end});
   if (CellExtras* extras = cell.existing_extras()) {
     std::erase_if(extras->overrides, [&](const OverrideEntry& entry) { return entry.expires_us <= now_; });
   }
   double ttl_ms = std::max(1.0, std::ceil(longest / 1000));
   for (const OverrideEntry& entry : cell.overrides())
     ttl_ms = std::max(ttl_ms, std::ceil((entry.expires_us - now_) / 1000));
+  // In this order: if the counters find no memory, the cell still expires, and its layout is that of its old counters.
   cell.expires_ms = std::floor(now_ / 1000) + ttl_ms;
+  cell.set_counters({&ids_[group.first], ids_.data() + end}, {&values_[at_[group.first]], values_.data() + value_end});
+  cell.time = now_;
+  cell.layout = overridden_[g] ? 0 : group.layout;
 }
 
 void Judging::charge_and_report(bool charges, Outcome& outcome) {
@@ -203,10 +204,11 @@ std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> 
   return outcome;
 }
 
-bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out) {
+bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out,
+                              bool may_charge) {
   std::vector<Judging> judgings;
   judgings.reserve(parts.size());
-  bool all_admit = true;
+  bool all_admit = may_charge;
   for (const MemoryPart& part : parts) {
     Judging& judging = judgings.emplace_back(*part.call, part.cells, static_cast<double>(now_us));
     if (!judging.read_and_judge(part.periods)) return false;

@@ -21,9 +21,10 @@ struct MemoryPart {
   std::span<Cell* const> cells;
   std::span<const PeriodBounds> periods;
 };
-// Charges all parts if all admit. out[i].allowed says whether part i admits. Returns false if `now_us` is outside the
-// period of a quota. REQUIRES: no two parts have a cell in common.
-bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out);
+// Charges all parts if all admit and `may_charge` is true. out[i].allowed says whether part i admits. Returns false if
+// `now_us` is outside the period of a quota. REQUIRES: no two parts have a cell in common.
+bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t now_us, std::span<Outcome> out,
+                              bool may_charge = true);
 
 // The index of the denying limit with the longest wait or, if none denies, of the limit with the smallest remaining
 // share. On a tie the first limit of the plan counts. reports[i] is for program.rules[i].

@@ -1,13 +1,15 @@
-// MemoryCounters::judge(): finds the cells (cell.hpp) of a call, and makes the missing cells. If the memory budget does
-// not allow new cells, the call uses overflow counters (overflow_key() in memory_budget.hpp).
+// MemoryCounters::judge(): finds the cells (cell.hpp) of a call, and makes the missing cells. judge_short() is for
+// calls for which the memory budget may not have room (memory_store.hpp says what happens to them).
+#include <algorithm>
 #include <utility>
 
+#include "common/limiter/memory_judge.hpp"
 #include "common/limiter/memory_store.hpp"
 
 namespace sluice::limiter {
 
 // Returns nullopt if a cell is missing and the budget does not allow a new cell.
-std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call, bool ignore_budget) {
+std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call) {
   const HashedKey first(call.keys[0]);
   Shard& shard = shard_of(first);
   LockedCells found{.shard = &shard, .lock = std::unique_lock(shard.mutex), .now_us = 0, .cells = {}};
@@ -18,26 +20,203 @@ std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call
     const CellTable::Place key_at = g == 0 ? at : shard.cells.place_of(key);
     found.cells[g] = shard.cells.find(key_at, key);
     if (found.cells[g] != nullptr) continue;
-    if (!ignore_budget && !budget_.admits(key.text)) return std::nullopt;
+    if (!budget_.admits(key.text)) return std::nullopt;
     found.cells[g] = &shard.cells.cell(key_at, key);
   }
   return found;
 }
 
-void MemoryCounters::make_room(const Call& call) {
-  Shard& shard = shard_of(HashedKey(call.keys[0]));
-  const std::lock_guard lock(shard.mutex);
-  shard.cells.sweep_harder(static_cast<double>(clock_.now_us()));
+// Counts the memory of a call's cells at its end, also if an allocation has failed in between.
+class MemoryCounters::Accounting {
+ public:
+  Accounting(CellTable& table, const Call& call, std::span<Cell* const> cells)
+      : table_(table), call_(call), cells_(cells) {
+    for (std::size_t g = 0; g < cells.size(); ++g) before_[g] = cells[g]->extra_bytes();
+  }
+  ~Accounting() {
+    for (std::size_t g = 0; g < cells_.size(); ++g) table_.grown(call_.keys[g], *cells_[g], before_[g]);
+  }
+  Accounting(const Accounting&) = delete;
+  Accounting& operator=(const Accounting&) = delete;
+
+ private:
+  CellTable& table_;
+  const Call& call_;
+  std::span<Cell* const> cells_;
+  std::array<std::size_t, kMaxLimitsPerPlan> before_;
+};
+
+Outcome MemoryCounters::judge_in(LockedCells locked, const Call& call) {
+  const Program& program = *call.program;
+  const std::span cells(locked.cells.data(), program.groups.size());
+  std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
+  if (program.has_quotas) quota_periods(program, locked.now_us, periods);
+  std::optional<Outcome> outcome;
+  {
+    const Accounting accounting(locked.shard->cells, call, cells);
+    outcome = judge_in_memory(call, cells, periods, locked.now_us);
+  }
+  locked.shard->cells.sweep(static_cast<double>(locked.now_us));
+  return *std::move(outcome);
 }
 
-Outcome MemoryCounters::judge(const Call& call) {
-  if (std::optional<LockedCells> cells = find(call, !budget_.is_limited())) return judge_in(*std::move(cells), call);
-  make_room(call);
-  if (std::optional<LockedCells> cells = find(call, false)) return judge_in(*std::move(cells), call);
-  overflowed_.fetch_add(1, std::memory_order_relaxed);
-  Call overflow = call;
-  for (std::string& key : overflow.keys) key = overflow_key(key);
-  return judge_in(*find(overflow, true), overflow);
+StoreResult<Outcome> MemoryCounters::judge(const Call& call) {
+  const bool may_grow = call.program->collections == 0 || budget_.admits(call.keys[0]);
+  if (may_grow) {
+    if (std::optional<LockedCells> cells = find(call)) return judge_in(*std::move(cells), call);
+  }
+  const Call* const only = &call;
+  return std::move(judge_short({&only, 1}).front());
+}
+
+std::vector<StoreResult<Outcome>> MemoryCounters::judge_together(std::span<const Call* const> calls) {
+  return judge_short(calls);
+}
+
+// Judges calls whose keys share one hash tag. Their own cells are in one shard, their overflow counters in another.
+class MemoryCounters::ShortJudging {
+ public:
+  ShortJudging(MemoryCounters& counters, std::span<const Call* const> calls)
+      : budget_(counters.budget_),
+        calls_(calls),
+        own_(counters.shard_of(HashedKey(calls[0]->keys[0]))),
+        shared_(counters.shard_of(HashedKey(overflow_key(calls[0]->keys[0])))),
+        own_lock_(own_.mutex, std::defer_lock),
+        shared_lock_(shared_.mutex, std::defer_lock),
+        places_(calls.size()),
+        outcomes_(calls.size()) {
+    if (&own_ == &shared_) {
+      own_lock_.lock();
+    } else {
+      std::lock(own_lock_, shared_lock_);
+    }
+    now_us_ = counters.clock_.now_us();
+  }
+
+  // Removes expired counters. REQUIRES: find() has not been called.
+  void make_room() { own_.cells.sweep_harder(static_cast<double>(now_us_)); }
+
+  // Returns false if the budget allows neither a counter of the call's own nor a new overflow counter.
+  bool find() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const Call& call = *calls_[i];
+      for (std::size_t g = 0; g < call.program->groups.size(); ++g) {
+        if (!find_place(call.keys[g], places_[i].groups[g])) return false;
+        places_[i].overflows |= places_[i].groups[g].is_overflow;
+        places_[i].cells[g] = places_[i].groups[g].cell;
+      }
+    }
+    return true;
+  }
+
+  // Returns false if the calls are admitted but would take leases for which there is no room.
+  bool judge() {
+    bool may_charge = true;
+    std::vector<MemoryPart> parts;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const Program& program = *calls_[i]->program;
+      if (program.has_quotas) quota_periods(program, now_us_, places_[i].periods);
+      parts.push_back({calls_[i], std::span(places_[i].cells.data(), program.groups.size()), places_[i].periods});
+      for (std::size_t rule = 0; rule < program.rules.size(); ++rule) {
+        if (!program.rules[rule].takes_leases || calls_[i]->costs[rule] == 0) continue;
+        may_charge = may_charge && has_room_for_lease(calls_[i]->keys[0], places_[i].groups[program.rules[rule].group]);
+      }
+    }
+    {
+      const Accounting accounting{*this};
+      judge_together_in_memory(parts, now_us_, outcomes_,
+                               may_charge);  // returns true: the periods are those at now_us_
+    }
+    sweep();
+    return may_charge || !std::ranges::all_of(outcomes_, &Outcome::allowed);
+  }
+
+  std::size_t overflowed() const {
+    return static_cast<std::size_t>(std::ranges::count(places_, true, &CallPlaces::overflows));
+  }
+  std::vector<StoreResult<Outcome>> results() {
+    return {std::move_iterator(outcomes_.begin()), std::move_iterator(outcomes_.end())};
+  }
+
+ private:
+  struct GroupPlace {
+    Shard* shard = nullptr;
+    Cell* cell = nullptr;
+    bool is_overflow = false;
+    std::size_t bytes_before = 0;
+  };
+  struct CallPlaces {
+    std::array<GroupPlace, kMaxLimitsPerPlan> groups;
+    Cells cells{};
+    std::array<PeriodBounds, kMaxLimitsPerPlan> periods{};
+    bool overflows = false;
+  };
+
+  struct Accounting {
+    ShortJudging& judging;
+    ~Accounting() { judging.account(); }
+  };
+
+  bool find_place(std::string_view counter_key, GroupPlace& place) {
+    const HashedKey key(counter_key);
+    const CellTable::Place at = own_.cells.place_of(key);
+    place = {.shard = &own_, .cell = own_.cells.find(at, key)};
+    if (place.cell == nullptr && budget_.admits(counter_key)) place.cell = &own_.cells.cell(at, key);
+    if (place.cell == nullptr && !find_overflow(overflow_key(counter_key), place)) return false;
+    place.bytes_before = place.cell->extra_bytes();
+    return true;
+  }
+
+  bool find_overflow(std::string_view text, GroupPlace& place) {
+    const HashedKey key(text);
+    const CellTable::Place at = shared_.cells.place_of(key);
+    place = {.shard = &shared_, .cell = shared_.cells.find(at, key), .is_overflow = true};
+    if (place.cell == nullptr && budget_.admits_overflow()) place.cell = &shared_.cells.cell(at, key);
+    return place.cell != nullptr;
+  }
+
+  bool has_room_for_lease(std::string_view counter_key, const GroupPlace& place) const {
+    return place.is_overflow ? budget_.admits_overflow_lease() : budget_.admits(counter_key);
+  }
+
+  // Counts the memory of the cells, and takes from logs the entries for which there is no room.
+  void account() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      for (std::size_t g = 0; g < calls_[i]->program->groups.size(); ++g) {
+        const std::string& key = calls_[i]->keys[g];
+        const GroupPlace& place = places_[i].groups[g];
+        const bool grew = place.cell->extra_bytes() > place.bytes_before;
+        if (grew && !budget_.admits(key)) place.cell->merge_newest();
+        place.shard->cells.grown(key, *place.cell, place.bytes_before);
+      }
+    }
+  }
+
+  void sweep() {
+    own_.cells.sweep(static_cast<double>(now_us_));
+    if (&own_ != &shared_) shared_.cells.sweep(static_cast<double>(now_us_));
+  }
+
+  MemoryBudget& budget_;
+  std::span<const Call* const> calls_;
+  Shard& own_;
+  Shard& shared_;
+  std::unique_lock<std::mutex> own_lock_;
+  std::unique_lock<std::mutex> shared_lock_;
+  std::int64_t now_us_ = 0;
+  std::vector<CallPlaces> places_;  // by call
+  std::vector<Outcome> outcomes_;   // by call
+};
+
+std::vector<StoreResult<Outcome>> MemoryCounters::judge_short(std::span<const Call* const> calls) {
+  ShortJudging judging(*this, calls);
+  if (!budget_.admits(calls[0]->keys[0])) judging.make_room();
+  if (!judging.find() || !judging.judge()) {
+    refused_.fetch_add(calls.size(), std::memory_order_relaxed);
+    return std::vector<StoreResult<Outcome>>(calls.size(), std::unexpected(StoreError{StoreFault::overload, false}));
+  }
+  overflowed_.fetch_add(judging.overflowed(), std::memory_order_relaxed);
+  return judging.results();
 }
 
 }  // namespace sluice::limiter

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "common/limiter/algorithms/lease_set.hpp"
-#include "common/limiter/memory_judge.hpp"
 
 namespace sluice::limiter {
 namespace {
@@ -29,59 +28,12 @@ MemoryCounters::Shard& MemoryCounters::shard_of(const HashedKey& key) {
   return shards_[(key.tag_hash >> 20) & (shards_.size() - 1)];
 }
 
-Outcome MemoryCounters::judge_in(LockedCells locked, const Call& call) {
-  const Program& program = *call.program;
-  const std::size_t groups = program.groups.size();
-  const std::span cells(locked.cells.data(), groups);
-  std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
-  if (program.has_quotas) quota_periods(program, locked.now_us, periods);
-  std::array<std::size_t, kMaxLimitsPerPlan> before;
-  for (std::size_t g = 0; g < groups; ++g) before[g] = cells[g]->extra_bytes();
-  std::optional<Outcome> outcome = judge_in_memory(call, cells, periods, locked.now_us);
-  for (std::size_t g = 0; g < groups; ++g) locked.shard->cells.grown(call.keys[g], *cells[g], before[g]);
-  locked.shard->cells.sweep(static_cast<double>(locked.now_us));
-  return *std::move(outcome);
-}
-
-std::vector<Outcome> MemoryCounters::judge_together(std::span<const Call* const> calls) {
-  Shard& shard = shard_of(HashedKey(calls[0]->keys[0]));
-  std::lock_guard lock(shard.mutex);
-  const std::int64_t now = clock_.now_us();
-  struct Found {
-    Cells cells;
-    std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
-    std::array<std::size_t, kMaxLimitsPerPlan> before;
-  };
-  std::vector<Found> found(calls.size());
-  std::vector<MemoryPart> parts;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const Call& call = *calls[i];
-    const std::size_t groups = call.program->groups.size();
-    for (std::size_t g = 0; g < groups; ++g) {
-      const HashedKey key(call.keys[g]);
-      found[i].cells[g] = &shard.cells.cell(shard.cells.place_of(key), key);
-      found[i].before[g] = found[i].cells[g]->extra_bytes();
-    }
-    if (call.program->has_quotas) quota_periods(*call.program, now, found[i].periods);
-    parts.push_back({&call, std::span(found[i].cells.data(), groups), found[i].periods});
-  }
-  std::vector<Outcome> outcomes(calls.size());
-  judge_together_in_memory(parts, now, outcomes);  // returns true, because the periods are those at `now`
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    for (std::size_t g = 0; g < calls[i]->program->groups.size(); ++g) {
-      shard.cells.grown(calls[i]->keys[g], *found[i].cells[g], found[i].before[g]);
-    }
-  }
-  shard.cells.sweep(static_cast<double>(now));
-  return outcomes;
-}
-
 void MemoryStore::judge_all(std::span<const RulebookCall> calls) {
   const std::size_t enforced = enforced_count(calls);
   if (enforced > 1) {
     std::vector<const Call*> together;
     for (const RulebookCall& each : calls.first(enforced)) together.push_back(each.call);
-    const std::vector<Outcome> outcomes = counters_.judge_together(together);
+    const std::vector<StoreResult<Outcome>> outcomes = counters_.judge_together(together);
     for (std::size_t i = 0; i < enforced; ++i) calls[i].listener->judged(outcomes[i]);
     calls = calls.subspan(enforced);
   }
@@ -96,12 +48,11 @@ void MemoryCounters::for_each_lease_at(const std::string& counter_key, const Lea
   auto now = static_cast<double>(clock_.now_us());
   Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
   if (cell == nullptr) return;
-  const std::size_t before = cell->extra_bytes();
+  const CellChange change(shard.cells, key.text, *cell);
   cell->forget_expired(now);
   CellExtras* extras = cell->existing_extras();
   Entries* const found = extras == nullptr ? nullptr : extras->find(Kind::lease, lease.limit_name);
   if (found != nullptr) each(static_cast<LeaseSet&>(*found), lease.member, now);
-  shard.cells.grown(counter_key, *cell, before);
 }
 
 template <class Each>
@@ -138,7 +89,7 @@ void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const
   auto now = static_cast<double>(clock_.now_us());
   shard.cells.sweep(now);
   Cell& cell = shard.cells.cell(shard.cells.place_of(key), key);
-  const std::size_t before = cell.extra_bytes();
+  const CellChange change(shard.cells, key.text, cell);
   cell.forget_expired(now);
   cell.extras().overrides.assign(entries.begin(), entries.end());
   const double now_ms = std::floor(now / 1000);
@@ -148,7 +99,6 @@ void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const
     until = std::max(until, forever ? now_ms + kGarbageMs : std::max(cell.expires_ms, now_ms + 1));
   }
   cell.expires_ms = until > now_ms ? until : 0;
-  shard.cells.grown(key.text, cell, before);
 }
 
 void MemoryCounters::reset(std::string_view counter_key) {
@@ -158,13 +108,12 @@ void MemoryCounters::reset(std::string_view counter_key) {
   auto now = static_cast<double>(clock_.now_us());
   Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
   if (cell == nullptr) return;
-  const std::size_t before = cell->extra_bytes();
+  const CellChange change(shard.cells, key.text, *cell);
   cell->forget_expired(now);
   const double now_ms = std::floor(now / 1000);
   const double until = now_ms + std::ceil((latest_expiry_us(cell->overrides()) - now) / 1000);
   cell->reset();
   cell->expires_ms = until > now_ms ? until : 0;
-  shard.cells.grown(key.text, *cell, before);
 }
 
 void MemoryCounters::forget_expired() {

@@ -1,9 +1,14 @@
 // Counters in the memory of this process: for agents without Redis (--counters memory), and for failure mode
 // fail_degrade.
 //
-// When memory is short, expired counters are removed first. If that is not enough, tenants that use too much
-// (memory_budget.hpp) get no new counters: their new identities are counted together in overflow counters, so each
-// identity may get less than its limit. An identity that later gets its own counter can use its limit again.
+// When memory is short, expired counters are removed first. If that is not enough, then for tenants that use more than
+// their share (memory_budget.hpp):
+// - New identities are counted together in overflow counters, so each identity may get less than its limit. An identity
+//   that later gets its own counter can use its limit again. Counters that exist stay in use.
+// - A log gets no further entries: a charge joins the newest entry, and both come back later than they otherwise would.
+// - A call that would take a lease is refused with StoreFault::overload. Leases are given back as always.
+// Overflow counters have a part of the memory of their own. When that is full as well, calls that need another one are
+// refused with StoreFault::overload.
 //
 // A process has one MemoryCounters: with two, callers could use each limit twice. Any thread may use it; a decision
 // locks one shard. Each worker thread has its own MemoryStore.
@@ -31,21 +36,29 @@ class MemoryCounters {
   explicit MemoryCounters(const Clock& clock, std::size_t shards = 64,
                           std::size_t limit_bytes = MemoryBudget::kUnlimited);
 
-  Outcome judge(const Call& call);
-  // Charges all calls if all are admitted, otherwise none. Begins new counters even if memory is short.
+  // The one possible error is StoreFault::overload; nothing is charged then. If an allocation fails, throws
+  // std::bad_alloc; the call may then be charged in part.
+  StoreResult<Outcome> judge(const Call& call);
+  // Charges all calls if all are admitted, otherwise none. An error is that of all calls.
   // REQUIRES: at least one call; the keys of all calls share one hash tag, and no two keys are equal.
-  std::vector<Outcome> judge_together(std::span<const Call* const> calls);
+  std::vector<StoreResult<Outcome>> judge_together(std::span<const Call* const> calls);
   LeaseOutcome release(std::span<const LeaseRef> leases);
   LeaseOutcome renew(std::span<const LeaseRef> leases);
   void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries);
   void reset(std::string_view counter_key);  // overrides stay
 
+  // How many tenants share the memory: those of the policies in force.
+  void set_tenants(std::size_t count) { budget_.set_tenants(count); }
+
   // Removes all expired counters. judge() removes only a few at a time.
   void forget_expired();
   std::size_t size() const;                             // stored keys, including expired ones not removed yet
   std::size_t bytes() const { return budget_.used(); }  // roughly
+  std::size_t limit_bytes() const { return budget_.limit(); }
   // How many calls were judged by overflow counters.
   std::uint64_t overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
+  // How many calls were refused with StoreFault::overload.
+  std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(64) Shard {
@@ -61,10 +74,13 @@ class MemoryCounters {
     Cells cells{};
   };
 
+  class Accounting;    // memory_room.cpp
+  class ShortJudging;  // memory_room.cpp
+
   Shard& shard_of(const HashedKey& key);
-  std::optional<LockedCells> find(const Call& call, bool ignore_budget);
-  void make_room(const Call& call);
-  Outcome judge_in(LockedCells locked, const Call& call);
+  std::optional<LockedCells> find(const Call& call);
+  static Outcome judge_in(LockedCells locked, const Call& call);
+  std::vector<StoreResult<Outcome>> judge_short(std::span<const Call* const> calls);
   template <class Each>
   void for_each_lease_at(const std::string& counter_key, const LeaseRef& lease, Each each);
   template <class Each>
@@ -73,6 +89,7 @@ class MemoryCounters {
   const Clock& clock_;
   MemoryBudget budget_;
   std::atomic<std::uint64_t> overflowed_{0};
+  std::atomic<std::uint64_t> refused_{0};
   std::deque<Shard> shards_;
 };
 
@@ -93,6 +110,7 @@ class MemoryStore final : public CounterStore {
     counters_.put_overrides(key, entries);
     listener.stored({});
   }
+  bool answers_at_once() const override { return true; }
 
  private:
   MemoryCounters& counters_;

@@ -211,7 +211,7 @@ void add_both(std::vector<Timed>& all, World& world, const std::string& keys, st
     for (; count > 0; --count) {
       const std::string_view subject = next();
       std::memcpy(key.data() + at, subject.data() + 5, subject.size() - 5);
-      keep(world.counters.judge(world.judgement.call).allowed);
+      keep(world.counters.judge(world.judgement.call)->allowed);
     }
   };
   auto engine = [&world, next](std::size_t count) {

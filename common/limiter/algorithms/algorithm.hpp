@@ -45,6 +45,11 @@ class Entries {
   // REQUIRES: judge() was called just before, with the same `terms` and `now`.
   virtual Charged charge(const Terms& terms, double now, double charge, std::string_view member) = 0;
 
+  // For when memory is short: makes one entry of the newest two, which counts as long as the newer one. So no more is
+  // admitted than before, but what the older entry has charged comes back later. Leases stay, because each is released
+  // by itself.
+  virtual void merge_newest() {}
+
   virtual double expires_ms() const = 0;  // wall clock
   virtual bool empty() const = 0;
   virtual std::size_t bytes() const = 0;  // roughly

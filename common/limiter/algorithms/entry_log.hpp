@@ -19,6 +19,13 @@ class EntryLog final : public Entries {
   Judged judge(const Terms& terms, double now, std::uint32_t id) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member = {}) override;
 
+  void merge_newest() override {
+    if (entries_.size() < 2) return;
+    const Entry newest = entries_.back();
+    entries_.pop_back();
+    entries_.back() = {newest.time, newest.running, entries_.back().cost + newest.cost};
+  }
+
   double expires_ms() const override { return expires_ms_; }
   bool empty() const override { return entries_.empty(); }
   std::size_t bytes() const override { return sizeof *this + kDequeBytes + entries_.size() * sizeof(Entry); }

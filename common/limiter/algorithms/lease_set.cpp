@@ -57,13 +57,23 @@ void LeaseSet::erase_dead(double now, double horizon) {
   });
 }
 
+// If an allocation fails, the set is as before.
+void LeaseSet::add(std::string_view member, double expiry) {
+  const auto added = by_expiry_.emplace(expiry, member).first;
+  try {
+    expiry_.emplace(member, expiry);
+  } catch (...) {
+    by_expiry_.erase(added);
+    throw;
+  }
+}
+
 Charged LeaseSet::charge(const Terms& terms, double now, double charge, std::string_view member) {
   double horizon = now + 2 * terms.p;
   if (charge > 0 || ahead_) {
     erase_dead(now, horizon);
     if (charge > 0) {
-      expiry_.emplace(member, now + terms.p);
-      by_expiry_.emplace(now + terms.p, member);
+      add(member, now + terms.p);
       sum_ += charge;
       total_ += charge;
     }
@@ -86,9 +96,9 @@ bool LeaseSet::release(std::string_view member, double now) {
   bool live = is_live(member, now);
   auto found = expiry_.find(member);
   if (found != expiry_.end()) {
-    total_ -= lease_weight(member);
     by_expiry_.erase({found->second, found->first});
     expiry_.erase(found);
+    total_ -= lease_weight(member);
   }
   return live;
 }
@@ -96,9 +106,10 @@ bool LeaseSet::release(std::string_view member, double now) {
 double LeaseSet::renew(std::string_view member, double now) {
   if (!is_live(member, now)) return 0;
   auto found = expiry_.find(member);
-  by_expiry_.erase({found->second, found->first});
+  auto moved = by_expiry_.extract({found->second, found->first});  // kept, so that no allocation can fail
   found->second = now + lease_ttl_us(member);
-  by_expiry_.emplace(found->second, found->first);
+  moved.value().first = found->second;
+  by_expiry_.insert(std::move(moved));
   expire_with_last(now);
   return found->second;
 }

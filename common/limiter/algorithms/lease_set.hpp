@@ -33,6 +33,7 @@ class LeaseSet final : public Entries {
  private:
   static constexpr std::size_t kLeaseBytes = 256;  // a node in each of the two trees, and two texts
 
+  void add(std::string_view member, double expiry);
   void erase_dead(double now, double horizon);
   using ByExpiry = std::set<std::pair<double, std::string>>;
   ByExpiry::const_iterator first_above(double expiry) const;

@@ -84,7 +84,7 @@ Outcome BothStores::check(const std::vector<std::uint32_t>& costs) {
   if (reply.is_error()) throw std::runtime_error(std::string(reply.text));
   const auto read = limiter::read_check(reply, call);
   if (!read || !read->outcome) throw std::runtime_error("the script's reply cannot be read");
-  Outcome outcome = memory_.judge(call);
+  Outcome outcome = *memory_.judge(call);
   const std::string differs = difference(outcome, *read->outcome);
   if (!differs.empty()) throw std::runtime_error("memory | server:\n" + differs);
   return outcome;

@@ -174,7 +174,7 @@ Outcome World::judge(const Call& call) {
   if (program_->has_quotas && random_.percent(3)) send_wrong_period(call);
   if (instrumented_ != nullptr) ++tally_.counted;
   if (random_.percent(25)) return judge_jointly(call);
-  const Outcome outcome = memory_.judge(call);
+  const Outcome outcome = *memory_.judge(call);
   expect_outcome("sl", call, outcome);
   if (instrumented_ != nullptr) expect_outcome("cv", call, outcome);
   if (flavour_ == Flavour::single) compare_with_reference(call, outcome, plan_, outcome.allowed);

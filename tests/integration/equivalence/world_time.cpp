@@ -154,7 +154,7 @@ bool World::numbers_are_exact(const Call& call) {
   constexpr double kExact = 9007199254740992;  // 2^53
   Call again = call;
   again.explain = true;
-  const Outcome explained = memory_.judge(again);
+  const Outcome explained = *memory_.judge(again);
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
     const limiter::Rule& rule = program_->rules[i];
     const OverrideEntry* entry = override_of(call, i);

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "common/base/keyed_hash.hpp"
+
 using sluice::limiter::Cell;
 using sluice::limiter::CellTable;
 using sluice::limiter::HashedKey;
@@ -30,19 +32,12 @@ void fill(Cell& cell, double value, double expires_ms) {
   cell.expires_ms = expires_ms;
 }
 
-// Two texts of 16 bytes with one hash: libstdc++'s hash (MurmurHash64A) undone for the second half of one of them.
+// Two texts with one hash, which needs the keys: the first half of the last 16 bytes is a factor of the hash, here 0.
+// The hash of a key is the sum of two, cut at its first '}'; in front of the random bytes, so that none of them can
+// cut.
 std::array<std::string, 2> texts_of_one_hash() {
-  constexpr std::uint64_t kFactor = 0xc6a4a7935bd1e995, kInverse = 0x5f7a0ea7e59b19bd;
-  const auto shift = [](std::uint64_t v) { return v ^ v >> 47; };
-  const auto mix = [&](std::uint64_t v) { return shift(v * kFactor) * kFactor; };
-  const auto unmix = [&](std::uint64_t v) { return shift(v * kInverse) * kInverse; };
-  const std::uint64_t begin = 0xc70f6907 ^ 16 * kFactor;
-  const std::array<std::uint64_t, 2> one{0x6161616161616161, 0x6262626262626262};
-  std::array<std::uint64_t, 2> other{0x6363636363636363, 0};
-  other[1] = unmix(mix(one[1]) ^ (begin ^ mix(one[0])) * kFactor ^ (begin ^ mix(other[0])) * kFactor);
-  std::array<std::string, 2> texts{std::string(16, ' '), std::string(16, ' ')};
-  std::memcpy(texts[0].data(), one.data(), 16);
-  std::memcpy(texts[1].data(), other.data(), 16);
+  std::array<std::string, 2> texts{"}" + std::string(31, 'a'), "}" + std::string(31, 'b')};
+  for (std::string& text : texts) std::memcpy(text.data() + 16, &sluice::hash_keys.first, 8);
   return texts;
 }
 

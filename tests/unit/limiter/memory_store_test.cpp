@@ -50,7 +50,7 @@ TEST_CASE("a sweep keeps what lives, whatever comes") {
   for (int i = 0; i < 500; ++i) counters.judge(call_for(program, std::to_string(i), 500));
   for (int i = 500; i < 5'000; ++i) counters.judge(call_for(program, std::to_string(i), 0));
   for (int i = 0; i < 500; ++i) {
-    CHECK(counters.judge(call_for(program, std::to_string(i), 0)).report.remaining == 500);
+    CHECK(counters.judge(call_for(program, std::to_string(i), 0))->report.remaining == 500);
   }
   CHECK(counters.size() < 2'000);  // reads of keys that hold nothing leave nothing
 }
@@ -69,9 +69,9 @@ TEST_CASE("subjects do not share a counter, calls of one subject do") {
   ManualClock clock;
   MemoryCounters counters(clock);
   const Program program = limiter::compile({bucket("a", 5, {1, 1'000'000})}, {});
-  CHECK(counters.judge(call_for(program, "u", 3)).report.remaining == 2);
-  CHECK(counters.judge(call_for(program, "v", 3)).report.remaining == 2);
-  CHECK_FALSE(counters.judge(call_for(program, "u", 3)).allowed);
+  CHECK(counters.judge(call_for(program, "u", 3))->report.remaining == 2);
+  CHECK(counters.judge(call_for(program, "v", 3))->report.remaining == 2);
+  CHECK_FALSE(counters.judge(call_for(program, "u", 3))->allowed);
 }
 
 TEST_CASE("threads that judge at once never admit more than the limit") {
@@ -84,7 +84,7 @@ TEST_CASE("threads that judge at once never admit more than the limit") {
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&] {
         const limiter::Call call = call_for(program, "u", 1);
-        for (int i = 0; i < 500; ++i) admitted += counters.judge(call).allowed;
+        for (int i = 0; i < 500; ++i) admitted += counters.judge(call)->allowed;
       });
     }
   }
@@ -96,14 +96,14 @@ TEST_CASE("a lease is released once and renewed while it lives") {
   MemoryCounters counters(clock);
   const Program program = limiter::compile({leases("a", 1, 10s)}, {});
   const limiter::Call call = call_for(program, "u", 1);
-  CHECK(counters.judge(call).allowed);
+  CHECK(counters.judge(call)->allowed);
   const LeaseRef lease = lease_of(call, 10e6);
   clock.now += 5'000'000;
   CHECK(counters.renew({&lease, 1}).expires_at_us == clock.now + 10'000'000);
   CHECK(counters.release({&lease, 1}).live);
   CHECK_FALSE(counters.release({&lease, 1}).live);
   CHECK_FALSE(counters.renew({&lease, 1}).live);
-  CHECK(counters.judge(call_for(program, "u", 1)).allowed);
+  CHECK(counters.judge(call_for(program, "u", 1))->allowed);
 }
 
 TEST_CASE("of several leases renewed at once the earliest expiry is told, and one live lease is enough") {
@@ -145,9 +145,9 @@ TEST_CASE("overrides that are put replace those before, and counters stay") {
   entry.expires_us = std::numeric_limits<double>::infinity();
   entry.limit = 50;
   counters.put_overrides(call.keys[0], {&entry, 1});
-  CHECK(counters.judge(call_for(program, "u", 0)).report.remaining == 47);
+  CHECK(counters.judge(call_for(program, "u", 0))->report.remaining == 47);
   counters.put_overrides(call.keys[0], {});
-  CHECK(counters.judge(call_for(program, "u", 0)).report.remaining == 2);
+  CHECK(counters.judge(call_for(program, "u", 0))->report.remaining == 2);
 }
 
 TEST_CASE("a key that only holds an override lives as long as that") {
@@ -189,12 +189,12 @@ TEST_CASE("counters outlive the removal of an override that never ended, by a ye
   counters.put_overrides(call.keys[0], {&entry, 1});
   counters.judge(call);
   clock.now += 400LL * 86'400'000'000;
-  CHECK(counters.judge(call_for(program, "u", 0)).report.remaining == 10'400);
+  CHECK(counters.judge(call_for(program, "u", 0))->report.remaining == 10'400);
   counters.put_overrides(call.keys[0], {});
   clock.now += 365LL * 86'400'000'000;
-  CHECK(counters.judge(call_for(program, "u", 0)).report.remaining == 0);
+  CHECK(counters.judge(call_for(program, "u", 0))->report.remaining == 0);
   clock.now += 2LL * 86'400'000'000;
-  CHECK(counters.judge(call_for(program, "u", 0)).report.remaining == 5);
+  CHECK(counters.judge(call_for(program, "u", 0))->report.remaining == 5);
 }
 
 TEST_CASE("the store tells its listeners what the counters say") {
