@@ -9,8 +9,6 @@
 namespace sluice::program {
 namespace {
 
-constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
-
 void send_json(http::Reply& reply, unsigned status, std::string_view body) {
   reply.send(
       {.status = status, .content_type = "application/json", .headers = "Cache-Control: no-store\r\n", .body = body});
@@ -27,18 +25,17 @@ void send_problem(http::Reply& reply, unsigned status, std::string_view detail, 
 void Probes::handle(http::Request& request, http::Reply reply) {
   const bool starts = sources_.starting != nullptr;
   const bool known = request.path == "/v1/health" || request.path == "/livez" || request.path == "/readyz" ||
-                     request.path == "/metrics" || (starts && request.path == "/startupz");
+                     (metrics_ != nullptr && request.path == "/metrics") || (starts && request.path == "/startupz");
   if (!known) {
     return send_problem(
         reply, 404,
-        fmt::format("{} has /v1/health, /livez, /readyz{} and /metrics.", port_, starts ? ", /startupz" : ""));
+        fmt::format("{} has /v1/health, /livez{}{}.", port_, starts ? ", /startupz" : "",
+                    metrics_ == nullptr ? " and /readyz; another port has /metrics" : ", /readyz and /metrics"));
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return send_problem(reply, 405, "This path takes GET and HEAD only.", "Allow: GET, HEAD\r\n");
   }
-  if (request.path == "/metrics") {
-    return reply.send({.status = 200, .content_type = kMetricsType, .headers = {}, .body = sources_.metrics()});
-  }
+  if (request.path == "/metrics") return metrics_->handle(request, std::move(reply));
   if (request.path == "/readyz") return show_readiness(reply);
   if (request.path == "/startupz") return show_start(reply);
   if (request.path == "/livez" && !sources_.alive()) {

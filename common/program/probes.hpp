@@ -1,11 +1,12 @@
-// Answers the probes and metrics of a program: GET /v1/health, /livez, /readyz, /metrics and /startupz.
+// Answers the probes of a program: GET /v1/health, /livez, /readyz and /startupz; and /metrics, if this port has them.
 //
 // /readyz answers 200 while the listeners are up, the program has what it needs, and it does not drain. A program that
 // was ready stays ready without Redis or PostgreSQL. The body lists what is degraded.
 //
-// Calls the functions of ProbeSources on the HTTP server's thread.
+// Calls the functions of ProbeSources on the HTTP server's thread. Any thread may call set_ready() and set_draining().
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -13,13 +14,13 @@
 #include <vector>
 
 #include "common/http/server.hpp"
+#include "common/program/metrics_page.hpp"
 
 namespace sluice::program {
 
 struct ProbeSources {
   std::function<bool()> alive;                         // whether the loops of all workers respond
   std::function<std::vector<std::string>()> degraded;  // a sentence for each degraded part
-  std::function<std::string()> metrics;                // in Prometheus' text format 0.0.4
   // What the start still waits for. Without this function there is no /startupz.
   std::function<std::vector<std::string>()> starting = {};
   // Whether the program has what it needs for its work. Once true, it must stay true. Without this function: true.
@@ -28,8 +29,10 @@ struct ProbeSources {
 
 class Probes final : public http::Handler {
  public:
-  // `port`: the port's name in the text of a 404, for example "The admin port".
-  Probes(std::string_view port, ProbeSources sources) : port_(port), sources_(std::move(sources)) {}
+  // `port`: the port's name in the text of a 404, for example "The admin port". `metrics`: answers /metrics; nullptr:
+  // another port does. REQUIRES: `metrics` outlives this object.
+  Probes(std::string_view port, ProbeSources sources, MetricsPage* metrics)
+      : port_(port), sources_(std::move(sources)), metrics_(metrics) {}
 
   void set_ready() { ready_ = true; }
   void set_draining() { draining_ = true; }
@@ -44,8 +47,9 @@ class Probes final : public http::Handler {
 
   const std::string port_;
   ProbeSources sources_;
-  bool ready_ = false;
-  bool draining_ = false;
+  MetricsPage* const metrics_;
+  std::atomic<bool> ready_{false};
+  std::atomic<bool> draining_{false};
 };
 
 }  // namespace sluice::program

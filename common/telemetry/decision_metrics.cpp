@@ -55,14 +55,13 @@ DecisionCounters& DecisionMetrics::counters(std::string_view tenant, std::string
   const std::lock_guard lock(mutex_);
   Names names(tenant, policy);
   if (const auto found = blocks_.find(names); found != blocks_.end()) return *found->second;
-  if (!policy.empty() && policies_ == kMaxPolicies) {
-    names.second = kOther;
-  } else if (!policy.empty()) {
-    ++policies_;
-  }
-  std::unique_ptr<DecisionCounters>& block = blocks_[names];
-  if (!block) block = std::make_unique<DecisionCounters>();
-  return *block;
+  const bool is_other = !policy.empty() && policies_ == kMaxPolicies;
+  if (is_other) names.second = kOther;
+  if (const auto found = blocks_.find(names); found != blocks_.end()) return *found->second;
+  auto block = std::make_unique<DecisionCounters>();  // before the entry, which must never lack it
+  DecisionCounters& made = *blocks_.emplace(std::move(names), std::move(block)).first->second;
+  if (!policy.empty() && !is_other) ++policies_;
+  return made;
 }
 
 std::vector<prometheus::MetricFamily> DecisionMetrics::Collect() const {

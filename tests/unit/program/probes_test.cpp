@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <boost/asio/io_context.hpp>
+
 #include "common/base/version.hpp"
 #include "tests/unit/http_asker.hpp"
 
@@ -9,14 +11,18 @@ namespace sluice::program {
 namespace {
 
 struct Rig {
-  http::Answer get(const std::string& path) { return asker.ask("GET", path); }
+  http::Answer get(const std::string& path) {
+    const std::uint64_t slot = asker.send("GET", path);
+    loop.restart();
+    loop.run();
+    return asker.answers[slot];
+  }
 
   bool alive = true;
   std::vector<std::string> degraded;
-  Probes probes{"The admin port",
-                {.alive = [this] { return alive; },
-                 .degraded = [this] { return degraded; },
-                 .metrics = [] { return "# TYPE things counter\nthings 3\n"; }}};
+  boost::asio::io_context loop;
+  MetricsPage page{loop, [] { return "# TYPE things counter\nthings 3\n"; }};
+  Probes probes{"The admin port", {.alive = [this] { return alive; }, .degraded = [this] { return degraded; }}, &page};
   http::Asker asker{probes};
 };
 
@@ -37,8 +43,8 @@ TEST_CASE("A program that lacks what it needs is not ready") {
   Probes probes{"The admin port",
                 {.alive = [] { return true; },
                  .degraded = [] { return std::vector<std::string>{"no policies"}; },
-                 .metrics = [] { return ""; },
-                 .equipped = [&] { return equipped; }}};
+                 .equipped = [&] { return equipped; }},
+                nullptr};
   http::Asker asker{probes};
   probes.set_ready();
   CHECK(asker.ask("GET", "/readyz").status == 503);
@@ -77,6 +83,15 @@ TEST_CASE("Metrics are in Prometheus' text format") {
   CHECK(answer.body == "# TYPE things counter\nthings 3\n");
 }
 
+TEST_CASE("A port without metrics says so") {
+  Probes probes("The admin port", {.alive = [] { return true; }, .degraded = [] { return std::vector<std::string>(); }},
+                nullptr);
+  http::Asker asker(probes);
+  CHECK(asker.ask("GET", "/metrics").status == 404);
+  CHECK(asker.ask("GET", "/metrics")
+            .has("The admin port has /v1/health, /livez and /readyz; another port has /metrics."));
+}
+
 TEST_CASE("Everything else is 404 with what there is, and other methods are 405") {
   Rig rig;
   CHECK(rig.get("/v1/check").status == 404);
@@ -90,10 +105,11 @@ TEST_CASE("Everything else is 404 with what there is, and other methods are 405"
 }  // namespace
 TEST_CASE("A program that has a start says what it waits for, and another has no such path") {
   std::vector<std::string> waits_for{"policies"};
-  Probes probes("The admin port", {.alive = [] { return true; },
-                                   .degraded = [] { return std::vector<std::string>(); },
-                                   .metrics = [] { return std::string(); },
-                                   .starting = [&] { return waits_for; }});
+  Probes probes("The admin port",
+                {.alive = [] { return true; },
+                 .degraded = [] { return std::vector<std::string>(); },
+                 .starting = [&] { return waits_for; }},
+                nullptr);
   http::Asker asker(probes);
   CHECK(asker.ask("GET", "/startupz").status == 503);
   CHECK(asker.ask("GET", "/startupz").body == R"({"status":"starting","waits_for":["policies","the listeners"]})");
