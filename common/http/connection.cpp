@@ -1,5 +1,6 @@
 #include "common/http/connection.hpp"
 
+#include <new>
 #include <utility>
 
 #include <fmt/core.h>
@@ -15,7 +16,44 @@ using Step = RequestParser::Step;
 
 }  // namespace
 
+// Runs the work of one event. Without memory for it, the connection closes.
+template <class Event>
+void Connection::run(Event event) {
+  try {
+    event();
+  } catch (const std::bad_alloc&) {
+    busy_ = false;
+    close();
+  }
+}
+
 void Connection::on_read(IoResult result, std::size_t bytes) {
+  run([&] { take_read(result, bytes); });
+}
+
+void Connection::on_handshake(IoResult result) {
+  run([&] { take_handshake(result); });
+}
+
+void Connection::on_written(IoResult result, std::size_t bytes) {
+  run([&] { take_written(result, bytes); });
+}
+
+void Connection::resume() {
+  run([&] {
+    if (!closed_) advance();
+  });
+}
+
+void Connection::start() {
+  run([&] { begin(); });
+}
+
+void Connection::tick() {
+  run([&] { take_tick(); });
+}
+
+void Connection::take_read(IoResult result, std::size_t bytes) {
   reading_ = false;
   if (closed_) return release_stream();
   const bool asked = std::exchange(cancelling_, false);
@@ -30,17 +68,13 @@ void Connection::on_read(IoResult result, std::size_t bytes) {
   advance();
 }
 
-void Connection::on_written(IoResult result, std::size_t bytes) {
+void Connection::take_written(IoResult result, std::size_t bytes) {
   writing_ = false;
   if (closed_) return release_stream();
   if (result != IoResult::ok) return close();
   out_.consume(bytes);
   if (bytes < writing_bytes_) return wait_to_write();
   advance();
-}
-
-void Connection::resume() {
-  if (!closed_) advance();
 }
 
 void Connection::answer(std::uint64_t slot, const Response& response) {
@@ -50,8 +84,22 @@ void Connection::answer(std::uint64_t slot, const Response& response) {
     last_read_ = linger_at_end_ = true;
   }
   const bool last_closes = host_->draining() && between_requests();
-  replies_.answer(slot, response, host_->date(), last_closes, out_);
-  if (!busy_) host_->mark_dirty(*this);
+  try {
+    replies_.answer(slot, response, host_->date(), last_closes, out_);
+    if (!busy_) host_->mark_dirty(*this);
+  } catch (const std::bad_alloc&) {
+    answer_without_memory(slot);
+  }
+}
+
+void Connection::answer_without_memory(std::uint64_t slot) {
+  try {
+    const bool answered = replies_.answer(slot, kNoMemoryResponse, host_->date(), false, out_);
+    if (answered && !busy_) host_->mark_dirty(*this);
+    if (answered) return;
+  } catch (const std::bad_alloc&) {  // closes
+  }
+  close();
 }
 
 void Connection::read_body(std::uint64_t slot) {
@@ -126,15 +174,24 @@ void Connection::begin_body() {
   const bool too_large = length && *length > limit;
   if (limit <= Handler::kUnaskedBody || too_large || (length && *length <= Handler::kUnaskedBody)) return;
   admission_slot_ = replies_.open({.close = true, .head = parser_.is_head(), .http10 = !parser_.http11()});
-  handler.admit(parser_.request(), Admission(Reply(this, *admission_slot_)));
+  try {
+    handler.admit(parser_.request(), Admission(Reply(this, *admission_slot_)));
+  } catch (const std::bad_alloc&) {  // ~Reply() has answered
+  }
 }
 
 void Connection::handle_request() {
   ++host_->stats_.requests;
   last_read_ = !parser_.keep_alive();
-  const std::uint64_t slot =
-      replies_.open({.close = last_read_, .head = parser_.is_head(), .http10 = !parser_.http11()});
-  host_->handler_.handle(parser_.request(), Reply(this, slot));
+  const ReplyShape shape{.close = last_read_, .head = parser_.is_head(), .http10 = !parser_.http11()};
+  bool opened = false;
+  try {
+    const std::uint64_t slot = replies_.open(shape);
+    opened = true;
+    host_->handler_.handle(parser_.request(), Reply(this, slot));
+  } catch (const std::bad_alloc&) {
+    if (!opened) answer_without_memory(replies_.open(shape));  // otherwise ~Reply() has answered
+  }
 }
 
 void Connection::refuse(const Refusal& refusal) {
@@ -176,9 +233,9 @@ void Connection::write_output() {
 void Connection::wait_to_write() {
   const std::string_view text = out_.next();
   writing_bytes_ = text.size();
-  writing_ = true;
   write_deadline_ = host_->tick_ + host_->timeouts_.write;
   start_write(text);
+  writing_ = true;
 }
 
 bool Connection::is_idle() const { return replies_.unsent() == 0 && out_.empty() && between_requests(); }
@@ -221,8 +278,8 @@ void Connection::finish() {
 void Connection::read_more() {
   if (reading_) return;
   if (lingering_) input_.clear();
-  reading_ = true;
   start_read(input_.prepare(parser_.wanted()));
+  reading_ = true;
 }
 
 }  // namespace sluice::http

@@ -3,8 +3,9 @@
 // Thread safety: none; it belongs to its server's thread.
 // Ownership: reference-counted without atomics. The lists of the ConnectionHost, each operation in flight, each
 // unanswered Reply and each Stream hold a reference. So a late Reply finds a closed connection, which ignores it.
-// Invariants: at most one read and one write are in flight. All requests of one read are handled before anything is
-// written.
+// Memory: if an allocation fails while a request is handled, that request is answered with 503. If even that needs
+// memory that is not there, or if it fails elsewhere, the connection closes; others go on. Invariants: at most one read
+// and one write are in flight. All requests of one read are handled before anything is written.
 #pragma once
 
 #include <cstddef>
@@ -87,6 +88,14 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   virtual void close_stream() = 0;    // cancels operations in flight
   virtual void destroy_stream() = 0;  // called once no operation is in flight
 
+  template <class Event>
+  void run(Event event);
+  void answer_without_memory(std::uint64_t slot);
+  void begin();
+  void take_handshake(IoResult result);
+  void take_read(IoResult result, std::size_t bytes);
+  void take_written(IoResult result, std::size_t bytes);
+  void take_tick();
   void end_handshake();
   void advance();
   void parse_input();

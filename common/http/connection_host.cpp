@@ -46,9 +46,9 @@ void ConnectionHost::detach(Connection& connection) {
 
 void ConnectionHost::mark_dirty(Connection& connection) {
   if (connection.dirty_) return;
-  connection.dirty_ = true;
   if (dirty_.empty()) wake();
   dirty_.emplace_back(&connection);
+  connection.dirty_ = true;
 }
 
 void ConnectionHost::resume_dirty() {

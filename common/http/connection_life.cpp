@@ -21,7 +21,7 @@ Connection::Connection(std::shared_ptr<ConnectionHost> host, std::string peer)
   parser_.request().peer = peer_;
 }
 
-void Connection::start() {
+void Connection::begin() {
   handshaking_ = start_handshake();
   if (handshaking_) {
     reading_ = true;
@@ -33,7 +33,7 @@ void Connection::start() {
   read_more();
 }
 
-void Connection::on_handshake(IoResult result) {
+void Connection::take_handshake(IoResult result) {
   reading_ = false;
   if (closed_) return release_stream();
   end_handshake();
@@ -50,7 +50,7 @@ void Connection::end_handshake() {
   if (std::exchange(handshaking_, false)) --host_->stats_.handshakes;
 }
 
-void Connection::tick() {
+void Connection::take_tick() {
   if (closed_) return;
   const auto past = [now = host_->tick_](Ticks deadline) { return static_cast<std::int32_t>(now - deadline) >= 0; };
   if (handshaking_) {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -70,7 +71,11 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
 
  private:
   void accepted(const Code& ec, Socket socket) {
-    if (!ec) admit(std::move(socket));
+    try {
+      if (!ec) admit(std::move(socket));
+    } catch (const std::bad_alloc&) {  // the client is cut off, others are still accepted
+      ++host_->stats().accept_errors;
+    }
     if (stopped_) return;
     // ECONNABORTED and EPROTO mean that the client gave up while it waited in the kernel's queue. Any other error is a
     // shortage (descriptors, memory) that an immediate retry would meet again.

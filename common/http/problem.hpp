@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/base/error.hpp"
+#include "common/http/message.hpp"
 
 namespace sluice::http {
 
@@ -27,5 +28,12 @@ void write_problem(const Problem& problem, std::string& out);
 void write_faults(std::span<const Fault> faults, std::string& out);
 
 std::string_view reason_phrase(unsigned status);
+
+// The answer to a request for which an allocation failed. It is written out here, so that making it needs no memory.
+inline const Response kNoMemoryResponse{.status = 503,
+                                        .content_type = kProblemType,
+                                        .headers = "Retry-After: 1\r\n",
+                                        .body = R"({"type":"about:blank","title":"Service Unavailable","status":503,)"
+                                                R"("detail":"There was no memory left for this request."})"};
 
 }  // namespace sluice::http

@@ -1,3 +1,4 @@
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -20,8 +21,13 @@ Reply& Reply::operator=(Reply&& other) noexcept {
   return *this;
 }
 
+// An exception that destroys a Reply is a failed allocation.
 Reply::~Reply() {
   if (sink_ == nullptr) return;
+  if (std::uncaught_exceptions() > 0) {
+    send(kNoMemoryResponse);
+    return;
+  }
   std::string body;
   write_problem({.status = 500, .detail = "The request was dropped without an answer."}, body);
   send({.status = 500, .content_type = kProblemType, .body = body});

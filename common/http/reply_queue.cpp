@@ -38,13 +38,21 @@ ReplyQueue::Slot* ReplyQueue::take_open(std::uint64_t number, bool last_closes) 
   return &taken;
 }
 
-void ReplyQueue::answer(std::uint64_t number, const Response& response, std::string_view date, bool last_closes,
+bool ReplyQueue::answer(std::uint64_t number, const Response& response, std::string_view date, bool last_closes,
                         Output& out) {
   Slot* answered = take_open(number, last_closes);
-  if (answered == nullptr) return;
+  if (answered == nullptr) return false;
+  std::string& text = text_of(number, out);
+  const std::size_t size_before = text.size();
+  try {
+    if (write_response(response, answered->shape, date, text)) answered->body = response.shared_body;
+  } catch (...) {
+    text.resize(size_before);
+    throw;
+  }
   answered->state = State::ready;
-  if (write_response(response, answered->shape, date, text_of(number, out))) answered->body = response.shared_body;
   if (number == first_) output_ready(out);
+  return true;
 }
 
 bool ReplyQueue::begin_stream(std::uint64_t number, const Response& head, std::string_view date, bool last_closes,

@@ -24,8 +24,9 @@ class ReplyQueue {
   std::uint64_t open(ReplyShape shape);
 
   // `date` is a whole Date line. If `last_closes` is true and the slot is the newest, the reply gets `Connection:
-  // close`. Answers to slots that are not open are dropped.
-  void answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
+  // close`. Returns false for a slot that is not open: the answer is dropped. If there is no memory for the answer,
+  // throws std::bad_alloc; the slot then is open still, or its answer waits behind others.
+  bool answer(std::uint64_t slot, const Response& response, std::string_view date, bool last_closes, Output& out);
 
   // Returns false if there is no stream, because the reply has no body or was dropped.
   bool begin_stream(std::uint64_t slot, const Response& head, std::string_view date, bool last_closes,

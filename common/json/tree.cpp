@@ -20,6 +20,7 @@
 #include "common/json/insitu_stream.hpp"
 #pragma clang attribute pop
 
+#include "common/base/keyed_hash.hpp"
 #include "common/json/syntax_fault.hpp"
 
 namespace sluice::json {
@@ -39,6 +40,10 @@ std::span<T> allocate(std::pmr::monotonic_buffer_resource& arena, std::size_t co
   return {memory, count};
 }
 
+struct NameHash {
+  std::size_t operator()(std::string_view name) const { return hash_text(name); }
+};
+
 void mark_duplicates(std::span<Member> members) {
   if (members.size() <= kSmallObject) {
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -47,7 +52,7 @@ void mark_duplicates(std::span<Member> members) {
     }
     return;
   }
-  std::unordered_set<std::string_view> seen;
+  std::unordered_set<std::string_view, NameHash> seen;
   seen.reserve(members.size());
   for (Member& member : members) member.duplicate = !seen.insert(member.name).second;
 }

@@ -16,7 +16,8 @@ namespace sluice {
 
 // The order in which bundles are read and agents receive objects: an object comes after the objects it refers to.
 // `setting`: the settings of the platform. `counter`: a reset of counters. The tables `versions`, `changes` and `audit`
-// store resets, but the kind has no SQL table of its own.
+// store resets, but the kind has no SQL table of its own. `quota`: the quotas of an organization or a tenant; the id is
+// that of the organization or tenant.
 enum class Kind : std::uint8_t {
   setting,
   organization,
@@ -28,6 +29,7 @@ enum class Kind : std::uint8_t {
   token,
   agent_token,
   binding,
+  quota,
   counter
 };
 
@@ -79,7 +81,8 @@ inline constexpr std::array kTable{
     KindInfo{Kind::token, "token", "tokens", "", Ownership::holder, false, false, 6, kOfHolder},
     KindInfo{Kind::agent_token, "agent-token", "agent_tokens", "", Ownership::holder, false, false, 5, kOfHolder},
     KindInfo{Kind::binding, "binding", "bindings", "", Ownership::holder, false, false, 4, kOfHolder},
-    KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 10, {}},
+    KindInfo{Kind::quota, "quota", "quotas", "", Ownership::platform, true, false, 10, {}},
+    KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 11, {}},
 };
 // clang-format on
 

@@ -3,16 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "common/base/hash_trie.hpp"
+#include "common/base/keyed_hash.hpp"
 
 namespace sluice::policy {
 
-inline std::uint64_t hash_of_id(std::string_view id) { return std::hash<std::string_view>()(id); }
+inline std::uint64_t hash_of_id(std::string_view id) { return hash_text(id); }
 
 template <class Object>
 class IdMap {

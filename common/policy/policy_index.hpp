@@ -24,6 +24,7 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include "common/base/hash_trie.hpp"
+#include "common/base/keyed_hash.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/policy/compiled_policy.hpp"
 
@@ -124,7 +125,7 @@ class PolicyIndex {
   class AnchorFiling;
   class Values;  // the values of one request
 
-  static std::uint64_t hash_of_name(std::string_view name) { return std::hash<std::string_view>()(name); }
+  static std::uint64_t hash_of_name(std::string_view name) { return hash_text(name); }
   static std::uint64_t hash_of_dimension(const DimensionRef& dimension);
 
   // The slot of `key` is being prefetched.

@@ -4,9 +4,9 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 
+#include "common/base/keyed_hash.hpp"
 #include "common/domain/ip_address.hpp"
 
 namespace sluice::policy::index_hash {
@@ -19,7 +19,7 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-inline std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
+inline std::uint64_t hash_of(std::string_view text) { return hash_text(text); }
 
 inline std::uint64_t hash_of(const IpBlock& block) {
   const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(block.base.bytes);
