@@ -16,6 +16,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "agent/metrics.hpp"
+#include "agent/metrics_token.hpp"
 #include "agent/policies/bundle_file.hpp"
 #include "agent/policies/bundle_source.hpp"
 #include "agent/policies/live_agents.hpp"
@@ -59,13 +60,17 @@ class App {
                 worker_options(config),
                 http_options(config),
                 [this](std::string_view tenant) { return live_agents_.of(tenant); }},
-        probes_("The admin port", {.alive = [this] { return alive(); },
-                                   .degraded = [this] { return degraded(); },
-                                   .metrics = [this] { return metrics_.render(); },
-                                   .starting = [this] { return starting(); },
-                                   .equipped = [this] { return equipped(); }}),
+        metrics_page_(
+            admin_loop_, [this] { return metrics_.render(); }, metrics_readers()),
+        probes_("The admin port",
+                {.alive = [this] { return alive(); },
+                 .degraded = [this] { return degraded(); },
+                 .starting = [this] { return starting(); },
+                 .equipped = [this] { return equipped(); }},
+                config.metrics_listen.empty() ? &metrics_page_ : nullptr),
         startup_(steady_clock::now() + config.startup_wait),
         admin_server_(admin_loop_, http::ServerOptions{}, probes_),
+        metrics_server_(admin_loop_, http::ServerOptions{}, metrics_page_),
         shutdown_(admin_loop_, log_, config.drain_timeout),
         certificate_(admin_loop_, log_) {
     metrics_.add(memory_metrics(), counters_);
@@ -75,7 +80,7 @@ class App {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
-    if (!certificate_.load(config_.certificate, metrics_) || !load() || !listen()) return 1;
+    if (!certificate_.load(config_.certificate, metrics_) || !load_metrics_token() || !load() || !listen()) return 1;
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
@@ -103,6 +108,8 @@ class App {
     return options;
   }
   bool load();  // returns false if the agent must not start
+  bool load_metrics_token();
+  program::MetricsPage::Admit metrics_readers();
   void follow_server(policies::SnapshotSwap::Publish publish);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
   std::vector<std::string> degraded_stores() const;
@@ -129,9 +136,12 @@ class App {
   std::optional<policies::ServerSource> server_;  // only with --server
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
+  std::optional<MetricsToken> metrics_token_;  // only with --metrics-token-file
+  program::MetricsPage metrics_page_;
   program::Probes probes_;
   Startup startup_;
   http::Server admin_server_;
+  http::Server metrics_server_;  // listens only with --metrics-listen
   program::Shutdown shutdown_;
   program::Certificate certificate_;
 };
@@ -164,6 +174,7 @@ bool App::load() {
     return true;
   }
   auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
+    if (publication.snapshot) counters_.set_tenants(publication.snapshot->tenants.size());
     for (Worker& worker : workers_) worker.set_snapshot(publication, on_used);
   };
   if (config_.server) {
@@ -172,6 +183,19 @@ bool App::load() {
   }
   bundle_.emplace(config_.policies_file, clock_, metrics_, log_, publish, config_.workers);
   return bundle_->load_first();
+}
+
+bool App::load_metrics_token() {
+  if (config_.metrics_token_file.empty()) return true;
+  const auto loaded = metrics_token_.emplace(config_.metrics_token_file, log_).load();
+  if (!loaded) log_.error("metrics_token_faulty", loaded.error().text, {{"code", loaded.error().code}});
+  return loaded.has_value();
+}
+
+// Empty: everybody may read the metrics.
+program::MetricsPage::Admit App::metrics_readers() {
+  if (config_.metrics_token_file.empty()) return {};
+  return [this](std::string_view token) { return metrics_token_->matches(token); };
 }
 
 bool App::listen() {
@@ -183,7 +207,11 @@ bool App::listen() {
     if (!program::log_listener(log_, outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix))
       return false;
   }
-  return program::log_listener(log_, admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin);
+  if (!program::log_listener(log_, admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin))
+    return false;
+  const std::string& address = config_.metrics_listen;
+  return address.empty() || program::log_listener(log_, metrics_server_.listen_tcp(address, false), "metrics",
+                                                  "--metrics-listen", address);
 }
 
 bool App::listen_tcp_all() {

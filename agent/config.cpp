@@ -113,6 +113,16 @@ void read_listeners(ConfigReader& reader, Config& config) {
   if (listen && admin && listen->port() != 0 && listen->port() == admin->port()) {
     reader.fault("admin", "has the port of --listen; choose another port");
   }
+  if (reader.value("metrics-listen").given) {
+    config.metrics_listen = reader.value("metrics-listen").text;
+    const std::optional<tcp::endpoint> metrics = reader.address("metrics-listen");
+    const auto same_port = [&metrics](const std::optional<tcp::endpoint>& other) {
+      return metrics && other && metrics->port() != 0 && metrics->port() == other->port();
+    };
+    if (same_port(listen)) reader.fault("metrics-listen", "has the port of --listen; choose another port");
+    if (same_port(admin)) reader.fault("metrics-listen", "has the port of --admin; choose another port");
+  }
+  config.metrics_token_file = reader.file("metrics-token-file");
   read_unix_path(reader, config);
   read_unix_mode(reader, config);
 }

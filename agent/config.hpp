@@ -46,7 +46,9 @@ struct Config {
   http::CertificateFiles certificate;  // of `listen`; empty without TLS
   std::string listen_unix;             // "": no Unix socket
   mode_t listen_unix_mode = 0660;
-  std::string admin;  // address of probes and metrics
+  std::string admin;               // address of probes and metrics
+  std::string metrics_listen;      // "": `admin` has the metrics
+  std::string metrics_token_file;  // "": everybody may read the metrics
 
   std::size_t workers = 1;
   std::size_t max_in_flight = 10'000;

@@ -54,7 +54,7 @@ inline constexpr std::array kFlags{
     FlagSpec{"memory-limit", "Counters", "SIZE", "32MB",
              "How much memory counters may take in the agent: those of --counters memory, and those of failure mode "
              "fail_degrade. 1MB to 64GB. When memory is short, the new identities of a tenant that takes more than its "
-             "share have one common counter for each limit."},
+             "share have one common counter for each limit, and its checks that would take a lease get 503."},
     program::kRedisUser,
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,
@@ -89,8 +89,16 @@ inline constexpr std::array kFlags{
     FlagSpec{"listen-unix-mode", "Listeners", "MODE", "0660",
              "Who may connect to the socket of --listen-unix: an octal mode. Use 0666 only in a folder that nobody "
              "else can enter."},
-    FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9088",
-             "Where probes and metrics are answered: /livez, /readyz, /startupz, /metrics."},
+    FlagSpec{
+        "admin", "Listeners", "ADDR:PORT", "0.0.0.0:9088",
+        "Where probes and metrics are answered: /livez, /readyz, /startupz, /metrics. Without --metrics-listen and "
+        "--metrics-token-file, everybody who reaches this address can read the metrics, which name tenants."},
+    FlagSpec{"metrics-listen", "Listeners", "ADDR:PORT", "",
+             "Answer /metrics here, and no longer at --admin, so that a network policy can tell scrapes and probes "
+             "apart. Port 0 takes any free port; the log names it."},
+    FlagSpec{"metrics-token-file", "Listeners", "FILE", "",
+             "File with a token of 16 to 1024 visible ASCII characters. /metrics then needs Authorization: Bearer "
+             "TOKEN; probes need none. Read again when it changes."},
 
     FlagSpec{"workers", "Serving", "N", "1",
              "Threads that answer checks, each with its own connection to Redis: 1 to 256."},

@@ -33,10 +33,16 @@ const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics() {
       {"sluice_memory_counters_bytes", kGauge,
        "Bytes that counters in the agent's memory take; --memory-limit is the most they may take.",
        [](const limiter::MemoryCounters& counters) { return counters.bytes(); }},
+      {"sluice_memory_counters_limit_bytes", kGauge, "The most bytes that counters in the agent's memory may take.",
+       [](const limiter::MemoryCounters& counters) { return counters.limit_bytes(); }},
       {"sluice_memory_counters_overflow_total", kCounter,
        "Checks judged by a counter that a tenant's new identities share, because memory was short and the tenant took "
        "more than its share.",
        [](const limiter::MemoryCounters& counters) { return counters.overflowed(); }},
+      {"sluice_memory_counters_refused_total", kCounter,
+       "Checks answered with 503 overload, because there was no memory for the lease that they would take, or for "
+       "another counter that new identities share.",
+       [](const limiter::MemoryCounters& counters) { return counters.refused(); }},
   };
   return table;
 }

@@ -1,6 +1,7 @@
 #include "agent/worker.hpp"
 
 #include <array>
+#include <new>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -199,7 +200,13 @@ Result<> Worker::listen_unix(const std::string& path, mode_t mode) { return serv
 
 void Worker::run() {
   if (redis_) redis_->start();
-  context_.run();
+  for (bool stopped = false; !stopped;) {
+    try {
+      context_.run();
+      stopped = true;
+    } catch (const std::bad_alloc&) {  // ends one event; the loop goes on with the others
+    }
+  }
 }
 
 void Worker::set_snapshot(policies::Publication publication, std::function<void()> on_used) {

@@ -1,5 +1,7 @@
 #include "agent/api/batch.hpp"
 
+#include <new>
+
 #include <fmt/core.h>
 
 #include "common/domain/check_batch.hpp"
@@ -23,18 +25,42 @@ void Batch::start(const http::Request& http, RouteReply reply, std::optional<dec
   caller_ = std::move(caller);
   if (caller_) origin_ = caller_->origin();
   origin_.batch = true;
-  traceparent_ = http.header("traceparent");
-  body_.assign(http.body.data(), http.body.size());  // a copy, because the connection reuses its buffer
-  auto faults = split_checks(body_, spans_);
-  if (!faults.empty()) return refuse_all(faults);
-  result_ranges_.resize(spans_.size());
-  while (elements_.size() < spans_.size()) elements_.emplace_back(decider_);
+  lost_ = false;
+  try {
+    if (!split(http)) return;
+  } catch (const std::bad_alloc&) {
+    reply_->send(http::kNoMemoryResponse);
+    return return_to_pool();
+  }
   open_ = spans_.size() + 1;
   for (std::size_t slot = 0; slot < spans_.size(); ++slot) begin(slot);
   close_one();
 }
 
+// Returns false if the batch is answered already, because it is invalid.
+bool Batch::split(const http::Request& http) {
+  traceparent_ = http.header("traceparent");
+  body_.assign(http.body.data(), http.body.size());  // a copy, because the connection reuses its buffer
+  auto faults = split_checks(body_, spans_);
+  if (!faults.empty()) {
+    refuse_all(faults);
+    return false;
+  }
+  result_ranges_.resize(spans_.size());
+  while (elements_.size() < spans_.size()) elements_.emplace_back(decider_);
+  return true;
+}
+
 void Batch::begin(std::size_t slot) {
+  try {
+    begin_check(slot);
+  } catch (const std::bad_alloc&) {
+    decider_.count_overload();
+    refuse_without_memory(slot);
+  }
+}
+
+void Batch::begin_check(std::size_t slot) {
   if (spans_[slot].size() > kMaxCheckBytes) return refuse_size(slot);
   auto place = decider_.admit();
   if (!place) return decided(slot, place.error());
@@ -66,7 +92,16 @@ void Batch::decided(std::size_t slot, const Decision& decision) {
   add_result(slot, at);
 }
 
-void Batch::refused(std::size_t slot, const decide::Refusal& refusal) { refuse(slot, problem_of(refusal)); }
+void Batch::refused(std::size_t slot, const decide::Refusal& refusal) {
+  if (refusal.kind == decide::Refusal::Kind::out_of_memory) return refuse_without_memory(slot);
+  refuse(slot, problem_of(refusal));
+}
+
+void Batch::refuse_without_memory(std::size_t slot) {
+  lost_ = lost_ || elements_[slot].check.is_lost();
+  result_ranges_[slot] = {.without_memory = true};
+  close_one();
+}
 
 void Batch::refuse(std::size_t slot, CheckProblem problem) {
   for (Fault& fault : problem.errors) fault.pointer.insert(0, fmt::format("/checks/{}", slot));
@@ -76,7 +111,7 @@ void Batch::refuse(std::size_t slot, CheckProblem problem) {
 }
 
 void Batch::add_result(std::size_t slot, std::size_t began_at) {
-  result_ranges_[slot] = {began_at, results_.size() - began_at};
+  result_ranges_[slot] = {.at = began_at, .size = results_.size() - began_at};
   close_one();
 }
 
@@ -85,14 +120,26 @@ void Batch::close_one() {
 }
 
 void Batch::send() {
+  try {
+    send_results();
+  } catch (const std::bad_alloc&) {
+    reply_->send(http::kNoMemoryResponse);
+  }
+  return_to_pool();
+}
+
+void Batch::send_results() {
   out_ = R"({"results":[)";
   for (const ResultRange& range : result_ranges_) {
     if (&range != result_ranges_.data()) out_ += ',';
-    out_.append(results_, range.at, range.size);
+    if (range.without_memory) {
+      out_ += kOverloadDecision;
+    } else {
+      out_.append(results_, range.at, range.size);
+    }
   }
   out_ += "]}";
   send_json(*reply_, 200, out_);
-  return_to_pool();
 }
 
 void Batch::return_to_pool() {
@@ -101,7 +148,7 @@ void Batch::return_to_pool() {
   clear(body_);
   clear(results_);
   clear(out_);
-  pool_.give_back(*this);
+  if (!lost_) pool_.give_back(*this);
 }
 
 }  // namespace sluice::agent::api

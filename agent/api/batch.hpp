@@ -41,15 +41,20 @@ class Batch final : public decide::CheckListener {
   struct ResultRange {
     std::size_t at = 0;
     std::size_t size = 0;
+    bool without_memory = false;  // the result is the decision overload, and `results_` does not have it
   };
 
+  bool split(const http::Request& http);
   void begin(std::size_t slot);
+  void begin_check(std::size_t slot);
   void refuse_size(std::size_t slot);
   void refuse_all(const std::vector<RequestFault>& faults);
   void refuse(std::size_t slot, CheckProblem problem);
   void add_result(std::size_t slot, std::size_t began_at);
   void close_one();
   void send();
+  void send_results();
+  void refuse_without_memory(std::size_t slot);
   void return_to_pool();
 
   decide::Decider& decider_;
@@ -66,6 +71,7 @@ class Batch final : public decide::CheckListener {
   std::string out_;
   // Checks without a result. start() counts itself as one more, so that early results do not run send().
   std::size_t open_ = 0;
+  bool lost_ = false;  // the counter store may still answer one of the checks (Check::is_lost())
 };
 
 }  // namespace sluice::agent::api

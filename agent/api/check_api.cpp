@@ -1,6 +1,8 @@
 #include "agent/api/check_api.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -32,6 +34,25 @@ class CheckApi::Single final : public decide::CheckListener {
   void start(const http::Request& http, RouteReply reply, decide::InFlight::Place place, decide::Caller caller) {
     reply_.emplace(std::move(reply));
     caller_ = std::move(caller);
+    try {
+      read_and_start(http, std::move(place));
+    } catch (const std::bad_alloc&) {
+      api_.decider_.count_overload();
+      refuse_without_memory();
+    }
+  }
+
+  void decided(std::size_t, const Decision& decision) override {
+    api_.writer_.send(*reply_, decision, as_text_);
+    return_to_pool();
+  }
+  void refused(std::size_t, const decide::Refusal& refusal) override {
+    if (refusal.kind == decide::Refusal::Kind::out_of_memory) return refuse_without_memory();
+    refuse(problem_of(refusal));
+  }
+
+ private:
+  void read_and_start(const http::Request& http, decide::InFlight::Place place) {
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
     body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before the decision
@@ -43,16 +64,13 @@ class CheckApi::Single final : public decide::CheckListener {
     check_.start(std::move(place), caller_, caller_.origin(), request_, traceparent_, *this);
   }
 
-  void decided(std::size_t, const Decision& decision) override {
-    api_.writer_.send(*reply_, decision, as_text_);
-    return_to_pool();
-  }
-  void refused(std::size_t, const decide::Refusal& refusal) override { refuse(problem_of(refusal)); }
-
- private:
   void refuse(const CheckProblem& problem) {
     send_problem(*reply_, problem);
     return_to_pool();
+  }
+  void refuse_without_memory() {
+    reply_->send(kOverloadResponse);
+    if (!check_.is_lost()) return_to_pool();
   }
   void return_to_pool() {
     reply_.reset();
@@ -76,7 +94,23 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
   LeaseChange(RouteReply reply, Change change) : reply_(std::move(reply)), change_(change) {}
 
   void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override {
-    std::unique_ptr<LeaseChange> self(this);
+    const std::unique_ptr<LeaseChange> self(this);
+    try {
+      send(result);
+    } catch (const std::bad_alloc&) {
+      reply_.send(http::kNoMemoryResponse);
+    }
+  }
+
+  // Called if the store's release() or renew() has thrown. The store may still call settled() if it does not answer at
+  // once; the object then waits for that.
+  void fail_without_memory(bool may_be_settled) {
+    reply_.send(http::kNoMemoryResponse);
+    if (!may_be_settled) delete this;
+  }
+
+ private:
+  void send(const limiter::StoreResult<limiter::LeaseOutcome>& result) {
     if (!result) {
       return send_problem(reply_, 503, "The counter store does not answer; the lease ends by itself at its expiry.", {},
                           "Retry-After: 1\r\n");
@@ -89,7 +123,6 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
               fmt::format(R"({{"renewed":true,"lease_expires_at":{}}})", result->expires_at_us / 1'000'000));
   }
 
- private:
   RouteReply reply_;
   Change change_;
 };
@@ -160,10 +193,14 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
   const auto leases = decider_.find_leases(*caller, *id);
   if (!leases) return send_problem(reply, problem_of(leases.error()));
   auto* listener = new LeaseChange(std::move(reply), change);
-  if (change == Change::release) {
-    decider_.release(*leases, caller->origin(), *listener);
-  } else {
-    decider_.renew(*leases, caller->origin(), *listener);
+  try {
+    if (change == Change::release) {
+      decider_.release(*leases, caller->origin(), *listener);
+    } else {
+      decider_.renew(*leases, caller->origin(), *listener);
+    }
+  } catch (const std::bad_alloc&) {
+    listener->fail_without_memory(!decider_.store().answers_at_once());
   }
 }
 

@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
     {Kind::malformed_lease, 422, "The lease id is malformed.", "/lease_id",
      "is not a lease id; copy it from the check's decision", ""},
     {Kind::unknown_lease, 404, "There is no such lease.", "", "", ""},
+    {Kind::out_of_memory, 503, "There was no memory left for this request.", "", "", "Retry-After: 1\r\n"},
 };
 
 }  // namespace

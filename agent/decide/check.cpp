@@ -1,5 +1,6 @@
 #include "agent/decide/check.hpp"
 
+#include <new>
 #include <utility>
 
 namespace sluice::agent::decide {
@@ -16,6 +17,17 @@ void Check::start(InFlight::Place place, const Caller& caller, const limiter::Or
   listener_ = &listener;
   slot_ = slot;
   judgement_count_ = 0;
+  counted_ = in_store_ = ended_ = false;
+  try {
+    select(origin);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  }
+}
+
+void Check::select(const limiter::Origin& origin) {
+  const Caller& caller = *caller_;
+  CheckRequest& request = *request_;
   selection_ = policy::select(*caller.snapshot, *caller.tenant, caller.key_id, request, decider_.clock().now_us());
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:
@@ -43,12 +55,14 @@ void Check::send_to_store(const limiter::Origin& origin) {
     judgement.local = false;
     prepare_call(*caller_->tenant, *request_, judgement);
   }
+  in_store_ = true;
   if (judgement_count_ == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
   decider_.store().judge_all(std::span(calls_).first(judgement_count_));
 }
 
 void Check::reserve(std::size_t judgements) {
-  if (judgements <= judgements_.size()) return;
+  if (judgements <= calls_.size())
+    return;  // calls_ is filled last: if an allocation fails, the next check begins again
   judgements_.resize(judgements);
   answers_.clear();
   answers_.reserve(judgements);
@@ -60,8 +74,14 @@ void Check::reserve(std::size_t judgements) {
 }
 
 void Check::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& outcome) {
-  check.judgements_[index].outcome = outcome;
-  if (--check.open_ == 0) check.on_all_outcomes();
+  if (check.ended_) return;
+  --check.open_;
+  try {
+    check.judgements_[index].outcome = outcome;
+    if (check.open_ == 0) check.on_all_outcomes();
+  } catch (const std::bad_alloc&) {
+    check.end_without_memory();
+  }
 }
 
 void Check::on_all_outcomes() {
@@ -84,6 +104,7 @@ void Check::answer(const Decision& decision) {
                                .judgements = judgements(),
                                .traceparent = traceparent_,
                                .took = std::chrono::steady_clock::now() - started_});
+  counted_ = true;
   place_.leave();
   listener_->decided(slot_, decision);
 }
@@ -92,6 +113,14 @@ void Check::refuse(Refusal refusal) {
   refusal.request_id = request_->request_id;
   place_.leave();
   listener_->refused(slot_, refusal);
+}
+
+void Check::end_without_memory() {
+  ended_ = true;
+  lost_ = in_store_ && open_ > 0 && !decider_.store().answers_at_once();
+  place_.leave();
+  if (!counted_) decider_.count_overload();
+  listener_->refused(slot_, {.kind = Refusal::Kind::out_of_memory});
 }
 
 }  // namespace sluice::agent::decide

@@ -31,8 +31,14 @@ class Check {
 
   // Also fills in the request's dimensions org, tenant and api_key. `caller`, `request` and `traceparent` must stay
   // valid until the listener is called. From then on start() may be called again.
+  // Throws nothing: if an allocation fails, also one in the listener, the listener gets Refusal::Kind::out_of_memory.
+  // It must not throw then.
   void start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
              std::string_view traceparent, CheckListener& listener, std::size_t slot = 0);
+
+  // Whether the counter store may still answer, because an allocation failed while it took the call. Then neither start
+  // nor destroy this object.
+  bool is_lost() const { return lost_; }
 
  private:
   struct StoreAnswer final : limiter::JudgeListener {
@@ -42,11 +48,13 @@ class Check {
     const std::size_t index;
   };
 
+  void select(const limiter::Origin& origin);
   void send_to_store(const limiter::Origin& origin);
   void reserve(std::size_t judgements);
   void on_all_outcomes();
   void answer(const Decision& decision);
   void refuse(Refusal refusal);
+  void end_without_memory();
   std::span<const Judgement> judgements() const { return {judgements_.data(), judgement_count_}; }
 
   Decider& decider_;
@@ -66,6 +74,10 @@ class Check {
   std::vector<limiter::RulebookCall> calls_;
   std::size_t judgement_count_ = 0;  // elements in use
   std::size_t open_ = 0;             // outcomes that are still missing
+  bool counted_ = false;             // the observer has the decision
+  bool in_store_ = false;            // the store was asked
+  bool ended_ = false;               // for lack of memory; further outcomes are ignored
+  bool lost_ = false;
 };
 
 }  // namespace sluice::agent::decide

@@ -1,5 +1,6 @@
 #include "agent/decide/decider.hpp"
 
+#include <new>
 #include <utility>
 
 #include "common/limiter/lease_id.hpp"
@@ -57,6 +58,13 @@ void Decider::renew(std::span<const limiter::LeaseRef> leases, const limiter::Or
     }
   }
   store_.renew(leases, origin, listener);
+}
+
+void Decider::count_overload() noexcept {
+  try {
+    decide_without_tenant(Reason::overload, false);
+  } catch (const std::bad_alloc&) {  // the first count of its kind needs memory
+  }
 }
 
 Decision Decider::decide_without_tenant(Reason reason, bool allowed) {

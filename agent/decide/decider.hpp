@@ -67,6 +67,9 @@ class Decider {
   void renew(std::span<const limiter::LeaseRef> leases, const limiter::Origin& origin,
              limiter::LeaseListener& listener);
 
+  // Counts a check that ends with 503 because an allocation has failed.
+  void count_overload() noexcept;
+
   limiter::CounterStore& store() { return store_; }
   LocalLimits* local_limits() { return local_limits_; }
   const Clock& clock() const { return clock_; }

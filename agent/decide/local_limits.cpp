@@ -19,7 +19,7 @@ void LocalLimits::judge(const policy::TenantView& tenant, std::span<Judgement> j
     limiter::Call& call = judgement.call;
     call.program = &part_of(*judgement.rulebook, share_of(enforcement, tenant.tenant.id));
     judgement.outcome = counters_.judge(call);
-    judgement.local = true;
+    judgement.local = judgement.outcome.has_value();  // else there was no memory for the counter
     call.program = judgement.rulebook->program.get();
   }
 }

@@ -14,6 +14,7 @@ struct Refusal {
     missing_dimension,  // the request lacks `dimension`, which the counter key needs
     malformed_lease,
     unknown_lease,  // the lease belongs to another tenant
+    out_of_memory,  // an allocation failed on the way to the decision; the check may have been charged
   };
   Kind kind = Kind::unauthenticated;
   std::string_view dimension = {};

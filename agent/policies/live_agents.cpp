@@ -1,7 +1,8 @@
 #include "agent/policies/live_agents.hpp"
 
 #include <algorithm>
-#include <functional>
+
+#include "common/base/keyed_hash.hpp"
 
 namespace sluice::agent::policies {
 namespace {
@@ -10,7 +11,7 @@ constexpr std::size_t kFirstSlots = 16;
 // Marks a tenant that the heartbeat does not name: others_ applies.
 constexpr std::int64_t kUnnamed = -1;
 
-std::size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
+std::size_t hash_of(std::string_view name) { return hash_text(name); }
 
 }  // namespace
 

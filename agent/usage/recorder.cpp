@@ -29,8 +29,8 @@ Recorder::Counts Recorder::counts_of(const policy::TenantView& tenant, const pol
   Counts& counts = counts_[by_policy ? static_cast<const void*>(rulebook) : &tenant];
   if (!counts.metrics) {
     const std::string_view policy = by_policy ? std::string_view(rulebook->owner_id) : std::string_view();
-    counts.metrics = &metrics_.decisions.counters(tenant.tenant.id, policy_label_ ? policy : std::string_view());
     if (usage_) counts.usage = &usage_->row(tenant.tenant.id, policy);
+    counts.metrics = &metrics_.decisions.counters(tenant.tenant.id, policy_label_ ? policy : std::string_view());
   }
   return counts;
 }

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
+
+#include "common/base/keyed_hash.hpp"
 
 namespace sluice::agent::usage {
 namespace {
 
 std::uint64_t hash_of(const SubjectName& name) {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
-  const std::hash<std::string_view> hash;
-  std::uint64_t out = hash(name.subject);
-  out = (out ^ hash(name.policy)) * kOdd;
-  out = (out ^ hash(name.tenant) ^ (name.show_subject ? 1U : 0U)) * kOdd;
+  std::uint64_t out = hash_text(name.subject);
+  out = (out ^ hash_text(name.policy)) * kOdd;
+  out = (out ^ hash_text(name.tenant) ^ (name.show_subject ? 1U : 0U)) * kOdd;
   return out ^ (out >> 32);
 }
 

@@ -29,6 +29,8 @@ TEST_CASE("Without flags the documented defaults hold") {
   CHECK(config.listen == "127.0.0.1:8088");
   CHECK(config.listen_unix.empty());
   CHECK(config.admin == "0.0.0.0:9088");
+  CHECK(config.metrics_listen.empty());
+  CHECK(config.metrics_token_file.empty());
   CHECK(config.workers == 1);
   CHECK(config.max_in_flight == 10'000);
   CHECK(config.headers.x);
@@ -349,4 +351,15 @@ TEST_CASE("--check-config needs a bundle to check") {
   const Folder folder;
   CHECK(mentions(only_fault("--policies", {"--check-config"}), "needs the bundle"));
   CHECK(good({"--check-config", "--policies", folder.file("b.json")}).command == Command::check_config);
+}
+
+TEST_CASE("Metrics have a listener and a token of their own, where that is asked for") {
+  const Folder folder;
+  const Config config = good({"--metrics-listen", "127.0.0.1:9099", "--metrics-token-file", folder.file("token")});
+  CHECK(config.metrics_listen == "127.0.0.1:9099");
+  CHECK(config.metrics_token_file == folder.path("token"));
+  CHECK(mentions(only_fault("--metrics-listen", {"--metrics-listen", "127.0.0.1:8088"}), "the port of --listen"));
+  CHECK(mentions(only_fault("--metrics-listen", {"--metrics-listen", "127.0.0.1:9088"}), "the port of --admin"));
+  CHECK(mentions(only_fault("--metrics-listen", {"--metrics-listen", "somewhere"}), "ADDRESS:PORT"));
+  CHECK(mentions(only_fault("--metrics-token-file", {"--metrics-token-file", folder.path("none")}), "cannot be read"));
 }

@@ -58,6 +58,7 @@ struct TestStore final : limiter::CounterStore {
                      limiter::OverrideListener& listener) override {
     memory.put_overrides(key, entries, listener);
   }
+  bool answers_at_once() const override { return !hold; }
   void let_go() {
     for (auto [call, listener] : std::exchange(held, {})) memory.judge(*call, *listener);
   }
