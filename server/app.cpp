@@ -12,19 +12,23 @@
 #include <fmt/core.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/listener_log.hpp"
-#include "common/program/probes.hpp"
+#include "common/program/loop_pulse.hpp"
+#include "common/program/probe_port.hpp"
 #include "common/program/shutdown.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/registry.hpp"
+#include "server/admin/caller_gate.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
 #include "server/auth/metrics.hpp"
+#include "server/auth/token_lookups.hpp"
 #include "server/counters/metrics.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/fleet/fleet.hpp"
@@ -46,8 +50,9 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
-constexpr std::chrono::seconds kFirstState{2};  // longest wait for the feed's first state at the start
-constexpr std::chrono::seconds kLastCalls{1};   // longest wait for calls that still run after the drain
+constexpr std::chrono::seconds kStuckAfter{10};  // /livez fails if the event loop is stuck longer
+constexpr std::chrono::seconds kFirstState{2};   // longest wait for the feed's first state at the start
+constexpr std::chrono::seconds kLastCalls{1};    // longest wait for calls that still run after the drain
 // Longest wait after the drain until agents' reports are stored. Agents repeat reports that were not stored.
 constexpr std::chrono::milliseconds kLastReports{5'000};
 
@@ -60,21 +65,25 @@ class App {
         pool_(config.database, config.max_waiting),
         calls_(metrics_),
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
-        executor_(pool_, throttle_, clock_, log_),
-        service_(loop_, pool_, executor_, calls_, log_, config.call_timeout),
         feed_({.database = config.database}, log_),
-        sync_(loop_, feed_, fleet_, throttle_, clock_, log_, sync_options(config)),
+        lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
+        gate_(lookups_, throttle_, clock_),
+        executor_(pool_, throttle_, clock_, log_),
+        service_(loop_, pool_, gate_, executor_, calls_, log_, config.call_timeout),
+        sync_(loop_, feed_, fleet_, throttle_, lookups_, clock_, log_, sync_options(config)),
         dispatch_({{sync::SyncService::kPrefix, sync_}}, service_),
         server_(loop_, http_options(), dispatch_),
-        probes_("The admin port", {.alive = [] { return true; },
-                                   .degraded = [this] { return degraded(); },
-                                   .metrics = [this] { return metrics_.render(); }}),
-        probe_server_(loop_, sluice::http::ServerOptions{}, probes_),
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
-        certificate_(loop_, clock_, log_, metrics_) {
+        certificate_(loop_, clock_, log_, metrics_),
+        pulse_(loop_),
+        probe_port_(
+            "The admin port",
+            {.alive = [this] { return pulse_.beat_within(kStuckAfter); }, .degraded = [this] { return degraded(); }},
+            [this] { return metrics_.render(); }) {
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(auth::metrics(), throttle_);
+    metrics_.add(auth::lookup_metrics(), lookups_.statistics());
     metrics_.add(postgres::metrics(), pool_);
     metrics_.add(fleet::metrics(), fleet_.statistics());
     metrics_.add(sync::feed_metrics(), feed_.statistics());
@@ -90,7 +99,9 @@ class App {
     if (!listen()) return 1;
     shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
     tidy();
-    certificate_.start([this] { probes_.set_ready(); });
+    pulse_.start();
+    certificate_.start([this] { probe_port_.probes().set_ready(); });
+    probe_port_.start();
     loop_.run();
     bool ended = pool_.stop_within(kLastCalls);
     ended = sync_.stop_within(kLastCalls) && ended;
@@ -98,6 +109,7 @@ class App {
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) leave();
+    probe_port_.stop();
     log_.info("stopped", "The server has stopped.");
     return 0;
   }
@@ -119,6 +131,7 @@ class App {
   void drain();
   [[noreturn]] void leave();
   void tidy();
+  void read_news(auth::TokenLookups::Done done);
   std::vector<std::string> degraded() const;
 
   const Config& config_;
@@ -132,21 +145,23 @@ class App {
   admin::CallMetrics calls_;
   fleet::Fleet fleet_;
   std::unique_ptr<counters::Publisher> publisher_;  // only with --counters
+  sync::Feed feed_;
+  auth::TokenLookups lookups_;
+  admin::CallerGate gate_;
   admin::Executor executor_;
   admin::AdminService service_;
-  sync::Feed feed_;
   std::optional<kubernetes::ApiClient> review_api_;  // only for token reviews, so that they delay nothing else
   std::optional<identity::Reviewer> reviewer_;       // only with --kubernetes
   sync::SyncService sync_;
   http::Dispatch dispatch_;
   sluice::http::Server server_;
-  program::Probes probes_;
-  sluice::http::Server probe_server_;
   program::Shutdown shutdown_;
   boost::asio::steady_timer tidy_timer_;
   std::unique_ptr<kubernetes::ApiClient> kubernetes_;  // only with --kubernetes
   ServingCertificate certificate_;
   std::unique_ptr<injector::Injector> injector_;  // only with --webhook
+  program::LoopPulse pulse_;
+  program::ProbePort probe_port_;  // the last one, because its thread reads the others
 };
 
 bool App::prepare_certificate() {
@@ -201,6 +216,7 @@ void App::start_sync() {
     metrics_.add(identity::metrics(), reviewer_->statistics());
     sync_.review_through(*reviewer_);
   }
+  sync_.give_admin_tokens([this](const auth::KnownTokensPtr& tokens) { gate_.set_tokens(tokens); });
   sync_.start();
   const auto read = std::make_shared<std::promise<void>>();
   feed_.poll([read](bool) { read->set_value(); });
@@ -213,14 +229,14 @@ bool App::listen() {
   const auto port = certificates ? server_.listen_tls(config_.listen, false, certificates)
                                  : server_.listen_tcp(config_.listen, false);
   if (!log_listener(log_, port, certificates ? "API over TLS" : "API", "--listen", config_.listen)) return false;
-  const auto probes = probe_server_.listen_tcp(config_.admin, false);
+  const auto probes = probe_port_.listen(config_.admin);
   if (!log_listener(log_, probes, "probes", "--admin", config_.admin)) return false;
   if (!injector_) return true;
   return log_listener(log_, injector_->start(certificates), "webhook", "--webhook", config_.injector->listen);
 }
 
 void App::drain() {
-  probes_.set_draining();
+  probe_port_.probes().set_draining();
   tidy_timer_.cancel();
   certificate_.stop();
   service_.end_waiting();
@@ -260,13 +276,21 @@ void App::tidy() {
   });
 }
 
+// Lets the feed read what is new in PostgreSQL.
+void App::read_news(auth::TokenLookups::Done done) {
+  feed_.poll([this, done = std::move(done)](bool succeeded) {
+    boost::asio::post(loop_, [done, succeeded] { done(succeeded); });
+  });
+}
+
+// Called by the probes' thread.
 std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
   if (publisher_) found = publisher_->degraded();
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
   for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
-  if (reviewer_ && !reviewer_->degraded().empty()) {
-    found.push_back("agents' tokens cannot be reviewed: " + reviewer_->degraded());
+  if (const std::string why = reviewer_ ? reviewer_->degraded() : ""; !why.empty()) {
+    found.push_back("agents' tokens cannot be reviewed: " + why);
   }
   if (auto text = certificate_.degraded()) found.push_back(*std::move(text));
   return found;

@@ -23,6 +23,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   std::vector<telemetry::MetricSpec> specs = registry.specs();
   append_specs(specs, telemetry::log_metrics());
   append_specs(specs, auth::metrics());
+  append_specs(specs, auth::lookup_metrics());
   append_specs(specs, postgres::metrics());
   append_specs(specs, fleet::metrics());
   append_specs(specs, sync::feed_metrics());

@@ -45,8 +45,9 @@ std::string ServingCertificate::ca_pem() const {
 }
 
 std::optional<std::string> ServingCertificate::degraded() const {
-  if (!keeper_ || !keeper_->last_error()) return std::nullopt;
-  return "the certificate stays in force, but cannot be checked or renewed: " + *keeper_->last_error();
+  const std::string error = keeper_ ? keeper_->last_error() : "";
+  if (error.empty()) return std::nullopt;
+  return "the certificate stays in force, but cannot be checked or renewed: " + error;
 }
 
 }  // namespace sluice::server

@@ -1,7 +1,7 @@
 // The certificate of the server's listeners. It comes from files, or from the server's own authority (CA) in a
 // Kubernetes Secret.
 //
-// Thread: the event loop's; any thread may use the object behind get().
+// Thread: the event loop's; any thread may use the object behind get(), and degraded().
 #pragma once
 
 #include <functional>

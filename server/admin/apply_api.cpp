@@ -11,6 +11,9 @@
 #include "server/admin/apply_plan.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/overrides_api.hpp"
+#include "server/admin/plan_budget.hpp"
+#include "server/admin/quota_check.hpp"
+#include "server/admin/quotas_api.hpp"
 #include "server/admin/references.hpp"
 #include "server/http/refusal.hpp"
 
@@ -142,6 +145,7 @@ class Writer {
     for (const store::StoredObject& object : changes.remove) {
       list_change("delete", object.key);
       log_.removed("delete", object);
+      remove_quotas(tx_, log_, object.key);
     }
   }
 
@@ -187,6 +191,7 @@ Answer apply_bundle(Context& context) {
   const ApplyOptions options = read_options(context.call);
   const BundleBody body = BundleBody::read(context);
   WantedState wanted = wanted_state(context, body, options);
+  if (Faults over = plan_budget_faults(context.tx, body.bundle); !over.empty()) body.refuse(std::move(over));
   const std::optional<std::string> setting = std::move(wanted.setting);
   ApplyPlan plan = plan_apply(context, body, std::move(wanted), options);
   const std::size_t unchanged = plan.unchanged;
@@ -198,6 +203,7 @@ Answer apply_bundle(Context& context) {
   Writer writer(context, body, std::move(plan));
   writer.write(setting);
   if (options.dry_run) {
+    check_quotas(context.tx, writer.log());
     context.tx.exec_text("ROLLBACK TO SAVEPOINT dry_run");
   } else {
     context.log = std::move(writer.log());

@@ -21,6 +21,7 @@
 #include "common/policy/scope.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
+#include "server/admin/plan_budget.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::admin {
@@ -288,6 +289,7 @@ Draft draft_plan(postgres::Transaction& tx, const json::Value& body) {
                        tenant_id, id),
                Kind::override_);
   compiler.compile();
+  check_plan_budget(tx, {Kind::plan, tenant_id, id}, compiler.bundle().plans.front().limits);
   Draft draft = compiler.draft();
   draft.rules = compiler.take_rules(draft.key.id, draft.document);
   return draft;
@@ -306,6 +308,7 @@ Draft draft_policy(postgres::Transaction& tx, const json::Value& body) {
   compiler.compile();
   const Policy& item = compiler.bundle().policies.front();
   check_unindexed(tx, item);
+  check_plan_budget(tx, {Kind::policy, item.tenant_id, item.id}, item.limits);
   Draft draft = compiler.draft(policy_columns(item));
   for (Fault& conflict : conflict_warnings(tx, item)) draft.warnings.push_back(std::move(conflict));
   draft.rules = compiler.take_rules(draft.key.id, draft.document);

@@ -8,7 +8,9 @@
 #include <pqxx/pqxx>
 
 #include "server/admin/answers.hpp"
+#include "server/admin/caller_gate.hpp"
 #include "server/admin/idempotency.hpp"
+#include "server/admin/quota_check.hpp"
 #include "server/admin/routes.hpp"
 #include "server/auth/authenticate.hpp"
 #include "server/counters/affected.hpp"
@@ -22,6 +24,10 @@ constexpr int kAttempts = 4;
 FinishedAnswer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
   return http::problem(http::Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"),
                        call.request_id);
+}
+
+FinishedAnswer too_late(const Call& call) {
+  return unavailable(call, "PostgreSQL did not answer in time; nothing was changed.", "busy");
 }
 
 FinishedAnswer concurrent_change(const Call& call) {
@@ -49,15 +55,22 @@ void check_permission(const auth::Principal& principal, const Route& route) {
 
 }  // namespace
 
-FinishedAnswer Executor::run(postgres::Session& session, const Call& call) {
-  return with_retries(session, call, &Executor::attempt);
+FinishedAnswer Executor::run(postgres::Session& session, const Call& call, CallProgress& progress) {
+  return run_step(session, call, progress, &Executor::attempt);
 }
 
-FinishedAnswer Executor::admit(postgres::Session& session, const Call& call) {
-  return with_retries(session, call, &Executor::check_caller);
+FinishedAnswer Executor::admit(postgres::Session& session, const Call& call, CallProgress& progress) {
+  return run_step(session, call, progress, &Executor::check_caller);
 }
 
-FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call) {
+FinishedAnswer Executor::run_step(postgres::Session& session, const Call& call, CallProgress& progress, Step step) {
+  FinishedAnswer answer = with_retries(session, call, progress, step);
+  // A cancel request may still be on its way to this connection.
+  if (!progress.finish()) session.drop();
+  return answer;
+}
+
+FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call, CallProgress& /*progress*/) {
   postgres::Transaction tx(connection);
   authenticate_caller(tx, call);
   FinishedAnswer answer;
@@ -66,16 +79,19 @@ FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& 
 }
 
 // Repeats `step` after a conflict or a lost connection, as long as nothing was committed.
-FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& call,
-                                      FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&)) {
+FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& call, CallProgress& progress, Step step) {
   for (int attempts = 1;; ++attempts) {
     pqxx::connection* const connection = session.connection();
     if (connection == nullptr) return unavailable(call, "PostgreSQL cannot be reached; nothing was changed.");
+    if (!progress.attempt(session.shared())) return too_late(call);
     const bool last = attempts == kAttempts;
     try {
-      return (this->*step)(*connection, call);
+      return (this->*step)(*connection, call, progress);
     } catch (const http::Refusal& refusal) {
       return http::problem(refusal, call.request_id);
+    } catch (const postgres::DeadlinePassed&) {
+      pool_.count_failure(postgres::FailureClass::timeout);
+      return too_late(call);
     } catch (const ConcurrentChange&) {
       if (last) return concurrent_change(call);
     } catch (const std::exception& error) {
@@ -94,16 +110,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
 auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
   auto principal = auth::authenticate(tx, call.authorization, now_us);
-  if (!principal) {
-    const auto wait = throttle_.failed(call.source, now_us);
-    if (wait.count() > 0) {
-      throw http::Refusal(429, "too-many-failures",
-                          "Too many failed authentications from this address. A valid token is still accepted.", {},
-                          fmt::format("Retry-After: {}\r\n", wait.count()));
-    }
-    throw http::Refusal(401, "unauthorized", "Send a valid admin token: Authorization: Bearer sla_….", {},
-                        "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
-  }
+  if (!principal) throw unauthorized(throttle_, call.source, now_us);
   tx.enter(principal->scope());
   check_permission(*principal, *call.route);
   return std::move(*principal);
@@ -124,9 +131,11 @@ struct Executor::CommittedCall {
 };
 
 // Runs the call up to its commit, or finds the stored answer of an earlier call with the same Idempotency-Key.
-Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, const Call& call) {
+Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, const Call& call,
+                                                  CallProgress& progress) {
   postgres::Transaction tx(connection);
   if (call.route->one_snapshot) tx.use_one_snapshot();
+  if (call.route->changes() && progress.deadline() != CallProgress::Time::max()) tx.set_deadline(progress.deadline());
   CommittedCall done{.answer = {},
                      .revision = std::nullopt,
                      .principal = authenticate_caller(tx, call),
@@ -154,6 +163,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
     done.counters = counters::affected_counters(tx, log.changes(), context.now_us, done.rules);
     std::ranges::move(context.resets, std::back_inserter(done.counters));
     counters::enqueue(tx, done.counters);
+    check_quotas(tx, log);
     done.revision = log.record(tx, {.id = done.principal.token_id,
                                     .role = std::string(to_string(done.principal.role)),
                                     .source = call.source,
@@ -161,13 +171,16 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
                         .number;
   }
   if (idempotent) finish_idempotent(tx, done.principal, call, done.finished(done.counters.empty()));
-  if (idempotent || !log.empty()) tx.commit();
+  if (idempotent || !log.empty()) {
+    if (!progress.may_commit()) throw postgres::DeadlinePassed();
+    tx.commit();
+  }
   done.idempotent = idempotent;
   return done;
 }
 
-FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call) {
-  const CommittedCall done = run_transaction(connection, call);
+FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call, CallProgress& progress) {
+  const CommittedCall done = run_transaction(connection, call, progress);
   if (done.counters.empty() || publisher_ == nullptr) return done.finished(done.counters.empty());
   FinishedAnswer answer = done.finished(true);
   const bool published = publisher_->publish(connection, done.principal.scope(), done.counters, done.rules,

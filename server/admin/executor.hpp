@@ -8,6 +8,7 @@
 #include "common/base/clock.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/admin/call.hpp"
+#include "server/admin/call_progress.hpp"
 #include "server/admin/tenant_snapshots.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/counters/publisher.hpp"
@@ -18,7 +19,8 @@ namespace sluice::server::admin {
 
 inline constexpr unsigned kAdmitted = 100;  // HTTP's "Continue"
 
-// Threads: run() and admit() on any thread of the pool; each thread has its own session.
+// Threads: run() and admit() on any thread of the pool; each thread has its own session. When the call was given up,
+// its answer is meaningless and its session is dropped.
 class Executor {
  public:
   Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
@@ -29,18 +31,19 @@ class Executor {
 
   // Checks the caller before the body has arrived. Returns an answer with the status kAdmitted, or a refusal. Never
   // throws.
-  FinishedAnswer admit(postgres::Session& session, const Call& call);
-  // Runs the call, and publishes overrides and resets. Never throws.
-  FinishedAnswer run(postgres::Session& session, const Call& call);
+  FinishedAnswer admit(postgres::Session& session, const Call& call, CallProgress& progress);
+  // Runs the call, and publishes overrides and resets. Commits only if the call was not given up before. Never throws.
+  FinishedAnswer run(postgres::Session& session, const Call& call, CallProgress& progress);
 
  private:
   struct CommittedCall;
 
-  FinishedAnswer with_retries(postgres::Session& session, const Call& call,
-                              FinishedAnswer (Executor::*step)(pqxx::connection&, const Call&));
-  FinishedAnswer check_caller(pqxx::connection& connection, const Call& call);
-  FinishedAnswer attempt(pqxx::connection& connection, const Call& call);
-  CommittedCall run_transaction(pqxx::connection& connection, const Call& call);
+  using Step = FinishedAnswer (Executor::*)(pqxx::connection&, const Call&, CallProgress&);
+  FinishedAnswer run_step(postgres::Session& session, const Call& call, CallProgress& progress, Step step);
+  FinishedAnswer with_retries(postgres::Session& session, const Call& call, CallProgress& progress, Step step);
+  FinishedAnswer check_caller(pqxx::connection& connection, const Call& call, CallProgress& progress);
+  FinishedAnswer attempt(pqxx::connection& connection, const Call& call, CallProgress& progress);
+  CommittedCall run_transaction(pqxx::connection& connection, const Call& call, CallProgress& progress);
   auth::Principal authenticate_caller(postgres::Transaction& tx, const Call& call);
   FinishedAnswer failure_answer(const std::exception& error, const Call& call);
 

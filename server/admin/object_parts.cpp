@@ -6,6 +6,7 @@
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
 #include "server/admin/answers.hpp"
+#include "server/admin/quotas_api.hpp"
 #include "server/admin/references.hpp"
 #include "server/admin/routes.hpp"
 #include "server/http/refusal.hpp"
@@ -189,6 +190,7 @@ Answer remove_object(Context& context, const store::StoredObject& before) {
   refuse_referenced(context.tx, before.key);
   store::remove(context.tx, before.key.view());
   context.log.removed("delete", before);
+  remove_quotas(context.tx, context.log, before.key);
   Answer answer;
   answer.status = 204;
   return answer;

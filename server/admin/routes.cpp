@@ -15,6 +15,7 @@
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/admin/paging.hpp"
+#include "server/admin/quotas_api.hpp"
 #include "server/admin/tokens_api.hpp"
 #include "server/admin/versions_api.hpp"
 
@@ -65,6 +66,19 @@ Answer get_version_of(Context& context) {
 template <const Resource& resource>
 Answer roll_back_object(Context& context) {
   return roll_back(context, resource);
+}
+
+template <Kind owner>
+Answer get_quotas_of(Context& context) {
+  return get_quotas(context, owner);
+}
+template <Kind owner>
+Answer put_quotas_of(Context& context) {
+  return put_quotas(context, owner);
+}
+template <Kind owner>
+Answer delete_quotas_of(Context& context) {
+  return delete_quotas(context, owner);
 }
 
 struct QueryFilter {
@@ -215,6 +229,19 @@ constexpr std::array kRoutes{
     Route{"PUT", "/v1/admin/modes/global", auth::Permission::operate, auth::Level::platform, &put_global_mode},
     Route{"GET", "/v1/admin/modes/tenants/{id}", auth::Permission::read, auth::Level::tenant, &get_tenant_mode},
     Route{"PUT", "/v1/admin/modes/tenants/{id}", auth::Permission::operate, auth::Level::tenant, &put_tenant_mode},
+
+    Route{"GET", "/v1/admin/quotas/organizations/{id}", auth::Permission::read, auth::Level::organization,
+          &get_quotas_of<Kind::organization>},
+    Route{"PUT", "/v1/admin/quotas/organizations/{id}", auth::Permission::manage_organizations, auth::Level::platform,
+          &put_quotas_of<Kind::organization>},
+    Route{"DELETE", "/v1/admin/quotas/organizations/{id}", auth::Permission::manage_organizations,
+          auth::Level::platform, &delete_quotas_of<Kind::organization>},
+    Route{"GET", "/v1/admin/quotas/tenants/{id}", auth::Permission::read, auth::Level::tenant,
+          &get_quotas_of<Kind::tenant>},
+    Route{"PUT", "/v1/admin/quotas/tenants/{id}", auth::Permission::manage_organizations, auth::Level::platform,
+          &put_quotas_of<Kind::tenant>},
+    Route{"DELETE", "/v1/admin/quotas/tenants/{id}", auth::Permission::manage_organizations, auth::Level::platform,
+          &delete_quotas_of<Kind::tenant>},
 
     Route{"GET", "/v1/admin/audit", auth::Permission::read_audit, auth::Level::tenant, &list_audit,
           "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <variant>
 
 #include <fmt/core.h>
@@ -170,17 +171,22 @@ void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending
   } catch (const http::Refusal& refusal) {
     return finish(*pending, http::problem(refusal, pending->call.request_id));
   }
-  submit(std::move(pending));
+  track_deadline(pending);
+  gate_.check(pending->call, [this, pending](const std::optional<http::Refusal>& refusal) {
+    if (pending->answered) return;  // the call timed out
+    if (refusal) return finish(*pending, http::problem(*refusal, pending->call.request_id));
+    submit(pending);
+  });
 }
 
 void AdminService::submit(std::shared_ptr<Pending> pending) {
-  track_deadline(pending);
+  pending->progress.set_deadline(pending->begin + call_timeout_);
   Pending& submitted = *pending;
   auto job = [this, pending = std::move(pending)](postgres::Session& session) mutable {
     FinishedAnswer answer;
-    if (pending->leave_queue(Pending::Stage::running)) {
-      answer =
-          pending->asks_for_body() ? executor_.admit(session, pending->call) : executor_.run(session, pending->call);
+    if (pending->progress.begin()) {
+      answer = pending->asks_for_body() ? executor_.admit(session, pending->call, pending->progress)
+                                        : executor_.run(session, pending->call, pending->progress);
     }
     boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] {
       if (!waiting_.keep_waiting(pending, answer)) finish(*pending, answer);
@@ -200,7 +206,8 @@ void AdminService::track_deadline(const std::shared_ptr<Pending>& pending) {
   if (!timer_runs_) wake_at_next_deadline();
 }
 
-// All calls have the same time limit, counted from submit(). So the call that was submitted first exceeds it first.
+// All calls have the same time limit, counted from track_deadline(). So the call that was tracked first exceeds it
+// first.
 void AdminService::wake_at_next_deadline() {
   timer_runs_ = false;
   while (!calls_.empty()) {
@@ -223,12 +230,16 @@ void AdminService::give_up_late_calls() {
     const auto call = calls_.front().lock();
     if (call == nullptr || call->answered) continue;
     if (call->begin + call_timeout_ > now) break;
-    const bool nothing_changed = call->leave_queue(Pending::Stage::given_up) || !call->changes();
+    CallProgress::GivenUp given_up = call->progress.give_up();
+    if (given_up.outcome == CallProgress::Outcome::finished) continue;
+    if (given_up.to_cancel) pool_.cancel(std::move(given_up.to_cancel));
+    const bool nothing_changed = given_up.outcome == CallProgress::Outcome::nothing_changed;
     finish(*call,
            http::problem(http::Refusal(503, nothing_changed ? "busy" : "in-doubt",
                                        nothing_changed
-                                           ? "PostgreSQL did not answer in time; nothing was changed."
-                                           : "PostgreSQL did not answer in time: the change may or may not be stored. "
+                                           ? "PostgreSQL did not answer in time; nothing was changed, and nothing will "
+                                             "be changed by this call."
+                                           : "The change was not confirmed in time: it may or may not be stored. "
                                              "Repeat the call with the same Idempotency-Key, or read the object.",
                                        {}, "Retry-After: 1\r\n"),
                          call->call.request_id));

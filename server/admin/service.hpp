@@ -1,5 +1,5 @@
-// The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL, hands the call to the pool
-// of PostgreSQL connections, and sends the answer.
+// The admin API over HTTP: finds the route, checks what can be checked without PostgreSQL (also the token,
+// caller_gate), hands the call to the pool of PostgreSQL connections, and sends the answer.
 //
 // libpq waits without limit for a PostgreSQL that does not answer. So a call that exceeds the time limit is answered
 // 503, although it may still succeed.
@@ -19,6 +19,7 @@
 #include "common/base/clock.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
+#include "server/admin/caller_gate.hpp"
 #include "server/admin/executor.hpp"
 #include "server/admin/metrics.hpp"
 #include "server/admin/openapi.hpp"
@@ -30,16 +31,21 @@ namespace sluice::server::admin {
 
 class AdminService final : public sluice::http::Handler {
  public:
-  AdminService(boost::asio::io_context& loop, postgres::Pool& pool, Executor& executor, CallMetrics& metrics,
-               telemetry::Log& log, std::chrono::milliseconds call_timeout)
+  AdminService(boost::asio::io_context& loop, postgres::Pool& pool, CallerGate& gate, Executor& executor,
+               CallMetrics& metrics, telemetry::Log& log, std::chrono::milliseconds call_timeout)
       : loop_(loop),
         pool_(pool),
+        gate_(gate),
         executor_(executor),
         metrics_(metrics),
         log_(log),
         call_timeout_(call_timeout),
         waiting_(
-            loop, [this](std::shared_ptr<Pending> call) { submit(std::move(call)); },
+            loop,
+            [this](std::shared_ptr<Pending> call) {
+              track_deadline(call);
+              submit(std::move(call));
+            },
             [this](Pending& call, const FinishedAnswer& answer) { finish(call, answer); }),
         timer_(loop) {
     openapi_document();  // assembles the document before the first call needs it
@@ -65,6 +71,7 @@ class AdminService final : public sluice::http::Handler {
 
   boost::asio::io_context& loop_;
   postgres::Pool& pool_;
+  CallerGate& gate_;
   Executor& executor_;
   CallMetrics& metrics_;
   telemetry::Log& log_;

@@ -13,6 +13,7 @@
 #include "server/admin/bundle_body.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/objects_api.hpp"
+#include "server/admin/plan_budget.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::admin {
@@ -33,6 +34,7 @@ Answer valid(std::string_view canonical, const Faults& warnings) {
 
 Answer validate_bundle(Context& context) {
   const BundleBody body = BundleBody::read(context);
+  if (Faults over = plan_budget_faults(context.tx, body.bundle); !over.empty()) body.refuse(std::move(over));
   return valid(write_bundle(body.bundle), body.warnings);
 }
 

@@ -19,43 +19,61 @@ microseconds age(FleetTime then, FleetTime now) {
 
 }  // namespace
 
-AgentTable::Agent* AgentTable::find_or_add(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now) {
+std::expected<AgentTable::Agent*, sync::QuotaExceeded> AgentTable::find_or_add(const sync::AgentCaller& caller,
+                                                                               std::string_view agent_id,
+                                                                               FleetTime now) {
   const AgentKey key = key_of(caller, agent_id);
   auto found = agents_.find(key);
   if (found == agents_.end()) {
-    if (agents_.size() >= max_agents_) return nullptr;
+    AgentScope scope = scope_of(caller);
+    // An agent that another server stored is counted already.
+    if (const auto stored = stored_.find(key); stored != stored_.end()) {
+      census_.remove({key, stored->second.scope, stored->second.token_id});
+      stored->second.token_id = caller.token_id;
+    } else if (auto exceeded = census_.check({key, scope, caller.token_id})) {
+      return std::unexpected(*std::move(exceeded));
+    }
+    census_.add({key, scope, caller.token_id});
     found = agents_.emplace(key, Agent{}).first;
-    found->second.scope = scope_of(caller);
+    found->second.scope = std::move(scope);
+    found->second.token_id = caller.token_id;
     counted_at_.reset();
   }
   Agent& agent = found->second;
-  agent.token_id = caller.token_id;
+  if (agent.token_id != caller.token_id) {
+    census_.remove({key, agent.scope, agent.token_id});
+    census_.add({key, agent.scope, caller.token_id});
+    agent.token_id = caller.token_id;
+  }
   agent.heard_at = now;
   agent.dirty = true;
   return &agent;
 }
 
-bool AgentTable::report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now) {
-  Agent* const agent = find_or_add(caller, state.agent_id, now);
-  if (agent == nullptr) return false;
+AgentTable::Listed AgentTable::report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state,
+                                      FleetTime now) {
+  const auto listed = find_or_add(caller, state.agent_id, now);
+  if (!listed) return std::unexpected(listed.error());
+  Agent* const agent = *listed;
   agent->state = state_text(state);
   agent->enforced = state.enforced;
   agent->reported_at = now;
   if (agent->gone != state.leaving) counted_at_.reset();
   agent->gone = state.leaving;
-  return true;
+  return {};
 }
 
-bool AgentTable::watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
-                             const std::optional<sluice::sync::Position>& held, FleetTime now) {
-  Agent* const agent = find_or_add(caller, agent_id, now);
-  if (agent == nullptr) return false;
+AgentTable::Listed AgentTable::watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
+                                           const std::optional<sluice::sync::Position>& held, FleetTime now) {
+  const auto listed = find_or_add(caller, agent_id, now);
+  if (!listed) return std::unexpected(listed.error());
+  Agent* const agent = *listed;
   ++agent->watches;
   agent->watch = WatchState::open;
   agent->held_revision = held ? held->revision : -1;
   agent->held_at = now;
   agent->gone = false;
-  return true;
+  return {};
 }
 
 void AgentTable::watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) {
@@ -111,7 +129,7 @@ void AgentTable::replace_stored(const std::vector<StoredAgent>& agents, TenantsB
   for (const StoredAgent& stored : agents) {
     const FleetTime heard_at = now - duration_cast<FleetTime::duration>(stored.heard_ago);
     if (!stored.gone) {
-      stored_.emplace(stored.key, LastHeard{.scope = stored.scope, .heard_at = heard_at});
+      stored_.emplace(stored.key, LastHeard{.scope = stored.scope, .token_id = stored.token_id, .heard_at = heard_at});
       continue;
     }
     // The agent has left, so it is forgotten, unless this server heard from it later or must still store it.
@@ -121,7 +139,16 @@ void AgentTable::replace_stored(const std::vector<StoredAgent>& agents, TenantsB
     }
   }
   forget(now);
+  count_again();
   counted_at_.reset();
+}
+
+void AgentTable::count_again() {
+  census_.clear();
+  for (const auto& [key, agent] : agents_) census_.add({key, agent.scope, agent.token_id});
+  for (const auto& [key, stored] : stored_) {
+    if (!agents_.contains(key)) census_.add({key, stored.scope, stored.token_id});
+  }
 }
 
 void AgentTable::forget(FleetTime now) {

@@ -7,12 +7,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/sync/report.hpp"
+#include "server/fleet/agent_census.hpp"
 #include "server/fleet/agent_key.hpp"
 #include "server/fleet/live_counts.hpp"
 
@@ -47,21 +49,22 @@ struct AgentRow {
 struct StoredAgent {
   AgentKey key;
   AgentScope scope;
+  std::string token_id = {};
   std::chrono::microseconds heard_ago{0};
   bool gone = false;
 };
 
 class AgentTable {
  public:
-  static constexpr std::size_t kMaxAgents = 20'000;
+  // report() and watch_began() fail if the table does not hold this agent and a quota allows no further one.
+  using Listed = std::expected<void, sync::QuotaExceeded>;
 
-  explicit AgentTable(std::size_t max_agents = kMaxAgents) : max_agents_(max_agents) {}
+  explicit AgentTable(const AgentLimits& limits = {}) : census_(limits) {}
 
-  // report() and watch_began() return false if the table is full and does not hold this agent. `held`: the position in
-  // force when the agent opened the watch.
-  bool report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
-  bool watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
-                   const std::optional<sluice::sync::Position>& held, FleetTime now);
+  Listed report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
+  // `held`: the position in force when the agent opened the watch.
+  Listed watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
+                     const std::optional<sluice::sync::Position>& held, FleetTime now);
   void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id);
   void end_watches();
 
@@ -99,14 +102,16 @@ class AgentTable {
   };
   struct LastHeard {
     AgentScope scope;
+    std::string token_id;
     FleetTime heard_at;
   };
 
-  // Returns nullptr if the table is full.
-  Agent* find_or_add(const sync::AgentCaller& caller, std::string_view agent_id, FleetTime now);
+  std::expected<Agent*, sync::QuotaExceeded> find_or_add(const sync::AgentCaller& caller, std::string_view agent_id,
+                                                         FleetTime now);
   void forget(FleetTime now);
+  void count_again();
 
-  std::size_t max_agents_;
+  AgentCensus census_;  // of the agents in agents_ or stored_; an agent in both counts once
   std::map<AgentKey, Agent> agents_;
   std::map<AgentKey, LastHeard> stored_;  // stored by any server, including this one
   TenantsByOrganization tenants_by_organization_;

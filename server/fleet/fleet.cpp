@@ -16,6 +16,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr std::chrono::minutes kLogQuotaEvery{1};
+
 std::string random_name() {
   std::array<std::uint8_t, 8> bytes;
   random_bytes(bytes);
@@ -32,6 +34,7 @@ Fleet::Fleet(postgres::DatabaseOptions database, Options options, const Clock& c
       clock_(clock),
       log_(log),
       replica_(random_name()),
+      agents_(options_.agents),
       usage_(options_.max_rows) {}
 
 Fleet::~Fleet() { stop(); }
@@ -60,23 +63,42 @@ void Fleet::request_stop() {
   changed_.notify_all();
 }
 
-std::int64_t Fleet::report(const sync::AgentCaller& caller, std::string_view /*source*/,
-                           sluice::sync::ReportDocument report) {
+std::expected<std::int64_t, sync::QuotaExceeded> Fleet::report(const sync::AgentCaller& caller,
+                                                               std::string_view /*source*/,
+                                                               sluice::sync::ReportDocument report) {
   const FleetTime now = options_.now();
   const std::lock_guard lock(mutex_);
-  if (!agents_.report(caller, report.agent, now)) ++statistics_.unlisted;
+  if (auto listed = agents_.report(caller, report.agent, now); !listed) {
+    note_unlisted(listed.error(), now);
+    statistics_.dropped += report.reports.size();
+    return std::unexpected(std::move(listed.error()));
+  }
   const auto added = usage_.add(caller, report.agent.agent_id, report.agent.boot_id, std::move(report.reports), now);
   statistics_.replayed += added.replayed;
   statistics_.dropped += added.over_limit;
   statistics_.waiting_rows = static_cast<std::int64_t>(usage_.rows());
-  if (usage_.over_half_full()) changed_.notify_all();
+  if (usage_.is_filling()) changed_.notify_all();
   return added.stored;
 }
 
 void Fleet::watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                         const std::optional<sluice::sync::Position>& held) {
   const std::lock_guard lock(mutex_);
-  if (!agents_.watch_began(caller, agent_id, held, options_.now())) ++statistics_.unlisted;
+  const FleetTime now = options_.now();
+  if (const auto listed = agents_.watch_began(caller, agent_id, held, now); !listed) note_unlisted(listed.error(), now);
+}
+
+// REQUIRES: mutex_ is locked.
+void Fleet::note_unlisted(const sync::QuotaExceeded& exceeded, FleetTime now) {
+  ++statistics_.unlisted;
+  if (quota_logged_at_ && now - *quota_logged_at_ < kLogQuotaEvery) return;
+  quota_logged_at_ = now;
+  log_.warn("agent_quota",
+            "An additional agent is not listed, and its reports are refused, because a quota is used up.",
+            {{"quota", exceeded.quota},
+             {"owner", exceeded.owner},
+             {"used", static_cast<std::int64_t>(exceeded.used)},
+             {"limit", static_cast<std::int64_t>(exceeded.limit)}});
 }
 
 void Fleet::watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) {
@@ -112,10 +134,10 @@ void Fleet::run() {
 bool Fleet::wait() {
   std::unique_lock lock(mutex_);
   const Time next = std::min({next_state_, next_read_, next_batch_});
-  changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.over_half_full() && !failing_); });
+  changed_.wait_until(lock, next, [this] { return stopping_ || (usage_.is_filling() && !failing_); });
   update_counts();
   usage_.forget(options_.now());
-  if (usage_.over_half_full() && !failing_) next_batch_ = steady_clock::now();
+  if (usage_.is_filling() && !failing_) next_batch_ = steady_clock::now();
   return !stopping_;
 }
 

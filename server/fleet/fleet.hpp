@@ -1,5 +1,6 @@
 // Stores the reports of agents in PostgreSQL, and counts live agents. A thread stores the agents' state and usage, and
-// reads the agents of all servers. Usage above Options::max_rows is not accepted, and agents send it again later.
+// reads the agents of all servers. Reports of agents beyond a quota (agent_census.hpp) are refused. Usage above its
+// share of Options::max_rows is not accepted, and agents send it again later.
 //
 // Thread safety: the functions of FleetPort are for the server's loop, and do no I/O. Any thread may read statistics.
 #pragma once
@@ -8,9 +9,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <pqxx/connection>
@@ -31,6 +34,7 @@ class Fleet final : public sync::FleetPort {
     std::chrono::milliseconds store_every{1'000};   // the agents' state
     std::chrono::milliseconds read_every{2'000};    // the agents of all servers
     std::chrono::milliseconds batch_every{60'000};  // usage
+    AgentLimits agents{};
     std::size_t max_rows = UsagePending::kMaxRows;  // of usage, in memory
     std::function<FleetTime()> now = [] { return std::chrono::steady_clock::now(); };
   };
@@ -46,8 +50,8 @@ class Fleet final : public sync::FleetPort {
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
 
-  std::int64_t report(const sync::AgentCaller& caller, std::string_view source,
-                      sluice::sync::ReportDocument report) override;
+  std::expected<std::int64_t, sync::QuotaExceeded> report(const sync::AgentCaller& caller, std::string_view source,
+                                                          sluice::sync::ReportDocument report) override;
   void watch_began(const sync::AgentCaller& caller, std::string_view agent_id,
                    const std::optional<sluice::sync::Position>& held) override;
   void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) override;
@@ -61,7 +65,7 @@ class Fleet final : public sync::FleetPort {
     std::atomic<std::uint64_t> dropped{0};       // reports that were not accepted
     std::atomic<std::uint64_t> stored{0};        // reports
     std::atomic<std::uint64_t> out_of_scope{0};  // decisions and denials; see UsageBatch in usage_batch.hpp
-    std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents that did not fit into the table
+    std::atomic<std::uint64_t> unlisted{0};      // reports and watches of agents beyond a quota
     std::atomic<std::uint64_t> batches{0};       // transactions that stored usage
     std::atomic<std::uint64_t> statements{0};
     std::atomic<std::uint64_t> failures{0};     // attempts to store or to read
@@ -81,6 +85,7 @@ class Fleet final : public sync::FleetPort {
   void store_batch(pqxx::connection& connection);
   void update_counts();
   void on_failure(const std::exception& error);
+  void note_unlisted(const sync::QuotaExceeded& exceeded, FleetTime now);
 
   const postgres::DatabaseOptions database_;
   const Options options_;
@@ -96,11 +101,12 @@ class Fleet final : public sync::FleetPort {
   Time next_read_;
   Time next_batch_;
 
-  mutable std::mutex mutex_;  // guards agents_, usage_ and stopping_
+  mutable std::mutex mutex_;  // guards the members below, except thread_
   std::condition_variable changed_;
   AgentTable agents_;
   UsagePending usage_;
   bool stopping_ = false;
+  std::optional<FleetTime> quota_logged_at_;
   TimedJoinThread thread_;
 };
 

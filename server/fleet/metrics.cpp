@@ -19,7 +19,8 @@ const telemetry::MetricTable<Fleet::Statistics>& metrics() {
       {"sluice_fleet_reports_total",
        kCounter,
        "Usage reports of agents. `stored`: this replica stored the report in PostgreSQL. `replayed`: the report had "
-       "been received before. `dropped`: the server's queue was full, and the agent sends the report again.",
+       "been received before. `dropped`: there was no room in the share of the queue that its organization or its "
+       "tenants may use, or the agent is beyond a quota; the agent sends the report again.",
        "result",
        {{"stored", &Counted::stored}, {"replayed", &Counted::replayed}, {"dropped", &Counted::dropped}}},
       {"sluice_fleet_out_of_scope_decisions_total", kCounter,
@@ -27,7 +28,9 @@ const telemetry::MetricTable<Fleet::Statistics>& metrics() {
        "scope of the agent's token.",
        &Counted::out_of_scope},
       {"sluice_fleet_unlisted_agents_total", kCounter,
-       "Reports and watches of agents that the server could not add to its list of agents, because the list was full.",
+       "Reports and watches of agents that the server did not add to its list of agents, because their token, tenant "
+       "or "
+       "organization has as many agents as it may have. Such reports are refused; such watches are served.",
        &Counted::unlisted},
       {"sluice_fleet_batches_total", kCounter, "Transactions that stored usage in PostgreSQL.", &Counted::batches},
       {"sluice_fleet_statements_total", kCounter, "SQL statements that stored agents or usage, or read the fleet.",

@@ -14,6 +14,7 @@
 #include "common/sync/report.hpp"
 #include "server/fleet/agent_key.hpp"
 #include "server/fleet/agent_table.hpp"
+#include "server/fleet/fair_share.hpp"
 
 namespace sluice::server::fleet {
 
@@ -32,16 +33,18 @@ struct Mark {
 
 class UsagePending {
  public:
-  static constexpr std::size_t kMaxRows = 400'000;  // counts, subjects and reports together; about 150 bytes each
-  static constexpr std::size_t kMaxBoots = 50'000;
+  // Both are divided by FairShare, so a tenant cannot use up the room of others.
+  static constexpr std::size_t kMaxRows = 600'000;  // counts, subjects and reports together; about 150 bytes each
+  static constexpr std::size_t kMaxBoots = 60'000;
 
-  explicit UsagePending(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
+  explicit UsagePending(std::size_t max_rows = kMaxRows, std::size_t max_boots = kMaxBoots)
+      : max_rows_(max_rows), rows_(max_rows), boot_places_(max_boots) {}
 
   struct AddResult {
     std::int64_t stored = 0;     // number of the boot's last stored report, as far as this server knows
     std::size_t accepted = 0;    // how many of the reports were accepted
     std::size_t replayed = 0;    // how many an earlier call accepted
-    std::size_t over_limit = 0;  // how many were refused for lack of room
+    std::size_t over_limit = 0;  // how many were refused for lack of room in the scope's share
   };
   // REQUIRES: the reports' numbers increase.
   AddResult add(const sync::AgentCaller& caller, const std::string& agent_id, const std::string& boot_id,
@@ -53,8 +56,9 @@ class UsagePending {
   void confirm_stored(const std::vector<Mark>& marks);
   void put_back(std::vector<BootReports> taken);
 
-  std::size_t rows() const { return rows_; }  // waiting or being stored
-  bool over_half_full() const { return waiting_rows_ * 2 > max_rows_; }
+  std::size_t rows() const { return rows_.used(); }  // waiting or being stored
+  // More than half of what one scope may use waits, so it is time to store.
+  bool is_filling() const { return waiting_rows_ * 6 > max_rows_; }
 
   // Forgets each boot that sent nothing for kRememberedFor and has no waiting reports.
   void forget(FleetTime now);
@@ -66,11 +70,13 @@ class UsagePending {
     std::int64_t stored = 0;    // number of the last stored report
     FleetTime heard_at;
     std::vector<sluice::sync::UsageReport> waiting;
-    bool storing = false;
+    std::size_t waiting_rows = 0;
+    std::size_t storing_rows = 0;  // 0: nothing is being stored
   };
 
   std::size_t max_rows_;
-  std::size_t rows_ = 0;
+  FairShare rows_;
+  FairShare boot_places_;
   std::size_t waiting_rows_ = 0;
   std::map<AgentBoot, Boot> boots_;
 };

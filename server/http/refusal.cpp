@@ -21,6 +21,14 @@ void refuse_unknown(std::string_view kind, std::string_view id) {
   throw Refusal(404, "not-found", fmt::format("There is no {} {}.", kind, quoted(id)));
 }
 
+Refusal too_many_failures(std::chrono::seconds wait) {
+  return {429,
+          "too-many-failures",
+          "Too many authentications have failed, from this address or in total. A valid token is still accepted.",
+          {},
+          fmt::format("Retry-After: {}\r\n", wait.count())};
+}
+
 Answer problem(const Refusal& refusal, std::string_view request_id) {
   Answer answer;
   answer.status = refusal.status;

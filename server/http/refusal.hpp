@@ -2,6 +2,7 @@
 // (RFC 9457).
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ class Refusal : public std::exception {
 [[noreturn]] void refuse_faults(unsigned status, Faults faults);
 // `pointer`: the JSON pointer of the faulty field.
 [[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
+// For a failed authentication. `wait`: as FailureThrottle::failed() returns it.
+Refusal too_many_failures(std::chrono::seconds wait);
 [[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404
 
 Answer problem(const Refusal& refusal, std::string_view request_id);

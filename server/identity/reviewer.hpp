@@ -2,7 +2,7 @@
 // share a request. A revoked token keeps working for at most `accepted_for` plus 10 s, because Kubernetes caches its
 // own answers for 10 s.
 //
-// Thread: the event loop's.
+// Thread: the event loop's; statistics and degraded() may be read from any thread.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/clock.hpp"
+#include "common/base/guarded_text.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/identity/review_cache.hpp"
 #include "server/kubernetes/api_client.hpp"
@@ -56,7 +57,7 @@ class Reviewer {
   const ReviewOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }
   // Why the last review failed; "" if Kubernetes accepted or refused the token.
-  const std::string& degraded() const { return degraded_; }
+  std::string degraded() const { return degraded_.get(); }
 
  private:
   void on_answer(const Sha256Digest& key, std::optional<WallTime> expires_at,
@@ -71,7 +72,7 @@ class Reviewer {
   ReviewCache cache_;
   std::unordered_map<Sha256Digest, std::vector<Callback>, DigestHash> pending_;  // by the token's hash
   Statistics statistics_;
-  std::string degraded_;
+  GuardedText degraded_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();  // once destroyed, answers are ignored
 };
 

@@ -240,11 +240,11 @@ void CertificateKeeper::finish() {
   secret_ = {};  // keeps private keys in memory no longer than needed
   if (error_) {
     ++statistics_.failures;
-    if (last_error_ != error_->text) log_.warn("tls_check_failed", error_->text, {{"code", error_->code}});
+    if (last_error_.get() != error_->text) log_.warn("tls_check_failed", error_->text, {{"code", error_->code}});
     last_error_ = error_->text;
   } else {
-    if (last_error_) log_.info("tls_check_back", "The certificate's Secret can be read and renewed again.");
-    last_error_.reset();
+    if (!last_error_.empty()) log_.info("tls_check_back", "The certificate's Secret can be read and renewed again.");
+    last_error_.clear();
     backoff_.reset();
   }
   timer_.expires_after(error_ ? kFirstRetry + backoff_.next(random_share()) : Backoff::Duration(options_.check_every));

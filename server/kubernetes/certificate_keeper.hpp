@@ -10,7 +10,7 @@
 //   4. put the certificate in force
 // If anything fails, the certificate in force stays.
 //
-// Thread: the loop's; statistics and certificates() may be used from any thread.
+// Thread: the loop's; statistics, certificates() and last_error() may be used from any thread.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,7 @@
 
 #include "common/base/backoff.hpp"
 #include "common/base/clock.hpp"
+#include "common/base/guarded_text.hpp"
 #include "common/http/tls.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/kubernetes/api_client.hpp"
@@ -59,8 +60,8 @@ class CertificateKeeper {
   const std::shared_ptr<sluice::http::Certificates>& certificates() const { return certificates_; }
   // The authorities that clients must trust, PEM; "" until a certificate is in force.
   const std::string& ca_pem() const { return trusted_; }
-  // The error of the last round, if that round failed.
-  const std::optional<std::string>& last_error() const { return last_error_; }
+  // The error of the last round; "" if that round succeeded.
+  std::string last_error() const { return last_error_.get(); }
 
   struct Statistics {
     std::atomic<std::uint64_t> rotations{0};    // certificates put in force after the first
@@ -120,7 +121,7 @@ class CertificateKeeper {
   Served served_;
   std::string served_chain_;  // the certificate in force and its bridges (certificates.hpp), PEM
   std::string trusted_;
-  std::optional<std::string> last_error_;
+  GuardedText last_error_;
   Statistics statistics_;
 };
 

@@ -90,7 +90,7 @@ bool Pool::stop_within(std::chrono::milliseconds timeout) {
     if (!changed_.wait_for(lock, timeout, [this] { return running_ == 0; })) return false;
   }
   threads_.clear();
-  return true;
+  return canceller_.stop_within(timeout);
 }
 
 void Pool::work() {

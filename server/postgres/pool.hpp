@@ -16,10 +16,12 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <pqxx/connection>
 
+#include "server/postgres/canceller.hpp"
 #include "server/postgres/failure.hpp"
 
 namespace sluice::server::postgres {
@@ -49,11 +51,13 @@ class Session {
   // Opens the connection if needed. nullptr: PostgreSQL cannot be reached. The connection may already be lost without
   // libpqxx having noticed.
   pqxx::connection* connection();
+  // The open connection, for Pool::cancel(); nullptr if there is none.
+  const std::shared_ptr<pqxx::connection>& shared() const { return connection_; }
   void drop();
 
  private:
   Pool& pool_;
-  std::unique_ptr<pqxx::connection> connection_;
+  std::shared_ptr<pqxx::connection> connection_;
 };
 
 class Pool {
@@ -67,6 +71,10 @@ class Pool {
 
   // Returns false, and leaves `job` unchanged, if too many jobs wait or the pool has stopped.
   bool submit(Job& job);
+
+  // Asks PostgreSQL to end the statement that runs on a session's connection. REQUIRES: the session drops it
+  // afterwards.
+  void cancel(std::shared_ptr<pqxx::connection> connection) { canceller_.cancel(std::move(connection)); }
 
   // Discards the waiting jobs, and waits for the running ones.
   void stop();
@@ -111,6 +119,7 @@ class Pool {
   std::atomic<std::size_t> connected_{0};
   std::atomic<bool> reachable_{true};
   std::array<std::atomic<std::uint64_t>, kFailureClasses> failures_{};
+  Canceller canceller_;
   std::vector<std::jthread> threads_;
 };
 

@@ -12,6 +12,14 @@ void Transaction::set(std::string_view name, std::string_view value, std::string
   sql.append(fmt::format("SET LOCAL sluice.{} TO {};", name, work_.quote(std::string(value))));
 }
 
+void Transaction::set_deadline(std::chrono::steady_clock::time_point deadline) {
+  const auto clock_us =
+      work_.exec("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")[0][0].as<std::int64_t>();
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - std::chrono::steady_clock::now());
+  if (left.count() <= 0) throw DeadlinePassed();
+  deadline_us_ = clock_us + left.count();
+}
+
 void Transaction::enter(const Scope& scope) {
   std::string sql;
   set("organization", scope.organization, sql);

@@ -3,6 +3,10 @@
 // Thread: that of its connection. Everything throws what libpqxx throws.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +28,11 @@ struct Scope {
   bool operator==(const Scope&) const = default;
 };
 
+// The deadline of a transaction has passed. The transaction must not commit.
+struct DeadlinePassed : std::exception {
+  const char* what() const noexcept override { return "the deadline of the transaction has passed"; }
+};
+
 class Transaction {
  public:
   // The transaction sees no rows before enter().
@@ -31,6 +40,12 @@ class Transaction {
 
   // REQUIRES: called before the first read.
   void use_one_snapshot() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
+  // Reads PostgreSQL's clock. From then on deadline_us() is the deadline on that clock, never later than `deadline`:
+  // the remaining time is taken after PostgreSQL has answered. Throws DeadlinePassed if no time is left.
+  void set_deadline(std::chrono::steady_clock::time_point deadline);
+  // Unix time in µs on PostgreSQL's clock; kNoDeadline before set_deadline().
+  static constexpr std::int64_t kNoDeadline = std::numeric_limits<std::int64_t>::max();
+  std::int64_t deadline_us() const { return deadline_us_; }
   void enter(const Scope& scope);
   // Makes the token with this id visible until the next enter(), so that the sender of the token can be authenticated.
   void present(std::string_view token_id);
@@ -60,6 +75,7 @@ class Transaction {
   void set(std::string_view name, std::string_view value, std::string& sql);
 
   pqxx::work work_;
+  std::int64_t deadline_us_ = kNoDeadline;
 };
 
 // Literals of PostgreSQL: "\x…" for bytes, "{…}" for an array.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 
 #include <fmt/core.h>
@@ -64,14 +65,19 @@ struct Stamp {
 };
 
 // Locks the only row of the table `revision` until the commit, so that revisions become visible in the order of their
-// numbers.
+// numbers. Throws DeadlinePassed if the transaction got the lock after its deadline. After an update in time, no other
+// writer commits before this transaction ends, so it cannot overwrite a newer change.
 Stamp next_revision(postgres::Transaction& tx, const Sha256Digest& changes) {
   static const std::string kNext =
       "UPDATE revision SET revision = revision + 1, chain = sha256(chain || $1::bytea), made_at = clock_timestamp() "
       "RETURNING revision, encode(chain, 'hex'), " +
-      as_timestamp("made_at") + ", (extract(epoch FROM made_at) * 1000000)::bigint";
+      as_timestamp("made_at") +
+      ", (extract(epoch FROM made_at) * 1000000)::bigint, "
+      // RETURNING is computed once the row is locked; a condition of WHERE could be older than the wait for the lock.
+      "extract(epoch FROM clock_timestamp()) * 1000000 < $2::bigint";
   const std::string_view bytes(reinterpret_cast<const char*>(changes.data()), changes.size());
-  const pqxx::result rows = tx.exec(kNext, postgres::bytea(bytes));
+  const pqxx::result rows = tx.exec(kNext, postgres::bytea(bytes), tx.deadline_us());
+  if (!rows[0][4].as<bool>()) throw postgres::DeadlinePassed();
   return {
       .revision = {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()},
       .made_at_us = rows[0][3].as<std::int64_t>()};
@@ -182,6 +188,12 @@ void ChangeLog::removed(std::string_view action, const StoredObject& before) {
        .version = before.version + 1,
        .before = before.document,
        .after = std::nullopt});
+}
+
+void ChangeLog::lock_heads(postgres::Transaction& tx) const {
+  std::set<std::string> organizations;
+  for (const Change& change : changes_) organizations.insert(change.organization_id);
+  for (const std::string& organization : organizations) lock_head(tx, organization);
 }
 
 Revision ChangeLog::record(postgres::Transaction& tx, const Actor& actor) {

@@ -49,7 +49,11 @@ class ChangeLog {
   void removed(std::string_view action, const StoredObject& before);
   void add(Change change) { changes_.push_back(std::move(change)); }
 
-  // The caller commits. REQUIRES: there is a change.
+  // Locks the audit heads. From now until the commit, no other call that changes these organizations records or
+  // commits its changes, so what this call reads of them now stays true.
+  void lock_heads(postgres::Transaction& tx) const;
+
+  // The caller commits. Throws postgres::DeadlinePassed; then the caller must roll back. REQUIRES: there is a change.
   Revision record(postgres::Transaction& tx, const Actor& actor);
 
  private:

@@ -12,8 +12,8 @@ TokenMatch match_token(const AgentTokens& tokens, std::string_view authorization
   const bool known = found != tokens.end();
   const bool good = verify(known ? found->second->hash : dummy_key_hash(), presented->secret);
   if (!known || !good || !auth::is_live(found->second->document, now_us))
-    return {.token = nullptr, .unknown_id = !known};
-  return {.token = found->second, .unknown_id = false};
+    return {.token = nullptr, .unknown_id = !known, .id = presented->id};
+  return {.token = found->second, .unknown_id = false, .id = presented->id};
 }
 
 std::shared_ptr<const AgentToken> token_of_pod(const identity::Bindings& bindings, const identity::PodIdentity& pod,

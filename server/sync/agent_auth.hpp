@@ -12,6 +12,7 @@ namespace sluice::server::sync {
 struct TokenMatch {
   std::shared_ptr<const AgentToken> token;  // nullptr: no valid token
   bool unknown_id = false;                  // the token may be newer than the state in memory
+  std::string_view id = {};                 // within the header that was matched; "" if the header has another form
 };
 
 // Matches `Authorization: Bearer slg_…`. Takes equally long whether or not the id exists.

@@ -16,14 +16,6 @@ namespace {
 
 constexpr std::string_view kNeeded = "Send a valid agent token: Authorization: Bearer slg_….";
 
-http::Refusal too_many(std::int64_t seconds) {
-  return {429,
-          "too-many-failures",
-          "Too many failed authentications from this address. A valid token is still accepted.",
-          {},
-          fmt::format("Retry-After: {}\r\n", seconds)};
-}
-
 http::Refusal unbound(const identity::PodIdentity& pod) {
   return {403, "unbound",
           fmt::format("Service account {} of namespace {} has no binding, so it gets no policies. A platform_admin "
@@ -45,8 +37,11 @@ AgentAuthenticator::AuthResult AgentAuthenticator::authenticate(const SyncState&
   }
   TokenMatch match = match_token(*state.tokens, credentials.authorization, clock_.now_us());
   if (match.token) return {.token = std::move(match.token), .query = Query::none};
-  // The token may be newer than the state in memory.
-  if (match.unknown_id && !credentials.queried_postgres) return {.token = nullptr, .query = Query::postgres};
+  if (match.unknown_id && !missed_.contains(match.id, std::chrono::steady_clock::now())) {
+    // The token may be newer than the state in memory.
+    if (!credentials.queried_postgres) return {.token = nullptr, .query = Query::postgres};
+    if (credentials.postgres_answered) missed_.add(match.id, std::chrono::steady_clock::now());
+  }
   refuse(credentials, std::string(kNeeded));
 }
 
@@ -86,7 +81,7 @@ AgentAuthenticator::AuthResult AgentAuthenticator::authenticate_pod(const SyncSt
 
 void AgentAuthenticator::review(const Credentials& credentials, identity::Reviewer::Callback callback) {
   const bool suspect = throttle_.is_suspect(credentials.source, clock_.now_us());
-  if (suspect && !suspects_.insert(credentials.source).second) throw too_many(1);
+  if (suspect && !suspects_.insert(credentials.source).second) throw http::too_many_failures(std::chrono::seconds(1));
   reviewer_->request(
       auth::bearer(credentials.authorization),
       [this, suspect, source = credentials.source, callback = std::move(callback)](identity::CachedReviewPtr review) {
@@ -98,7 +93,7 @@ void AgentAuthenticator::review(const Credentials& credentials, identity::Review
 void AgentAuthenticator::refuse(const Credentials& credentials, std::string why) {
   ++statistics_.auth_failures;
   const auto wait = throttle_.failed(credentials.source, clock_.now_us());
-  if (wait.count() > 0) throw too_many(wait.count());
+  if (wait.count() > 0) throw http::too_many_failures(wait);
   throw http::Refusal(401, "unauthorized", std::move(why), {}, "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
 }
 

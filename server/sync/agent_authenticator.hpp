@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "common/base/clock.hpp"
+#include "server/auth/missed_ids.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/identity/reviewer.hpp"
 #include "server/identity/token_claims.hpp"
@@ -36,6 +37,7 @@ class AgentAuthenticator {
     std::string source;                          // the sender's address
     identity::CachedReviewPtr review = nullptr;  // nullptr: Kubernetes was not queried
     bool queried_postgres = false;
+    bool postgres_answered = false;  // the query succeeded
   };
   enum class Query : std::uint8_t { none, postgres, kubernetes };
   struct AuthResult {
@@ -57,6 +59,7 @@ class AgentAuthenticator {
   const Clock& clock_;
   SyncStatistics& statistics_;
   identity::Reviewer* reviewer_ = nullptr;
+  auth::MissedIds missed_;                    // ids of agent tokens
   std::unordered_set<std::string> suspects_;  // addresses that failed too often and have a review in flight
 };
 

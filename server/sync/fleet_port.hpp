@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,12 +28,23 @@ struct AgentCaller {
   bool operator==(const AgentCaller&) const = default;
 };
 
+// The server cannot list one more agent, so it refuses the agent's report.
+struct QuotaExceeded {
+  std::string quota;  // "agents_per_token", …
+  std::string owner;  // id of the token, tenant or organization; "": the server
+  std::size_t used = 0;
+  std::size_t limit = 0;
+
+  bool operator==(const QuotaExceeded&) const = default;
+};
+
 class FleetPort {
  public:
   // `source`: the sender's address. An agent numbers its usage reports from 1 in each run. Returns the number of the
-  // run's last usage report that is known to be stored in PostgreSQL, or 0.
-  virtual std::int64_t report(const AgentCaller& caller, std::string_view source,
-                              sluice::sync::ReportDocument report) = 0;
+  // run's last usage report that is known to be stored in PostgreSQL, or 0. On an error, nothing of the report was
+  // taken.
+  virtual std::expected<std::int64_t, QuotaExceeded> report(const AgentCaller& caller, std::string_view source,
+                                                            sluice::sync::ReportDocument report) = 0;
 
   // An agent that reconnects may have two watches for a short time. `held`: the position of the agent's snapshot in
   // force, if any; after a restart of the agent, the position may be older than before.

@@ -16,7 +16,8 @@ namespace {
 
 // Returns a list in SQL.
 std::string followed_kinds() {
-  std::string names = fmt::format("'{}','{}'", info(Kind::agent_token).name, info(Kind::binding).name);
+  std::string names =
+      fmt::format("'{}','{}','{}'", info(Kind::token).name, info(Kind::agent_token).name, info(Kind::binding).name);
   for (const Kind kind : kAllKinds) {
     if (info(kind).to_agents()) names += fmt::format(",'{}'", info(kind).name);
   }
@@ -30,7 +31,7 @@ ObjectId wire_id(Kind kind, const char* tenant_id, const char* id) {
 
 std::string columns(Kind kind) {
   return fmt::format("SELECT t.organization_id, t.tenant_id, t.id, t.version, t.document{} FROM {} t",
-                     kind == Kind::agent_token ? ", t.secret_hash" : "", info(kind).table());
+                     kind == Kind::token || kind == Kind::agent_token ? ", t.secret_hash" : "", info(kind).table());
 }
 
 sluice::sync::ObjectPtr read_object(Kind kind, const pqxx::row& row) {
@@ -49,6 +50,14 @@ std::shared_ptr<const AgentToken> read_token(const pqxx::row& row) {
       .token_id = row[2].c_str(), .organization_id = row[0].c_str(), .tenant_ids = token->document.tenant_ids};
   std::ranges::sort(token->caller.tenant_ids);
   return token;
+}
+
+// nullptr: the hash is unreadable, so the token gives no access.
+std::shared_ptr<const auth::KnownToken> read_admin_token(const pqxx::row& row) {
+  const auto hash = parse_key_hash(row[5].c_str());
+  if (!hash) return nullptr;
+  return std::make_shared<const auth::KnownToken>(
+      auth::KnownToken{.document = auth::stored_token(row[4].c_str(), auth::TokenType::admin), .hash = *hash});
 }
 
 // The result lacks the changed objects: note() adds them.
@@ -138,15 +147,28 @@ pqxx::result read_rows(postgres::Transaction& tx, Kind kind, const std::vector<c
 
 using KeysOfKind = std::map<Kind, std::vector<const ObjectId*>>;
 
-void renew_tokens(postgres::Transaction& tx, const KeysOfKind& keys, SyncState& state) {
-  const auto touched = keys.find(Kind::agent_token);
-  if (touched == keys.end()) return;
-  auto tokens = std::make_shared<AgentTokens>(*state.tokens);
+// Returns `before` with the present form of the tokens that changed. `read` reads a token from its row.
+template <class Tokens, class Read>
+std::shared_ptr<const Tokens> renewed_tokens(postgres::Transaction& tx, Kind kind, const KeysOfKind& keys,
+                                             std::shared_ptr<const Tokens> before, Read read) {
+  const auto touched = keys.find(kind);
+  if (touched == keys.end()) return before;
+  auto tokens = std::make_shared<Tokens>(*before);
   for (const ObjectId* key : touched->second) tokens->erase(key->id);
-  for (const auto& row : read_rows(tx, Kind::agent_token, touched->second)) {
-    if (auto token = read_token(row)) tokens->insert_or_assign(row[2].c_str(), std::move(token));
+  for (const auto& row : read_rows(tx, kind, touched->second)) {
+    if (auto token = read(row)) tokens->insert_or_assign(row[2].c_str(), std::move(token));
   }
-  state.tokens = std::move(tokens);
+  return tokens;
+}
+
+// `read` reads a token from its row.
+template <class Tokens, class Read>
+std::shared_ptr<const Tokens> all_tokens(postgres::Transaction& tx, Kind kind, Read read) {
+  auto tokens = std::make_shared<Tokens>();
+  for (const auto& row : tx.exec_text(columns(kind))) {
+    if (auto token = read(row)) tokens->emplace(row[2].c_str(), std::move(token));
+  }
+  return tokens;
 }
 
 // For each namespace, the last revision that changed its bindings. Moving a binding to another namespace changes both
@@ -212,13 +234,10 @@ SyncState read_full(postgres::Transaction& tx) {
       if (kind == Kind::tenant) owners->emplace(row[2].c_str(), row[0].c_str());
     }
   }
-  auto tokens = std::make_shared<AgentTokens>();
-  for (const auto& row : tx.exec_text(columns(Kind::agent_token))) {
-    if (auto token = read_token(row)) tokens->emplace(row[2].c_str(), std::move(token));
-  }
   state.objects = sluice::sync::ObjectSet().with(std::move(edits));
   state.owners = std::move(owners);
-  state.tokens = std::move(tokens);
+  state.tokens = all_tokens<AgentTokens>(tx, Kind::agent_token, read_token);
+  state.admin_tokens = all_tokens<auth::KnownTokens>(tx, Kind::token, read_admin_token);
   state.bindings = read_bindings(tx);
   return state;
 }
@@ -247,7 +266,8 @@ Advance read_next(postgres::Transaction& tx, const SyncState& before) {
     keys[change.key.kind].push_back(&change.key);
   }
   Advance advance{.progress = Progress::advanced, .state = before, .revisions = revisions};
-  renew_tokens(tx, keys, advance.state);
+  advance.state.tokens = renewed_tokens(tx, Kind::agent_token, keys, before.tokens, read_token);
+  advance.state.admin_tokens = renewed_tokens(tx, Kind::token, keys, before.admin_tokens, read_admin_token);
   if (keys.contains(Kind::binding)) advance.state.bindings = read_bindings(tx);
   renew_objects(tx, keys, advance.state);
   for (RevisionChanges& revision : by_revision) advance.state.history.append(std::move(revision));

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <boost/asio/post.hpp>
 
+#include "common/base/text.hpp"
 #include "common/sync/report.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/refusal.hpp"
@@ -17,12 +18,24 @@ namespace {
 
 constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // bytes; larger reports are parsed on another thread
 constexpr std::size_t kNoBody = 1024;                        // bytes; for routes without a body
+constexpr std::chrono::seconds kQuotaRetry{60};
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string announced_field(const SyncCall& call) {
   return call.announced_is_foreign
              ? fmt::format("{}: {}\r\n", sluice::sync::kAnnouncedField, sluice::sync::kForeignPosition)
              : "";
+}
+
+http::Refusal quota_refusal(const QuotaExceeded& exceeded) {
+  const std::string owner = exceeded.owner.empty() ? "this server" : quoted(exceeded.owner);
+  return {429,
+          "quota",
+          fmt::format("The quota {} of {} is used up: {} of {}. The report of this additional agent was not taken. "
+                      "Agents that end, or send nothing for 10 minutes, make room.",
+                      exceeded.quota, owner, exceeded.used, exceeded.limit),
+          {},
+          fmt::format("Retry-After: {}\r\n", kQuotaRetry.count())};
 }
 
 http::Refusal unavailable(std::string detail) {
@@ -32,10 +45,11 @@ http::Refusal unavailable(std::string detail) {
 }  // namespace
 
 SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
-                         const Clock& clock, telemetry::Log& log, Options options)
+                         auth::TokenLookups& lookups, const Clock& clock, telemetry::Log& log, Options options)
     : loop_(loop),
       feed_(feed),
       fleet_(fleet),
+      lookups_(lookups),
       log_(log),
       options_(std::move(options)),
       authenticator_(throttle, clock, statistics_),
@@ -51,6 +65,7 @@ void SyncService::start() {
   feed_.start([this](const SyncStatePtr& state) {
     boost::asio::post(loop_, [this, state] {
       state_ = state;
+      if (use_admin_tokens_) use_admin_tokens_(state->admin_tokens);
       watches_.announce(state);
     });
   });
@@ -117,8 +132,9 @@ void SyncService::answer_call(const CallPtr& call) {
 // Returns nullptr if the call must first query PostgreSQL or Kubernetes. The call continues after the query.
 std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call) {
   call->credentials.queried_postgres = call->query != SyncCall::DatabaseQuery::not_sent;
+  call->credentials.postgres_answered = call->query == SyncCall::DatabaseQuery::done;
   AgentAuthenticator::AuthResult result = authenticator_.authenticate(*state_, call->credentials);
-  if (result.query == AgentAuthenticator::Query::postgres) query_first(call);
+  if (result.query == AgentAuthenticator::Query::postgres) look_up_first(call);
   if (result.query == AgentAuthenticator::Query::kubernetes) {
     authenticator_.review(call->credentials, [this, call](identity::CachedReviewPtr review) {
       call->credentials.review = std::move(review);
@@ -128,9 +144,24 @@ std::shared_ptr<const AgentToken> SyncService::authenticate(const CallPtr& call)
   return std::move(result.token);
 }
 
-// Lets the feed query PostgreSQL. The call continues when the feed has done that, at the latest after query_timeout.
-// Returns false if the call has already queried PostgreSQL.
+// Lets the feed query PostgreSQL for an agent that is ahead of this server, or before the first state.
 bool SyncService::query_first(const CallPtr& call) {
+  return await_query(call, [this](Done done) {
+    feed_.poll([this, done = std::move(done)](bool succeeded) {
+      boost::asio::post(loop_, [done, succeeded] { done(succeeded); });
+    });
+  });
+}
+
+// Lets the feed query PostgreSQL for a caller that is not in memory. Such queries are limited, because anybody can
+// cause them.
+bool SyncService::look_up_first(const CallPtr& call) {
+  return await_query(call, [this](Done done) { lookups_.request(std::move(done)); });
+}
+
+// `begin` begins a query. The call continues when the query is done, at the latest after query_timeout. Returns false
+// if the call has already queried PostgreSQL.
+bool SyncService::await_query(const CallPtr& call, const std::function<void(Done)>& begin) {
   if (call->query != SyncCall::DatabaseQuery::not_sent) return false;
   call->query = SyncCall::DatabaseQuery::pending;
   ++statistics_.delayed;
@@ -144,9 +175,7 @@ bool SyncService::query_first(const CallPtr& call) {
   call->timer.async_wait([done, call](const boost::system::error_code& stopped) {
     if (!stopped) done(call, false);
   });
-  feed_.poll([this, done, call](bool succeeded) {
-    boost::asio::post(loop_, [done, call, succeeded] { done(call, succeeded); });
-  });
+  begin([done, call](bool succeeded) { done(call, succeeded); });
   return true;
 }
 
@@ -245,9 +274,9 @@ void SyncService::take_report(SyncCall& call, const AgentToken& token,
   if (!report) http::refuse_faults(400, std::move(report.error()));
   ++statistics_.reports;
   if (!token.caller.pod.empty()) report->agent.pod = token.caller.pod;  // as Kubernetes names the pod
-  const std::string body =
-      sluice::sync::write_report_reply(fleet_.report(token.caller, call.credentials.source, std::move(*report)));
-  send(call, {.status = 200, .body = body});
+  const auto stored = fleet_.report(token.caller, call.credentials.source, std::move(*report));
+  if (!stored) throw quota_refusal(stored.error());
+  send(call, {.status = 200, .body = sluice::sync::write_report_reply(*stored)});
 }
 
 void SyncService::answer_counters(const CallPtr& call) {

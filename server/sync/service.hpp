@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/auth/throttle.hpp"
+#include "server/auth/token_lookups.hpp"
 #include "server/http/refusal.hpp"
 #include "server/sync/agent_authenticator.hpp"
 #include "server/sync/call.hpp"
@@ -42,10 +44,13 @@ class SyncService final : public sluice::http::Handler {
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
-              const Clock& clock, telemetry::Log& log, Options options);
+              auth::TokenLookups& lookups, const Clock& clock, telemetry::Log& log, Options options);
 
   // Accepts tokens of service accounts, which Kubernetes verifies. REQUIRES: called before start().
   void review_through(identity::Reviewer& reviewer);
+  // `use` gets the admin tokens of each new state, before any look-up that the state answers is done. REQUIRES: called
+  // before start().
+  void give_admin_tokens(std::function<void(const auth::KnownTokensPtr&)> use) { use_admin_tokens_ = std::move(use); }
   void start();
   // Returns false if a thread still waits for PostgreSQL after `patience`.
   bool stop_within(std::chrono::milliseconds patience);
@@ -64,7 +69,10 @@ class SyncService final : public sluice::http::Handler {
   void resume(const CallPtr& call);
   void answer_call(const CallPtr& call);
   std::shared_ptr<const AgentToken> authenticate(const CallPtr& call);
+  using Done = std::function<void(bool succeeded)>;
   bool query_first(const CallPtr& call);
+  bool look_up_first(const CallPtr& call);
+  bool await_query(const CallPtr& call, const std::function<void(Done)>& begin);
   bool query_history(const CallPtr& call);
   void answer_snapshot(const CallPtr& call, const AgentToken& token);
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
@@ -78,12 +86,14 @@ class SyncService final : public sluice::http::Handler {
   boost::asio::io_context& loop_;
   Feed& feed_;
   FleetPort& fleet_;
+  auth::TokenLookups& lookups_;
   telemetry::Log& log_;
   const Options options_;
   SyncStatistics statistics_;
   AgentAuthenticator authenticator_;
   Documents documents_;
   Watches watches_;
+  std::function<void(const auth::KnownTokensPtr&)> use_admin_tokens_;
   SyncStatePtr state_;  // nullptr: PostgreSQL was not read yet
 };
 

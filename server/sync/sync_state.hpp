@@ -1,5 +1,5 @@
 // The state that agents follow, at one revision: all objects of the installation, the tokens and bindings that give
-// access to them, and the recent history.
+// access to them, the admin tokens, and the recent history.
 //
 // A state is immutable once built. The next state shares all unchanged parts with the former one.
 #pragma once
@@ -13,6 +13,7 @@
 
 #include "common/domain/credential.hpp"
 #include "common/sync/object_set.hpp"
+#include "server/auth/known_tokens.hpp"
 #include "server/auth/token_document.hpp"
 #include "server/identity/binding.hpp"
 #include "server/identity/pod_identity.hpp"
@@ -46,6 +47,7 @@ struct SyncState {
   sluice::sync::ObjectSet objects;
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
   std::shared_ptr<const AgentTokens> tokens = std::make_shared<AgentTokens>();
+  auth::KnownTokensPtr admin_tokens = std::make_shared<auth::KnownTokens>();  // agents do not get them
   std::shared_ptr<const identity::Bindings> bindings = std::make_shared<identity::Bindings>();
 };
 

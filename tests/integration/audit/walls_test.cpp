@@ -59,6 +59,8 @@ const std::map<std::string, std::string> kInserts = {
     {"agents",
      "(scope, agent_id, organization_id, tenant_ids, token_id, heard_at) VALUES ('{0}/{1}', '{2}', '{0}', "
      "ARRAY['{1}'], 'token-{1}', now())"},
+    {"quotas", "(organization_id, tenant_id, id, version, document) VALUES ('{0}', '{1}', '{2}', 1, '{{}}')"},
+    {"quota_use", "(organization_id, tenant_id, plans, policies, keys, bytes) VALUES ('{0}', '{1}', 1, 0, 0, 2)"},
     {"usage",
      "(minute, organization_id, tenant_id, policy_id, outcome, count) VALUES (now(), '{0}', '{1}', '{2}', 'allowed', "
      "1)"},
@@ -92,6 +94,8 @@ void fill(const Store& store) {
   for (const std::string name : {"a", "b"}) {
     store.tamper(insert("tenants", name, "tenant-" + name, ""));
     for (const auto& [table, columns] : kInserts) {
+      // Triggers have added rows for the objects above.
+      if (table == "quota_use") store.tamper("DELETE FROM quota_use WHERE tenant_id = 'tenant-" + name + "'");
       if (table != "organizations" && table != "tenants")
         store.tamper(insert(table, name, "tenant-" + name, "row-" + name));
     }

@@ -122,6 +122,18 @@ admin::FinishedAnswer AdminRig::ask(std::string_view method, std::string_view ta
 
 admin::FinishedAnswer AdminRig::ask_as(std::string_view token, std::string_view method, std::string_view target,
                                        std::string_view body, const Headers& headers) {
+  admin::CallProgress progress;
+  progress.begin();
+  return run(progress, token, method, target, body, headers);
+}
+
+admin::FinishedAnswer AdminRig::ask_until(admin::CallProgress& progress, std::string_view method,
+                                          std::string_view target, std::string_view body) {
+  return run(progress, admin_, method, target, body, {});
+}
+
+admin::FinishedAnswer AdminRig::run(admin::CallProgress& progress, std::string_view token, std::string_view method,
+                                    std::string_view target, std::string_view body, const Headers& headers) {
   admin::Call call = make_call(method, target);
   call.body = body;
   call.authorization = fmt::format("Bearer {}", token);
@@ -131,7 +143,7 @@ admin::FinishedAnswer AdminRig::ask_as(std::string_view token, std::string_view 
   call.idempotency_key = value_of(headers, "idempotency-key");
   call.source = "192.0.2.1";
   call.request_id = fmt::format("test-{}", ++calls_);
-  return executor_.run(session_, call);
+  return executor_.run(session_, call, progress);
 }
 
 std::string AdminRig::token(std::string_view role, std::string_view scope) {

@@ -54,6 +54,10 @@ class AdminRig {
   admin::FinishedAnswer ask_as(std::string_view token, std::string_view method, std::string_view target,
                                std::string_view body = "", const Headers& headers = {});
 
+  // As ask(), for a call that may be given up meanwhile. REQUIRES: progress.begin() was called.
+  admin::FinishedAnswer ask_until(admin::CallProgress& progress, std::string_view method, std::string_view target,
+                                  std::string_view body = "");
+
   // A new token with the role and the scope, made through the API by the first one: its text.
   // `scope`: members of the body, R"("organization_id":"acme","tenant_ids":["shop"])".
   std::string token(std::string_view role, std::string_view scope = "");
@@ -71,6 +75,9 @@ class AdminRig {
   HandClock clock;
 
  private:
+  admin::FinishedAnswer run(admin::CallProgress& progress, std::string_view token, std::string_view method,
+                            std::string_view target, std::string_view body, const Headers& headers);
+
   TestDatabase database_;
   const std::chrono::milliseconds lock_timeout_;
   telemetry::LineWriter lines_{STDERR_FILENO};

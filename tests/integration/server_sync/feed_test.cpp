@@ -94,6 +94,7 @@ void check_same(const SyncState& state, const SyncState& wanted) {
   CHECK(state.objects.size() == wanted.objects.size());
   CHECK(*state.owners == *wanted.owners);
   CHECK(state.tokens->size() == wanted.tokens->size());
+  CHECK(state.admin_tokens->size() == wanted.admin_tokens->size());
 }
 
 // What a state of this line makes of another that came later.

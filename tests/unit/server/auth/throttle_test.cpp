@@ -76,9 +76,22 @@ TEST_CASE("a crowd of sources that all fail goes on being counted within the sam
   auth::FailureThrottle throttle;
   for (std::size_t i = 0; i < 2 * auth::FailureThrottle::kSources; ++i)
     throttle.failed("source-" + std::to_string(i), kNow);
-  CHECK(throttle.throttled() == 0);
-  exhaust(throttle, "192.0.2.1", kNow);
-  CHECK(throttle.failed("192.0.2.1", kNow) > seconds(0));
+  const std::int64_t later = kNow + kSecond;  // when there are fewer failures in total again
+  exhaust(throttle, "192.0.2.1", later);
+  CHECK(throttle.failed("192.0.2.1", later) > seconds(0));
+}
+
+TEST_CASE("a crowd of sources that all fail is throttled in total, and nobody longer than it lasts") {
+  auth::FailureThrottle throttle;
+  constexpr auto kMost = static_cast<std::size_t>(auth::FailureThrottle::kTotalBurst);
+  for (std::size_t i = 0; i < kMost; ++i) CHECK(throttle.failed("source-" + std::to_string(i), kNow) == seconds(0));
+  CHECK(throttle.failed("192.0.2.1", kNow) == seconds(1));
+  CHECK(throttle.throttled() == 1);
+  CHECK_FALSE(throttle.is_suspect("192.0.2.1", kNow));
+  const std::int64_t later = kNow + kSecond;
+  for (int i = 0; i < static_cast<int>(auth::FailureThrottle::kTotalPerSecond); ++i)
+    CHECK(throttle.failed("later-" + std::to_string(i), later) == seconds(0));
+  CHECK(throttle.failed("192.0.2.2", later) == seconds(1));
 }
 
 }  // namespace sluice::server

@@ -172,11 +172,74 @@ TEST_CASE_FIXTURE(World, "an open watch is told every five seconds, and a lost o
 }
 
 TEST_CASE_FIXTURE(World, "more agents than are kept are not taken, and those that are kept go on") {
-  fleet::AgentTable small(2);
-  CHECK(small.report(kPlatform, state("a"), now));
-  CHECK(small.report(kPlatform, state("b"), now));
-  CHECK_FALSE(small.report(kPlatform, state("c"), now));
-  CHECK(small.report(kPlatform, state("a"), now));
+  fleet::AgentTable small({.per_token = 2});
+  CHECK(small.report(kShop, state("a"), now));
+  CHECK(small.report(kShop, state("b"), now));
+  const auto refused = small.report(kShop, state("c"), now);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() ==
+        server::sync::QuotaExceeded{.quota = "agents_per_token", .owner = "t2", .used = 2, .limit = 2});
+  CHECK_FALSE(small.watch_began(kShop, "c", std::nullopt, now));
+  CHECK(small.report(kShop, state("a"), now));
+  CHECK(small.report(kBoth, state("c"), now));
+}
+
+TEST_CASE_FIXTURE(World, "more tokens do not give a tenant or an organization more agents") {
+  fleet::AgentTable small({.per_tenant = 2, .per_organization = 1});
+  server::sync::AgentCaller another = kShop;
+  another.token_id = "t7";
+  CHECK(small.report(kShop, state("a"), now));
+  CHECK(small.report(kBoth, state("b"), now));
+  CHECK(small.report(another, state("c"), now).error().quota == "agents_per_tenant");
+  CHECK(small.report(kAcme, state("d"), now));
+  CHECK(small.report(kAcme, state("e"), now).error().quota == "agents_per_organization");
+  const server::sync::AgentCaller bank{.token_id = "t8", .organization_id = "acme", .tenant_ids = {"bank"}};
+  CHECK(small.report(bank, state("f"), now));
+  CHECK(small.report(kPlatform, state("g"), now));
+}
+
+TEST_CASE_FIXTURE(World, "an agent that is listed again under a new token counts for that one") {
+  fleet::AgentTable small({.per_token = 1});
+  server::sync::AgentCaller renewed = kShop;
+  renewed.token_id = "t7";
+  CHECK(small.report(kShop, state("a"), now));
+  CHECK(small.report(renewed, state("a"), now));
+  CHECK(small.report(kShop, state("b"), now));
+  CHECK_FALSE(small.report(renewed, state("c"), now));
+}
+
+TEST_CASE_FIXTURE(World, "agents of other replicas count against a quota, each once, until they are forgotten") {
+  fleet::AgentTable small({.per_token = 2});
+  const auto stored = [](std::string id) {
+    return fleet::StoredAgent{.key = fleet::key_of(kShop, id),
+                              .scope = fleet::scope_of(kShop),
+                              .token_id = kShop.token_id,
+                              .heard_ago = 1s,
+                              .gone = false};
+  };
+  small.replace_stored({stored("a"), stored("b")}, {}, now);
+  CHECK_FALSE(small.report(kShop, state("c"), now));
+  CHECK(small.report(kShop, state("a"), now));  // it comes here now
+  CHECK_FALSE(small.report(kShop, state("c"), now));
+  small.replace_stored({stored("a")}, {}, now);
+  CHECK(small.report(kShop, state("c"), now));
+}
+
+TEST_CASE("one organization's agents leave room in the list for those of others") {
+  fleet::AgentCensus census({.per_token = 1000, .per_tenant = 1000, .per_organization = 1000, .total = 90});
+  const auto fill = [&](const server::sync::AgentCaller& caller) {
+    std::size_t taken = 0;
+    const fleet::AgentKey key = fleet::key_of(caller, "any");
+    const fleet::AgentScope scope = fleet::scope_of(caller);
+    for (; !census.check({key, scope, caller.token_id}); ++taken) census.add({key, scope, caller.token_id});
+    return taken;
+  };
+  CHECK(fill(kShop) == 30);
+  CHECK(census.check({fleet::key_of(kShop, "x"), fleet::scope_of(kShop), kShop.token_id})->quota ==
+        "agents_per_server");
+  CHECK(fill(kBoth) >= 5);
+  CHECK(fill({.token_id = "t9", .organization_id = "other", .tenant_ids = {}}) >= 10);
+  CHECK(fill({.token_id = "t10", .organization_id = "third", .tenant_ids = {}}) >= 5);
 }
 
 TEST_CASE_FIXTURE(World,

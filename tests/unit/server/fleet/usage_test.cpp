@@ -66,18 +66,66 @@ TEST_CASE("what could not be stored waits in front of what came since") {
 }
 
 TEST_CASE("over the bounds nothing is taken, nor anything behind it, until there is room") {
-  fleet::UsagePending usage(4);
+  fleet::UsagePending usage(14);  // 4 rows for one scope
   const std::vector<sluice::sync::UsageCount> two{{"shop", "p", "allowed", 1}, {"shop", "p", "denied", 1}};
   auto taken = usage.add(kShop, "a", "b", {report(1, two), report(2, two), report(3, {})}, kNow);
   CHECK(taken.accepted == 1);
   CHECK(taken.over_limit == 2);
-  CHECK(usage.over_half_full());
+  CHECK(usage.is_filling());
   const auto batch = usage.take();
   CHECK(usage.add(kShop, "a", "b", {report(1, two), report(2, two)}, kNow).over_limit == 1);
   usage.confirm_stored({{.boot = batch[0].boot, .number = 1}});
   taken = usage.add(kShop, "a", "b", {report(2, two), report(3, {})}, kNow);
   CHECK(taken.accepted == 2);
   CHECK(taken.stored == 1);
+}
+
+TEST_CASE("a tenant whose reports fill its share leaves room for the reports of others, also of its organization") {
+  fleet::UsagePending usage(900);
+  const std::vector<sluice::sync::UsageCount> nine(9, {"shop", "p", "allowed", 1});
+  const auto fill = [&](const server::sync::AgentCaller& caller) {
+    std::size_t taken = 0;
+    for (std::int64_t number = 1; usage.add(caller, "a", "b", {report(number, nine)}, kNow).accepted == 1; ++number) {
+      taken += 10;
+    }
+    return taken;
+  };
+  CHECK(fill(kShop) == 300);
+  const server::sync::AgentCaller bank{.token_id = "t3", .organization_id = "acme", .tenant_ids = {"bank"}};
+  CHECK(fill(bank) >= 100);
+  CHECK(fill({.token_id = "t4", .organization_id = "other", .tenant_ids = {}}) >= 150);
+  CHECK(usage.rows() <= 900);
+  // What is stored makes room, for its own tenant only as much as it used.
+  const auto batch = usage.take();
+  std::vector<fleet::Mark> marks;
+  for (const fleet::BootReports& each : batch) marks.push_back({each.boot, each.reports.back().number});
+  usage.confirm_stored(marks);
+  CHECK(usage.rows() == 0);
+}
+
+TEST_CASE("reports that could not be stored keep their room, and give it back when they are stored") {
+  fleet::UsagePending usage(6);  // 2 rows for one scope
+  REQUIRE(usage.add(kShop, "a", "b", {report(1, {}), report(2, {})}, kNow).accepted == 2);
+  usage.put_back(usage.take());
+  CHECK(usage.add(kShop, "a", "b", {report(3, {})}, kNow).over_limit == 1);
+  const auto batch = usage.take();
+  usage.confirm_stored({{.boot = batch.at(0).boot, .number = 2}});
+  CHECK(usage.add(kShop, "a", "b", {report(3, {})}, kNow).accepted == 1);
+}
+
+TEST_CASE("invented runs of a tenant's agents leave room for the runs of other agents") {
+  fleet::UsagePending usage(fleet::UsagePending::kMaxRows, 30);
+  std::size_t runs = 0;
+  while (usage.add(kShop, "a", std::to_string(runs), {report(1, {})}, kNow).accepted == 1) ++runs;
+  CHECK(runs == 10);
+  CHECK(usage.add({.token_id = "t4", .organization_id = "other", .tenant_ids = {}}, "a", "b", {report(1, {})}, kNow)
+            .accepted == 1);
+  const auto batch = usage.take();
+  std::vector<fleet::Mark> marks;
+  for (const fleet::BootReports& each : batch) marks.push_back({each.boot, 1});
+  usage.confirm_stored(marks);
+  usage.forget(kNow + 11min);
+  CHECK(usage.add(kShop, "a", "again", {report(1, {})}, kNow).accepted == 1);
 }
 
 TEST_CASE("a boot that nobody has heard of for long is forgotten, unless something of it waits") {

@@ -72,7 +72,10 @@ class Peer final : public sluice::http::ReplySink {
 };
 
 struct FakeFleet final : sync::FleetPort {
-  std::int64_t report(const sync::AgentCaller&, std::string_view, sluice::sync::ReportDocument) override { return 0; }
+  std::expected<std::int64_t, sync::QuotaExceeded> report(const sync::AgentCaller&, std::string_view,
+                                                          sluice::sync::ReportDocument) override {
+    return 0;
+  }
   void watch_began(const sync::AgentCaller&, std::string_view, const std::optional<sluice::sync::Position>&) override {
     ++watching;
   }

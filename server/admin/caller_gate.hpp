@@ -1,0 +1,52 @@
+// Checks the token of each admin call in memory, before the call takes a thread of the pool. So calls without a valid
+// token cost PostgreSQL at most the look-ups of auth::TokenLookups, and delay nobody.
+//
+// Until the first tokens have been read, all calls pass; their transactions authenticate them.
+// Thread: the event loop's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "common/base/clock.hpp"
+#include "server/admin/call.hpp"
+#include "server/auth/known_tokens.hpp"
+#include "server/auth/missed_ids.hpp"
+#include "server/auth/throttle.hpp"
+#include "server/auth/token_lookups.hpp"
+#include "server/http/refusal.hpp"
+
+namespace sluice::server::admin {
+
+// Counts a failed authentication. Returns 401, or 429 if too many have failed. `now_us`: Unix time in µs.
+http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view source, std::int64_t now_us);
+
+class CallerGate {
+ public:
+  // nullopt: the call may go on.
+  using Next = std::function<void(std::optional<http::Refusal> refusal)>;
+
+  // REQUIRES: the references outlive this object.
+  CallerGate(auth::TokenLookups& lookups, auth::FailureThrottle& throttle, const Clock& clock)
+      : lookups_(lookups), throttle_(throttle), clock_(clock) {}
+
+  void set_tokens(auth::KnownTokensPtr tokens) { tokens_ = std::move(tokens); }
+
+  // Calls `next` once: at once, or after a look-up. REQUIRES: `call` lives until then.
+  void check(const Call& call, Next next);
+
+ private:
+  void check_again(const Call& call, bool looked_up, const Next& next);
+  http::Refusal refusal_of(const Call& call);
+
+  auth::TokenLookups& lookups_;
+  auth::FailureThrottle& throttle_;
+  const Clock& clock_;
+  auth::KnownTokensPtr tokens_;  // nullptr: not read yet
+  auth::MissedIds missed_;
+};
+
+}  // namespace sluice::server::admin

@@ -1,0 +1,85 @@
+#include "server/admin/quotas.hpp"
+
+#include <fmt/core.h>
+#include <pqxx/pqxx>
+
+#include "common/json/fields.hpp"
+
+namespace sluice::server::admin {
+namespace {
+
+constexpr std::int64_t kMaxQuota = std::int64_t{1} << 40;
+
+}  // namespace
+
+void read_quotas(const json::Value& object, const json::Place& at, Quotas& quotas, Faults& faults) {
+  json::FaultList found;
+  json::Fields fields(object, at, found);
+  const auto read = [&fields](std::string_view name, std::int64_t& number) {
+    if (const auto given = fields.integer(name, 0, kMaxQuota)) number = *given;
+  };
+  for (const AmountRow& row : kAmounts) read(row.name, quotas.amounts.*row.member);
+  read("plan_check_us", quotas.plan.check_us);
+  read("plan_subject_bytes", quotas.plan.subject_bytes);
+  fields.reject_unknown();
+  for (Fault& fault : found.take()) faults.push_back(std::move(fault));
+}
+
+void read_quotas(const std::string& document, Quotas& quotas) {
+  json::Tree tree;
+  const json::Place root;
+  Faults ignored;
+  read_quotas(tree.parse(document).value(), root, quotas, ignored);
+}
+
+void write_amounts(json::Writer& out, const Amounts& amounts) {
+  for (const AmountRow& row : kAmounts) out.field(row.name, amounts.*row.member);
+}
+
+void write_quotas(json::Writer& out, const Quotas& quotas) {
+  write_amounts(out, quotas.amounts);
+  out.field("plan_check_us", quotas.plan.check_us);
+  out.field("plan_subject_bytes", quotas.plan.subject_bytes);
+}
+
+Quotas quotas_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id) {
+  Quotas quotas;
+  for (const auto& row : tx.exec("SELECT tenant_id, document FROM quotas WHERE organization_id = $1 AND tenant_id IN "
+                                 "('', $2) ORDER BY tenant_id",
+                                 organization_id, tenant_id)) {
+    const Amounts defaults = Quotas().amounts;
+    // The amounts of an organization are for all its tenants together, so a tenant does not take them over.
+    quotas.amounts = defaults;
+    read_quotas(row[1].c_str(), quotas);
+    if (row[0].c_str() != tenant_id) quotas.amounts = defaults;
+  }
+  return quotas;
+}
+
+std::map<std::string, limiter::PlanCost> plan_budgets(postgres::Transaction& tx,
+                                                      const std::set<std::string>& tenant_ids) {
+  std::map<std::string, Quotas> found;
+  for (const auto& row : tx.exec("SELECT t.id, q.document FROM quotas q JOIN tenants t ON q.organization_id = "
+                                 "t.organization_id AND q.tenant_id IN ('', t.id) WHERE t.id = ANY ($1::text[]) ORDER "
+                                 "BY t.id, q.tenant_id",
+                                 postgres::text_array({tenant_ids.begin(), tenant_ids.end()}))) {
+    read_quotas(row[1].c_str(), found[row[0].c_str()]);
+  }
+  std::map<std::string, limiter::PlanCost> budgets;
+  for (const auto& [tenant_id, quotas] : found) budgets.emplace(tenant_id, quotas.plan);
+  return budgets;
+}
+
+Amounts amounts_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id) {
+  const pqxx::row row = tx.exec(
+      "SELECT coalesce(sum(policies), 0)::bigint, coalesce(sum(plans), 0)::bigint, coalesce(sum(keys), "
+      "0)::bigint, coalesce(sum(bytes), 0)::bigint FROM quota_use WHERE organization_id = $1 AND ($2 = '' OR "
+      "tenant_id = $2)",
+      organization_id, tenant_id)[0];
+  return {.policies = row[0].as<std::int64_t>(),
+          .plans = row[1].as<std::int64_t>(),
+          .keys = row[2].as<std::int64_t>(),
+          .snapshot_bytes = row[3].as<std::int64_t>()};
+}
+
+}  // namespace sluice::server::admin

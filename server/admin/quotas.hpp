@@ -1,0 +1,64 @@
+// Quotas of organizations and tenants: how much they may store, and what a plan may cost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "common/base/error.hpp"
+#include "common/json/tree.hpp"
+#include "common/json/writer.hpp"
+#include "common/limiter/plan_cost.hpp"
+#include "server/postgres/transaction.hpp"
+
+namespace sluice::server::admin {
+
+// What an organization or a tenant stores.
+struct Amounts {
+  std::int64_t policies = 0;
+  std::int64_t plans = 0;
+  std::int64_t keys = 0;
+  std::int64_t snapshot_bytes = 0;  // of the documents of policies, plans and keys
+};
+
+struct Quotas {
+  Amounts amounts{.policies = 10'000, .plans = 10'000, .keys = 10'000, .snapshot_bytes = 32 << 20};
+  limiter::PlanCost plan = limiter::kDefaultPlanBudget;
+};
+
+// One row for each quota of Amounts.
+struct AmountRow {
+  std::string_view name;
+  std::int64_t Amounts::* member;
+};
+inline constexpr std::array kAmounts{AmountRow{"policies", &Amounts::policies}, AmountRow{"plans", &Amounts::plans},
+                                     AmountRow{"keys", &Amounts::keys},
+                                     AmountRow{"snapshot_bytes", &Amounts::snapshot_bytes}};
+
+inline constexpr std::array<std::string_view, 6> kQuotaNames{"policies",       "plans",         "keys",
+                                                             "snapshot_bytes", "plan_check_us", "plan_subject_bytes"};
+
+// Reads the members kQuotaNames of `object`; those that are missing or null keep their value in `quotas`. Adds a fault
+// for each that is no number in its range. Pointers begin with `at`.
+void read_quotas(const json::Value& object, const json::Place& at, Quotas& quotas, Faults& faults);
+// As above, for a stored document.
+void read_quotas(const std::string& document, Quotas& quotas);
+
+void write_quotas(json::Writer& out, const Quotas& quotas);
+void write_amounts(json::Writer& out, const Amounts& amounts);
+
+// `tenant_id`: "" for the quotas of the organization. The budget of plans is that of the tenant, else that of its
+// organization, else the default.
+Quotas quotas_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id);
+
+// The budgets of plans, by tenant; a tenant that is missing has the default.
+std::map<std::string, limiter::PlanCost> plan_budgets(postgres::Transaction& tx,
+                                                      const std::set<std::string>& tenant_ids);
+
+// What the tenant stores, or with a `tenant_id` of "" all tenants of the organization together.
+Amounts amounts_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id);
+
+}  // namespace sluice::server::admin

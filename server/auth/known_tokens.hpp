@@ -1,0 +1,39 @@
+// Admin tokens in memory, as policy sync has read them from PostgreSQL. With them the server refuses most bad tokens
+// without PostgreSQL. Calls that pass are authenticated again in their transaction (authenticate.hpp), so a revoked
+// token ends at once on every server, however old the memory is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/domain/credential.hpp"
+#include "server/auth/token_document.hpp"
+
+namespace sluice::server::auth {
+
+struct KnownToken {
+  TokenDocument document;
+  KeyHash hash;
+};
+
+using KnownTokens = std::map<std::string, std::shared_ptr<const KnownToken>, std::less<>>;  // by id
+using KnownTokensPtr = std::shared_ptr<const KnownTokens>;
+
+struct KnownMatch {
+  enum class Verdict : std::uint8_t {
+    accepted,
+    refused,
+    outdated,  // the id is not in memory, or its token has expired there: PostgreSQL may know better
+  };
+  Verdict verdict = Verdict::refused;
+  std::string_view id = {};  // within the header that was matched; "" if the header has another form
+};
+
+// Matches `Authorization: Bearer sla_…`. Takes equally long whether or not the id exists. `now_us`: Unix time in µs.
+KnownMatch match_known(const KnownTokens& tokens, std::string_view authorization, std::int64_t now_us);
+
+}  // namespace sluice::server::auth

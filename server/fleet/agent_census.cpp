@@ -1,0 +1,65 @@
+#include "server/fleet/agent_census.hpp"
+
+namespace sluice::server::fleet {
+namespace {
+
+std::size_t agents_in(const std::map<std::string, std::size_t, std::less<>>& counts, const std::string& id) {
+  const auto found = counts.find(id);
+  return found == counts.end() ? 0 : found->second;
+}
+
+void take_one(std::map<std::string, std::size_t, std::less<>>& counts, const std::string& id) {
+  const auto found = counts.find(id);
+  if (found != counts.end() && --found->second == 0) counts.erase(found);
+}
+
+ShareOwner share_owner(const AgentCensus::Member& member) {
+  return {.organization_id = member.scope.organization_id, .scope = member.key.scope};
+}
+
+}  // namespace
+
+std::optional<sync::QuotaExceeded> AgentCensus::check(const Member& member) const {
+  const AgentScope& scope = member.scope;
+  const auto full = [](std::string quota, const CountsById& counts, const std::string& id,
+                       std::size_t limit) -> std::optional<sync::QuotaExceeded> {
+    const std::size_t used = agents_in(counts, id);
+    if (used < limit) return std::nullopt;
+    return sync::QuotaExceeded{.quota = std::move(quota), .owner = id, .used = used, .limit = limit};
+  };
+  if (auto exceeded = full("agents_per_token", by_token_, member.token_id, limits_.per_token)) return exceeded;
+  if (!scope.organization_id.empty() && scope.tenant_ids.empty()) {
+    auto exceeded = full("agents_per_organization", by_organization_, scope.organization_id, limits_.per_organization);
+    if (exceeded) return exceeded;
+  }
+  for (const std::string& tenant : scope.tenant_ids) {
+    if (auto exceeded = full("agents_per_tenant", by_tenant_, tenant, limits_.per_tenant)) return exceeded;
+  }
+  if (list_.fits(share_owner(member), 1)) return std::nullopt;
+  return sync::QuotaExceeded{.quota = "agents_per_server", .owner = "", .used = list_.used(), .limit = limits_.total};
+}
+
+void AgentCensus::add(const Member& member) {
+  const AgentScope& scope = member.scope;
+  ++by_token_[member.token_id];
+  if (scope.tenant_ids.empty()) ++by_organization_[scope.organization_id];
+  for (const std::string& tenant : scope.tenant_ids) ++by_tenant_[tenant];
+  list_.add(share_owner(member), 1);
+}
+
+void AgentCensus::remove(const Member& member) {
+  const AgentScope& scope = member.scope;
+  take_one(by_token_, member.token_id);
+  if (scope.tenant_ids.empty()) take_one(by_organization_, scope.organization_id);
+  for (const std::string& tenant : scope.tenant_ids) take_one(by_tenant_, tenant);
+  list_.remove(share_owner(member), 1);
+}
+
+void AgentCensus::clear() {
+  by_token_.clear();
+  by_tenant_.clear();
+  by_organization_.clear();
+  list_ = FairShare(limits_.total);
+}
+
+}  // namespace sluice::server::fleet

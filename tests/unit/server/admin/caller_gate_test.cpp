@@ -1,0 +1,107 @@
+// What an admin call costs before it takes a thread of the pool. The test plays the look-up.
+#include "server/admin/caller_gate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+namespace sluice::server {
+namespace {
+
+struct GateRig {
+  GateRig() { learn({}); }
+
+  // The tokens with these texts are in memory from now on.
+  void learn(const std::vector<std::string>& texts) {
+    auto tokens = std::make_shared<auth::KnownTokens>();
+    for (const std::string& text : texts) {
+      const auto key = *split_key(text, CredentialKind::admin_token);
+      tokens->emplace(key.id, std::make_shared<const auth::KnownToken>(
+                                  auth::KnownToken{.document = {}, .hash = *parse_key_hash(hash_secret(key.secret))}));
+    }
+    gate.set_tokens(std::move(tokens));
+  }
+  // Returns the status, 200 if the call may go on, 0 if there is no answer.
+  unsigned check(const std::string& text) {
+    call.authorization = "Bearer " + text;
+    call.source = "192.0.2.1";
+    unsigned status = 0;
+    gate.check(call,
+               [&status](const std::optional<http::Refusal>& refusal) { status = refusal ? refusal->status : 200; });
+    loop.restart();
+    loop.run();
+    return status;
+  }
+
+  SystemClock clock;
+  auth::FailureThrottle throttle;
+  boost::asio::io_context loop;
+  std::function<bool()> read = [] { return true; };
+  int reads = 0;
+  auth::TokenLookups lookups{loop, [this](const auth::TokenLookups::Done& done) {
+                               ++reads;
+                               done(read());
+                             }};
+  admin::CallerGate gate{lookups, throttle, clock};
+  admin::Call call;
+};
+
+TEST_CASE("a token in memory costs no look-up, and neither does one with a wrong secret") {
+  GateRig rig;
+  const std::string text = mint_key("token-a", CredentialKind::admin_token);
+  rig.learn({text});
+  CHECK(rig.check(text) == 200);
+  CHECK(rig.check(mint_key("token-a", CredentialKind::admin_token)) == 401);
+  CHECK(rig.check("nonsense") == 401);
+  CHECK(rig.reads == 0);
+}
+
+TEST_CASE("an unknown token is looked up once a second, and one that is new is found") {
+  GateRig rig;
+  const std::string unknown = mint_key("token-x", CredentialKind::admin_token);
+  CHECK(rig.check(unknown) == 401);
+  CHECK(rig.check(unknown) == 401);
+  CHECK(rig.reads == 1);
+  const std::string fresh = mint_key("token-y", CredentialKind::admin_token);
+  rig.read = [&] {
+    rig.learn({fresh});
+    return true;
+  };
+  CHECK(rig.check(fresh) == 200);
+  CHECK(rig.reads == 2);
+}
+
+TEST_CASE("an unknown token is not called invalid while PostgreSQL cannot be read") {
+  GateRig rig;
+  rig.read = [] { return false; };
+  const std::string unknown = mint_key("token-x", CredentialKind::admin_token);
+  CHECK(rig.check(unknown) == 503);
+  rig.read = [] { return true; };
+  CHECK(rig.check(unknown) == 401);  // the failed look-up is not remembered
+  CHECK(rig.reads == 2);
+}
+
+TEST_CASE("who fails too often gets 429, and a valid token from there is accepted") {
+  GateRig rig;
+  const std::string text = mint_key("token-a", CredentialKind::admin_token);
+  rig.learn({text});
+  for (int i = 0; i < static_cast<int>(auth::FailureThrottle::kBurst); ++i) CHECK(rig.check("nonsense") == 401);
+  CHECK(rig.check("nonsense") == 429);
+  CHECK(rig.check(text) == 200);
+}
+
+TEST_CASE("before the first tokens are read, transactions authenticate") {
+  GateRig rig;
+  rig.gate.set_tokens(nullptr);
+  CHECK(rig.check("nonsense") == 200);
+}
+
+}  // namespace
+}  // namespace sluice::server
