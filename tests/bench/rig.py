@@ -40,20 +40,6 @@ def machine() -> dict[str, Any]:
             "wrk": first_line("wrk", "--version")}
 
 
-def cpu_us(pid: int) -> float:
-    """User and system time of a process and all its threads so far.
-
-    The scheduler's count is in nanoseconds; a kernel that keeps none leaves /proc/PID/stat, in ticks of 10 ms."""
-    ns = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):  # a thread that has just ended
-            ns += int((task / "schedstat").read_text().split()[0])
-    if ns > 0:
-        return ns / 1000
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
-
-
 @dataclass
 class Rig:
     """Where a run's programs and files are, and how long it takes."""

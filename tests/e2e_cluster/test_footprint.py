@@ -9,6 +9,7 @@ from pathlib import Path
 
 from support.installed import SYSTEM, App, Installed, MakeApp
 from support.kube import TESTS
+from support.process import cpu_us
 
 RATE = 500
 SECONDS = 20.0
@@ -25,20 +26,15 @@ class Footprint:
         return f"{self.rss_mib:.1f} MiB, {self.millicores:.1f}m CPU"
 
 
-def cpu_ns(pid: int) -> int:
-    """User and system time of all its threads so far."""
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
-
-
 def measure(pids: dict[str, int], during: Callable[[], None]) -> dict[str, Footprint]:
     """What these processes take while something goes on."""
-    begin, before = time.monotonic(), {name: cpu_ns(pid) for name, pid in pids.items()}
+    begin, before = time.monotonic(), {name: cpu_us(pid) for name, pid in pids.items()}
     during()
     elapsed = time.monotonic() - begin
     found = {}
     for name, pid in pids.items():
         rss = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
-        found[name] = Footprint(int(rss.split()[1]) / 1024, (cpu_ns(pid) - before[name]) / elapsed / 1e6)
+        found[name] = Footprint(int(rss.split()[1]) / 1024, (cpu_us(pid) - before[name]) / elapsed / 1e3)
     return found
 
 

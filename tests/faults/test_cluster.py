@@ -144,7 +144,7 @@ def test_a_reshard_is_not_noticed_and_charges_nothing_twice(
         wait_until("as many requests as exceed every limit", lambda: len(load.samples) > 3 * LIMIT * SUBJECTS, 60)
     assert set(load.reasons()) == DECIDED, load.reasons()
     assert_exact(load, "limited", fault)
-    assert agent.metric("sluice_redis_redirects_total") > SUBJECTS
+    assert agent.metric("sluice_redis_redirects_total") > 0
     assert new.calls("time") > 0
 
 

@@ -1,13 +1,17 @@
 """Every manifest has the fields that Kubernetes knows, and only those; said by its schemas, without a cluster."""
 
+import os
 from pathlib import Path
 
 import pytest
+import yaml
 
 from support.manifests import FAULTS, K8S, SETS, Object, faulty, objects, rendered, set_name, with_components
 from support.schema import faults
 
 OTHERS = ("monitoring.coreos.com/", "cert-manager.io/")   # whose definitions a cluster has: e2e_cluster/test_manifests.py
+
+AGENT_METRICS = 9088   # the port of an agent's probes and metrics
 
 
 def of_kubernetes(found: list[Object]) -> list[Object]:
@@ -26,6 +30,20 @@ def test_the_examples_are_as_their_schemas_say() -> None:
     files = sorted((K8S / "examples").rglob("*.yaml"))
     found = [item for file in files if file.name != "kustomization.yaml" for item in objects(file.read_text())]
     assert found and not faults(*found)
+
+
+def test_the_policy_for_a_namespace_with_agents_closes_their_port_only(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": "shop",
+        "components": [os.path.relpath(K8S / "components/agent-metrics", tmp_path)]}))
+    found = objects(rendered(tmp_path))
+    assert [item["metadata"]["namespace"] for item in found] == ["shop"] and not faults(*found)
+    everybody, scrapers = found[0]["spec"]["ingress"]
+    assert "from" not in everybody and scrapers["ports"] == [{"port": AGENT_METRICS}]
+    for protocol in ("TCP", "UDP", "SCTP"):
+        ranges = [ports for ports in everybody["ports"] if ports["protocol"] == protocol]
+        admitted = {port for ports in ranges for port in range(ports["port"], ports["endPort"] + 1)}
+        assert set(range(1, 65536)) - admitted == ({AGENT_METRICS} if protocol == "TCP" else set())
 
 
 @pytest.mark.parametrize("fault", FAULTS)

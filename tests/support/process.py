@@ -59,6 +59,20 @@ def free_port() -> int:
     raise AssertionError("no free port among a hundred")
 
 
+def cpu_us(pid: int) -> float:
+    """User and system time of a process and all its threads so far.
+
+    The scheduler's count is in nanoseconds; a kernel that keeps none leaves /proc/PID/stat, in ticks of 10 ms."""
+    ns = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # a thread that has just ended
+            ns += int((task / "schedstat").read_text().split()[0])
+    if ns > 0:
+        return ns / 1000
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
 def starved_seconds(pid: int) -> float:
     """How long the threads of a process were ready to run and had no processor; 0 where the kernel does not tell."""
     total = 0

@@ -201,6 +201,23 @@ def _key_to_delete(admin: AdminClient, place: Place) -> Ask:
     return Ask(f"/keys/{admin.create('/keys', {'tenant_id': place.tenant, 'name': 'x'})['id']}")
 
 
+def _quotas(owners: str, level: str, owner: Callable[[Place], str]) -> dict[str, Row]:
+    """The routes of quotas of organizations or tenants; `level`: who may read them."""
+    def path(place: Place) -> str:
+        return f"/quotas/{owners}/{owner(place)}"
+
+    def to_delete(admin: AdminClient, place: Place) -> Ask:
+        assert admin.put(path(place), {"quotas": {"keys": 50_000}}).status == 200
+        return Ask(path(place))
+
+    return {
+        f"GET /quotas/{owners}/{{id}}": Row("read", level, _named(path), of=level),
+        f"PUT /quotas/{owners}/{{id}}": Row("manage_organizations", "platform",
+                                            lambda _, place: Ask(path(place), {"quotas": {"plans": 20_000}}), of=level),
+        f"DELETE /quotas/{owners}/{{id}}": Row("manage_organizations", "platform", to_delete, of=level),
+    }
+
+
 def _mode(_: AdminClient, place: Place) -> Ask:
     return Ask(f"/modes/tenants/{place.tenant}", {"mode": "enforce"})
 
@@ -252,6 +269,9 @@ ROUTES: dict[str, Row] = {
     "PUT /modes/global": Row("operate", "platform", lambda *_: Ask("/modes/global", {"mode": "enforce"}), of="any"),
     "GET /modes/tenants/{id}": Row("read", "tenant", _named(lambda place: f"/modes/tenants/{place.tenant}")),
     "PUT /modes/tenants/{id}": Row("operate", "tenant", _mode),
+
+    **_quotas("organizations", "organization", lambda place: place.organization),
+    **_quotas("tenants", "tenant", lambda place: place.tenant),
 
     "GET /audit": Row("read_audit", "tenant", lambda *_: Ask("/audit"), of="any", lists="tenant_id"),
     "GET /revision": Row("read", "tenant", lambda *_: Ask("/revision"), of="any"),

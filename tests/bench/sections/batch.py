@@ -6,9 +6,10 @@ import subprocess
 from pathlib import Path
 
 from bench.report import Report, median, number
-from bench.rig import Rig, cpu_us
+from bench.rig import Rig
 from support.agent import Agent
 from support.bundle import MintedKey
+from support.process import cpu_us
 from support.redis_server import RedisServer
 
 ORDER = 35

@@ -7,9 +7,10 @@ also inside the script), before three processes share the machine and the work.
 import contextlib
 
 from bench.report import Report, median, number
-from bench.rig import Rig, cpu_us
+from bench.rig import Rig
 from support.agent import Agent
 from support.cluster import Cluster
+from support.process import cpu_us
 from support.redis_server import RedisServer
 
 ORDER = 15

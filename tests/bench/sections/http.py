@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bench.report import Report, median, number
-from bench.rig import SUBJECTS, Rig, cpu_us, free_port
+from bench.rig import SUBJECTS, Rig, free_port
+from support.process import cpu_us
 from support.redis_server import RedisServer
 
 ORDER = 10

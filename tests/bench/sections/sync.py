@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.report import Report, number
-from bench.rig import Rig, cpu_us
+from bench.rig import Rig
 from bench.sync_agents import enforced_by_agents
 from support.postgres import APP
+from support.process import cpu_us
 from simulator.figures import Spread, enforced_after, most_fetches, quantile, reopened, spread_of
 from simulator.history import Scope
 from simulator.plan import Plan, Size, Writer, make_plan

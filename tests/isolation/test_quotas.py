@@ -1,0 +1,150 @@
+"""Quotas of organizations and tenants: what is refused, what is counted, and that one call wins at the edge."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from support.admin import AdminClient, pointers
+from support.client import Answer
+from support.server import Server
+
+LIMITS = [{"name": "n", "algorithm": "fixed_window", "limit": 5, "window": "1s"}]
+
+
+@pytest.fixture(scope="module")
+def server(module_server: Callable[..., Server]) -> Server:
+    """One server for a module."""
+    return module_server().start()
+
+
+@pytest.fixture
+def admin(server: Server) -> Iterator[AdminClient]:
+    """A connection of a platform_admin."""
+    with server.admin() as client:
+        yield client
+
+
+@pytest.fixture
+def organization(admin: AdminClient) -> str:
+    """An organization of one test."""
+    return admin.organization()
+
+
+@pytest.fixture
+def tenant(admin: AdminClient, organization: str) -> str:
+    """Its tenant."""
+    return admin.tenant(organization)
+
+
+def policy(number: int) -> dict[str, Any]:
+    """A policy of its own scope."""
+    return {"id": f"p{number}", "scope": {"resource": f"r{number}"}, "limits": LIMITS}
+
+
+def set_quotas(admin: AdminClient, owner: str, **quotas: int) -> None:
+    """`owner`: the end of the path."""
+    answer = admin.put(f"/quotas/{owner}", {"quotas": quotas})
+    assert answer.status == 200 and answer.body["quotas"] == quotas, answer
+
+
+def assert_refused(answer: Answer, quota: str) -> None:
+    """By this quota."""
+    assert (answer.status, answer.body["type"]) == (409, "/problems/quota-exceeded"), answer
+    assert quota in answer.body["errors"][0]["detail"], answer
+
+
+def used(admin: AdminClient, tenant: str) -> dict[str, int]:
+    """What a tenant uses."""
+    amounts: dict[str, int] = admin.get(f"/quotas/tenants/{tenant}").body["used"]
+    return amounts
+
+
+def test_the_defaults_are_shown_with_the_use(admin: AdminClient, tenant: str) -> None:
+    shown = admin.get(f"/quotas/tenants/{tenant}").body
+    assert shown["limits"] == {"policies": 10_000, "plans": 10_000, "keys": 10_000, "snapshot_bytes": 32 << 20,
+                               "plan_check_us": 100, "plan_subject_bytes": 256 << 10}
+    admin.create("/policies", policy(1), tenant=tenant)
+    admin.create("/keys", {"tenant_id": tenant, "name": "k"})
+    before = used(admin, tenant)
+    assert (before["policies"], before["plans"], before["keys"]) == (1, 0, 1) and before["snapshot_bytes"] > 100
+    assert admin.patch("/policies/p1", {"name": "longer"}, tenant=tenant).status == 200
+    assert used(admin, tenant)["snapshot_bytes"] == before["snapshot_bytes"] + len(',"name":"longer"')
+    assert admin.delete("/policies/p1", tenant=tenant).status == 204
+    assert used(admin, tenant)["policies"] == 0
+
+
+@pytest.mark.parametrize("level", ["tenants", "organizations"])
+def test_one_policy_too_many_is_refused(admin: AdminClient, organization: str, tenant: str, level: str) -> None:
+    set_quotas(admin, f"{level}/{tenant if level == 'tenants' else organization}", policies=12)
+    for number in range(12):
+        admin.create("/policies", policy(number), tenant=tenant)
+    refused = admin.put("/policies/p12", policy(12), tenant=tenant)
+    assert_refused(refused, f"the quota policies of {level[:-1]}")
+    assert "is 12; 12 are in use, and this call would add 1" in refused.body["detail"]
+    assert admin.put("/policies/p3", {**policy(3), "name": "changed"}, tenant=tenant).status == 200
+    assert admin.delete("/policies/p0", tenant=tenant).status == 204
+    assert admin.put("/policies/p12", policy(12), tenant=tenant).status == 201, "served again at once"
+
+
+def test_apply_is_refused_as_a_whole(admin: AdminClient, organization: str, tenant: str) -> None:
+    set_quotas(admin, f"tenants/{tenant}", policies=5, snapshot_bytes=2000)
+    bundle = {"format": "sluice/v1", "organizations": [{"id": organization}],
+              "tenants": [{"id": tenant, "organization_id": organization}],
+              "policies": [{"tenant_id": tenant, **policy(number)} for number in range(6)]}
+    for query in ({}, {"dry_run": "true"}):
+        assert_refused(admin.post("/apply", bundle, query=query), "the quota policies")
+    assert used(admin, tenant)["policies"] == 0
+    bundle["policies"] = [{"tenant_id": tenant, **policy(0), "metadata": {f"text{number}": "x" * 500 for number in range(4)}}]
+    assert_refused(admin.post("/apply", bundle), "the quota snapshot_bytes")
+
+
+def test_at_the_edge_exactly_one_of_many_calls_wins(admin: AdminClient, server: Server, tenant: str) -> None:
+    set_quotas(admin, f"tenants/{tenant}", policies=1)
+    answers: list[Answer] = []
+
+    def write(number: int) -> None:
+        with server.admin() as client:
+            answers.append(client.put(f"/policies/p{number}", policy(number), tenant=tenant))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answer.status for answer in answers) == [201, 409, 409, 409, 409, 409], answers
+    assert used(admin, tenant)["policies"] == 1
+
+
+def test_only_the_platform_sets_quotas_and_each_change_is_audited(admin: AdminClient, server: Server, organization: str,
+                                                                  tenant: str) -> None:
+    made = admin.create("/tokens", {"name": "o", "role": "org_admin", "organization_id": organization})
+    with server.admin(made["token"]) as owner:
+        assert owner.put(f"/quotas/tenants/{tenant}", {"quotas": {}}).status == 403
+        assert owner.get(f"/quotas/organizations/{organization}").status == 200
+    set_quotas(admin, f"tenants/{tenant}", keys=3)
+    assert admin.delete(f"/quotas/tenants/{tenant}").status == 204
+    assert admin.get(f"/quotas/tenants/{tenant}").body["limits"]["keys"] == 10_000
+    entries = list(admin.items("/audit", query={"tenant_id": tenant, "kind": "quota"}))
+    assert sorted(entry["action"] for entry in entries) == ["create", "delete"]
+
+
+def test_faulty_quotas_are_named(admin: AdminClient, tenant: str) -> None:
+    faulty = admin.put(f"/quotas/tenants/{tenant}", {"quotas": {"policies": -1, "colour": 3}})
+    assert (faulty.status, sorted(pointers(faulty))) == (422, ["/quotas/colour", "/quotas/policies"])
+
+
+def test_a_raised_budget_admits_a_costlier_plan(admin: AdminClient, organization: str, tenant: str) -> None:
+    plan = {"id": "p", "limits": [{"name": f"l{number}", "algorithm": "concurrency", "limit": 10, "lease_ttl": "1m"}
+                                  for number in range(4)]}
+    assert admin.post("/plans", plan, tenant=tenant).status == 422
+    set_quotas(admin, f"organizations/{organization}", plan_check_us=200)
+    assert admin.post("/plans", plan, tenant=tenant).status == 201
+
+
+def test_quotas_go_with_their_tenant(admin: AdminClient, organization: str, tenant: str) -> None:
+    set_quotas(admin, f"tenants/{tenant}", keys=3)
+    assert admin.delete(f"/tenants/{tenant}").status == 204
+    admin.create("/tenants", {"id": tenant, "organization_id": organization})
+    assert admin.get(f"/quotas/tenants/{tenant}").body["quotas"] == {}
