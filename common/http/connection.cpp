@@ -1,5 +1,6 @@
 #include "common/http/connection.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -102,9 +103,11 @@ void Connection::answer_without_memory(std::uint64_t slot) {
   close();
 }
 
-void Connection::read_body(std::uint64_t slot) {
+void Connection::read_body(std::uint64_t slot, std::shared_ptr<void> held, std::size_t limit) {
   if (closed_ || admission_slot_ != slot) return;
   admission_slot_.reset();
+  parser_.request().held = std::move(held);
+  parser_.set_body_limit(std::min(parser_.body_limit(), limit));
   replies_.withdraw();  // handle() gets a new slot
   if (!busy_) host_->mark_dirty(*this);
 }
@@ -192,10 +195,12 @@ void Connection::handle_request() {
   } catch (const std::bad_alloc&) {
     if (!opened) answer_without_memory(replies_.open(shape));  // otherwise ~Reply() has answered
   }
+  parser_.request().held.reset();
 }
 
 void Connection::refuse(const Refusal& refusal) {
   ++host_->stats_.bad_requests;
+  parser_.request().held.reset();
   if (refusal.close) last_read_ = linger_at_end_ = true;
   const std::uint64_t slot =
       replies_.open({.close = refusal.close, .head = parser_.is_head(), .http10 = !refusal.close && !parser_.http11()});

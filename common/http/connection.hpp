@@ -57,7 +57,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void close();
 
   void answer(std::uint64_t slot, const Response& response) final;
-  void read_body(std::uint64_t slot) final;
+  void read_body(std::uint64_t slot, std::shared_ptr<void> held, std::size_t limit) final;
   bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents& events) final;
   bool stream_open(std::uint64_t slot) const final { return !closed_ && replies_.stream_open(slot); }
   bool write_stream(std::uint64_t slot, std::string_view piece) final;

@@ -14,9 +14,10 @@ struct Request {
   std::string_view method;
   std::string_view target;
   std::string_view path;
-  std::string_view query;  // without the '?'
-  std::string_view peer;   // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "" on Unix sockets
-  std::span<char> body;    // may be written to, because parsers work in place
+  std::string_view query;      // without the '?'
+  std::string_view peer;       // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "" on Unix sockets
+  std::span<char> body;        // may be written to, because parsers work in place
+  std::shared_ptr<void> held;  // what Admission::read_body() got for this request
 
   // The value of a header, "" when absent. The values of a repeated header are joined by ", " (RFC 9110). A handler
   // must refuse such a list if it expects one value. REQUIRES: `name` is in lower case.

@@ -76,10 +76,10 @@ void Stream::end(bool whole) {
   sink->release();
 }
 
-void Admission::read_body() {
+void Admission::read_body(std::shared_ptr<void> held, std::size_t limit) {
   ReplySink* sink = std::exchange(reply_.sink_, nullptr);
   if (sink == nullptr) return;
-  sink->read_body(reply_.slot_);
+  sink->read_body(reply_.slot_, std::move(held), limit);
   sink->release();
 }
 

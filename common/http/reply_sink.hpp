@@ -4,7 +4,9 @@
 // Thread safety: none; the reference count is not atomic.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "common/http/message.hpp"
@@ -22,7 +24,7 @@ class ReplySink {
   virtual void answer(std::uint64_t slot, const Response& response) = 0;
 
   // Only sinks that create Admissions must override read_body().
-  virtual void read_body(std::uint64_t) {}
+  virtual void read_body(std::uint64_t, std::shared_ptr<void> /*held*/, std::size_t /*limit*/) {}
 
   // A Stream (stream.hpp) calls these functions. A sink without streams sends `head` as the whole answer.
   virtual bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents&) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,7 +53,9 @@ class Admission {
  public:
   explicit Admission(Reply reply) : reply_(std::move(reply)) {}
 
-  void read_body();                       // handle() follows with a new Reply
+  // handle() follows with a new Reply, unless the body has more than `limit` bytes or does not arrive. The connection
+  // keeps `held` for Request::held until then, or until it closes.
+  void read_body(std::shared_ptr<void> held = {}, std::size_t limit = std::numeric_limits<std::size_t>::max());
   void refuse(const Response& response);  // closes the connection without reading the body
 
  private:
@@ -67,7 +70,7 @@ class Handler {
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
   // Bytes. If body_limit() is higher, the server calls admit() before it reads a body that is larger than kUnaskedBody
   // or has an unknown length.
-  static constexpr std::size_t kUnaskedBody = 1UL << 20;
+  static constexpr std::size_t kUnaskedBody = 64UL << 10;
   // The default implementation reads the body. The views in `head` are valid during the call.
   virtual void admit(Request& head, Admission admission);
   virtual void handle(Request& request, Reply reply) = 0;

@@ -4,7 +4,7 @@
 namespace sluice::http {
 namespace {
 
-constexpr std::size_t kLarge = Handler::kUnaskedBody + 1;
+constexpr std::size_t kLarge = 4 * Handler::kUnaskedBody + 1;
 
 struct LargeBench : Bench {
   explicit LargeBench(ServerOptions options = {}) : Bench(options) {
@@ -106,6 +106,7 @@ TEST_CASE("a body that does not tell its length is asked about; small ones and t
 
 TEST_CASE("a path that takes no large body is never asked") {
   Bench bench;
+  bench.handler.limit = Handler::kUnaskedBody;
   bench.receive("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n");
   CHECK(bench.handler.asked.empty());
   CHECK(bench.replies() == Texts{"/ax"});
@@ -122,6 +123,52 @@ TEST_CASE("the client is not late while the handler decides") {
   bench.host->sweep_for(milliseconds(2'000));
   bench.host->resume_dirty();
   CHECK(bench.refusal() == "close 408");
+}
+
+TEST_CASE("what a handler holds for a body comes with the request, and ends with it") {
+  LargeBench bench;
+  bench.handler.later = true;
+  bench.begin_large();
+  auto held = std::make_shared<int>(7);
+  const std::weak_ptr<int> watched = held;
+  bench.admission().read_body(std::move(held));
+  bench.host->resume_dirty();
+  CHECK_FALSE(watched.expired());
+  bench.handler.later = false;
+  bench.receive(std::string(kLarge, 'x'));
+  CHECK(bench.handler.held == std::vector<bool>{true});
+  CHECK(watched.expired());
+  bench.receive(post("/small", "b"));
+  CHECK(bench.handler.held == std::vector<bool>{true, false});
+}
+
+TEST_CASE("what a handler holds for a body ends with the connection, and with a refusal") {
+  for (const bool closes : {true, false}) {
+    LargeBench bench(ServerOptions{.body_timeout = milliseconds(1'000)});
+    bench.handler.later = true;
+    bench.begin_large();
+    auto held = std::make_shared<int>(7);
+    const std::weak_ptr<int> watched = held;
+    bench.admission().read_body(std::move(held));
+    bench.host->resume_dirty();
+    bench.receive("x");
+    if (closes) {
+      bench.host->close_all();
+    } else {
+      bench.host->sweep_for(milliseconds(2'000));
+    }
+    CHECK(watched.expired());
+  }
+}
+
+TEST_CASE("a handler may agree to less than its limit") {
+  LargeBench bench;
+  bench.handler.later = true;
+  bench.begin("Transfer-Encoding: chunked\r\n");
+  bench.admission().read_body({}, 4);
+  bench.host->resume_dirty();
+  bench.receive("5\r\nabcde\r\n0\r\n\r\n");
+  CHECK(bench.refusal().contains("413"));
 }
 
 TEST_CASE("an admission that comes after the connection is gone is harmless") {

@@ -46,6 +46,7 @@ struct TestHandler final : Handler {
     }
   }
   void handle(Request& request, Reply reply) override {
+    held.push_back(request.held != nullptr);
     paths.emplace_back(request.path);
     peer = request.peer;
     if (on_request) on_request();
@@ -65,6 +66,7 @@ struct TestHandler final : Handler {
   }
 
   std::size_t limit = 100'000;
+  std::vector<bool> held;  // by request: whether it brought what read_body() got
   bool later = false;
   std::size_t padding = 0;
   std::function<void()> on_request;
