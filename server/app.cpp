@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <malloc.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -36,6 +37,7 @@
 #include "server/fleet/metrics.hpp"
 #include "server/http/dispatch.hpp"
 #include "server/http/headers.hpp"
+#include "server/http/request_memory.hpp"
 #include "server/identity/metrics.hpp"
 #include "server/identity/reviewer.hpp"
 #include "server/injector/injector.hpp"
@@ -50,6 +52,8 @@ namespace sluice::server {
 namespace {
 
 constexpr std::chrono::minutes kTidyEvery{10};
+// Bytes. Larger blocks go back to the system as soon as they are freed; glibc would raise this threshold by itself.
+constexpr int kMappedFrom = 256 << 10;
 constexpr std::chrono::seconds kStuckAfter{10};  // /livez fails if the event loop is stuck longer
 constexpr std::chrono::seconds kFirstState{2};   // longest wait for the feed's first state at the start
 constexpr std::chrono::seconds kLastCalls{1};    // longest wait for calls that still run after the drain
@@ -62,15 +66,17 @@ class App {
       : config_(config),
         log_lines_(STDERR_FILENO),
         log_(log_lines_, config.log_level),
+        memory_(config.request_memory),
         pool_(config.database, config.max_waiting),
         calls_(metrics_),
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         feed_({.database = config.database}, log_),
         lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
-        gate_(lookups_, throttle_, clock_),
+        rates_(config.admin_rates, clock_),
+        gate_(lookups_, throttle_, rates_, clock_),
         executor_(pool_, throttle_, clock_, log_),
-        service_(loop_, pool_, gate_, executor_, calls_, log_, config.call_timeout),
-        sync_(loop_, feed_, fleet_, throttle_, lookups_, clock_, log_, sync_options(config)),
+        service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout),
+        sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options(config)),
         dispatch_({{sync::SyncService::kPrefix, sync_}}, service_),
         server_(loop_, http_options(), dispatch_),
         shutdown_(loop_, log_, config.drain_timeout),
@@ -82,6 +88,8 @@ class App {
             {.alive = [this] { return pulse_.beat_within(kStuckAfter); }, .degraded = [this] { return degraded(); }},
             [this] { return metrics_.render(); }) {
     metrics_.add(telemetry::log_metrics(), log_lines_);
+    metrics_.add(admin::memory_metrics(), memory_);
+    metrics_.add(admin::rate_metrics(), rates_);
     metrics_.add(auth::metrics(), throttle_);
     metrics_.add(auth::lookup_metrics(), lookups_.statistics());
     metrics_.add(postgres::metrics(), pool_);
@@ -92,6 +100,7 @@ class App {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
+    mallopt(M_MMAP_THRESHOLD, kMappedFrom);
     log_.info("starting", "The server is starting.",
               {{"version", version()}, {"connections", config_.database.connections}});
     if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
@@ -139,6 +148,7 @@ class App {
   telemetry::LineWriter log_lines_;
   telemetry::Log log_;
   auth::FailureThrottle throttle_;
+  http::RequestMemory memory_;  // before all that keeps requests
   boost::asio::io_context loop_{1};
   postgres::Pool pool_;
   telemetry::Registry metrics_;
@@ -147,6 +157,7 @@ class App {
   std::unique_ptr<counters::Publisher> publisher_;  // only with --counters
   sync::Feed feed_;
   auth::TokenLookups lookups_;
+  admin::TokenRates rates_;
   admin::CallerGate gate_;
   admin::Executor executor_;
   admin::AdminService service_;

@@ -104,6 +104,12 @@ void read_listeners(ConfigReader& reader, Config& config) {
   config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
 }
 
+void read_bounds(ConfigReader& reader, Config& config) {
+  config.request_memory = reader.byte_size("request-memory", 16'000'000, 64'000'000'000, "16MB to 64GB");
+  config.admin_rates.writes = static_cast<std::int64_t>(reader.number("admin-writes-per-second", 0, 1'000'000));
+  config.admin_rates.reads = static_cast<std::int64_t>(reader.number("admin-reads-per-second", 0, 1'000'000));
+}
+
 void read_analytics(ConfigReader& reader, Config& config) {
   config.analytics_retention = reader.duration("analytics-retention", 1h, 87'600h, "1h to 87600h");
   config.usage_batch = reader.duration("analytics-every", 100ms, 10min, "100ms to 10m");
@@ -145,6 +151,7 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
       read_counters(reader, config);
       config.kubernetes = kubernetes::read_settings(reader, environment);
       read_listeners(reader, config);
+      read_bounds(reader, config);
       read_analytics(reader, config);
       config.identity = identity::read_identity(reader);
       read_log_level(reader, config);

@@ -12,6 +12,7 @@
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
+#include "server/admin/token_rates.hpp"
 #include "server/identity/flags.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
@@ -49,6 +50,8 @@ struct Config {
   std::string admin;                           // for probes and metrics
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};
+  std::size_t request_memory = 0;  // bytes that all requests in flight may take
+  admin::TokenRates::PerSecond admin_rates;
   std::chrono::microseconds analytics_retention{0};
   std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;

@@ -22,6 +22,8 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   const admin::CallMetrics calls(registry);
   std::vector<telemetry::MetricSpec> specs = registry.specs();
   append_specs(specs, telemetry::log_metrics());
+  append_specs(specs, admin::memory_metrics());
+  append_specs(specs, admin::rate_metrics());
   append_specs(specs, auth::metrics());
   append_specs(specs, auth::lookup_metrics());
   append_specs(specs, postgres::metrics());

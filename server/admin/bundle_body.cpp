@@ -31,6 +31,7 @@ json::Value BundleBody::parse(json::Tree& tree) {
     auto converted = json_of_yaml(call_.body);
     if (!converted) http::refuse_faults(400, {std::move(converted.error())});
     yaml_ = std::move(*converted);
+    call_.memory->raise_to(http::weight_of_yaml(call_.body) + http::weight_of_json(yaml_.json));
   }
   const auto document = tree.parse(call_.yaml ? yaml_.json : call_.body);
   if (!document) {

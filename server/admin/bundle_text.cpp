@@ -12,6 +12,7 @@
 namespace sluice::server::admin {
 namespace {
 
+constexpr std::size_t kWeight = 3;   // the text grows into larger memory, and the answer is a copy
 constexpr std::size_t kRows = 1000;  // per page of store::list()
 
 std::vector<store::Filter> filters_of(const BundleSelection& part, Kind kind) {
@@ -22,7 +23,8 @@ std::vector<store::Filter> filters_of(const BundleSelection& part, Kind kind) {
   return filters;
 }
 
-void append_list(postgres::Transaction& tx, const BundleSelection& part, Kind kind, std::string& out) {
+void append_list(postgres::Transaction& tx, const BundleSelection& part, Kind kind, http::RequestMemory::Share& memory,
+                 std::string& out) {
   const std::vector<store::Filter> filters = filters_of(part, kind);
   out += fmt::format(",\n\"{}\":[", info(kind).table());
   store::Page page{.limit = kRows, .after_tenant_id = {}, .after_id = {}};
@@ -34,6 +36,7 @@ void append_list(postgres::Transaction& tx, const BundleSelection& part, Kind ki
       first = false;
       out += store::bundle_document(found[i].key.kind, found[i].version, found[i].document);
     }
+    memory.raise_to(kWeight * out.capacity());
     if (out.size() > json::kMaxBytes) {
       throw http::Refusal(
           422, "too-large",
@@ -50,7 +53,7 @@ void append_list(postgres::Transaction& tx, const BundleSelection& part, Kind ki
 
 }  // namespace
 
-std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part) {
+std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part, http::RequestMemory::Share& memory) {
   std::string out = R"({"format":"sluice/v1")";
   json::Tree tree;
   const auto settings = store::find(tx, Kind::setting, "", "global");
@@ -59,7 +62,7 @@ std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part) 
   if (!mode.empty() && mode != "enforce") out += fmt::format(R"(,"mode":"{}")", mode);
   for (const Kind kind : kAllKinds) {
     const bool wanted = kind == Kind::key ? part.keys : kind == Kind::override_ ? part.overrides : true;
-    if (info(kind).in_bundle && wanted) append_list(tx, part, kind, out);
+    if (info(kind).in_bundle && wanted) append_list(tx, part, kind, memory, out);
   }
   return out += "}\n";
 }

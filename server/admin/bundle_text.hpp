@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "server/http/request_memory.hpp"
 #include "server/postgres/transaction.hpp"
 
 namespace sluice::server::admin {
@@ -18,6 +19,6 @@ struct BundleSelection {
 
 // The bundle has a list for every selected kind, even if the list is empty. Leaves out expired overrides. Refuses 422
 // if the text would be larger than json::kMaxBytes.
-std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part);
+std::string bundle_text(postgres::Transaction& tx, const BundleSelection& part, http::RequestMemory::Share& memory);
 
 }  // namespace sluice::server::admin

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "server/auth/roles.hpp"
 #include "server/counters/rules.hpp"
 #include "server/http/answer.hpp"
+#include "server/http/request_memory.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/store/change_log.hpp"
 
@@ -32,6 +34,9 @@ struct Call {
   std::vector<std::pair<std::string, std::string>> query;  // decoded, names checked against the route
   std::string target;                                      // as sent
   std::string body;
+  std::size_t body_bytes = 0;  // of the body; before it is read, what the head announces, 0 if it does not say
+  // What this call has set aside; never nullptr once the call was read.
+  http::RequestMemory::SharePtr memory = {};
   bool yaml = false;  // whether the body is YAML
   std::string authorization;
   std::string if_match;

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "server/admin/routes.hpp"
+
 namespace sluice::server::admin {
 
 using std::chrono::steady_clock;
@@ -17,19 +19,20 @@ http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view sou
           "WWW-Authenticate: Bearer realm=\"sluice\"\r\n"};
 }
 
-void CallerGate::check(const Call& call, Next next) {
+void CallerGate::check(const Call& call, bool charged, Next next) {
   if (!tokens_) return next(std::nullopt);
   const auth::KnownMatch match = auth::match_known(*tokens_, call.authorization, clock_.now_us());
-  if (match.verdict == Verdict::accepted) return next(std::nullopt);
+  if (match.verdict == Verdict::accepted) return accept(call, charged, match.id, next);
   if (match.verdict == Verdict::refused || missed_.contains(match.id, steady_clock::now())) {
     return next(refusal_of(call));
   }
-  lookups_.request([this, &call, next = std::move(next)](bool succeeded) { check_again(call, succeeded, next); });
+  lookups_.request(
+      [this, &call, charged, next = std::move(next)](bool succeeded) { check_again(call, charged, succeeded, next); });
 }
 
-void CallerGate::check_again(const Call& call, bool looked_up, const Next& next) {
+void CallerGate::check_again(const Call& call, bool charged, bool looked_up, const Next& next) {
   const auth::KnownMatch match = auth::match_known(*tokens_, call.authorization, clock_.now_us());
-  if (match.verdict == Verdict::accepted) return next(std::nullopt);
+  if (match.verdict == Verdict::accepted) return accept(call, charged, match.id, next);
   if (!looked_up && match.verdict == Verdict::outdated) {
     return next(http::Refusal(503, "unavailable",
                               "The server does not know this token, and PostgreSQL cannot be reached to look it up; "
@@ -38,6 +41,10 @@ void CallerGate::check_again(const Call& call, bool looked_up, const Next& next)
   }
   if (match.verdict == Verdict::outdated) missed_.add(match.id, steady_clock::now());
   next(refusal_of(call));
+}
+
+void CallerGate::accept(const Call& call, bool charged, std::string_view token_id, const Next& next) {
+  next(charged ? std::nullopt : rates_.charge(token_id, call.route->changes()));
 }
 
 http::Refusal CallerGate::refusal_of(const Call& call) { return unauthorized(throttle_, call.source, clock_.now_us()); }

@@ -1,6 +1,8 @@
 // Checks the token of each admin call in memory, before the call takes a thread of the pool. So calls without a valid
 // token cost PostgreSQL at most the look-ups of auth::TokenLookups, and delay nobody.
 //
+// Also limits how many calls a second a token makes.
+//
 // Until the first tokens have been read, all calls pass; their transactions authenticate them.
 // Thread: the event loop's.
 #pragma once
@@ -13,6 +15,7 @@
 
 #include "common/base/clock.hpp"
 #include "server/admin/call.hpp"
+#include "server/admin/token_rates.hpp"
 #include "server/auth/known_tokens.hpp"
 #include "server/auth/missed_ids.hpp"
 #include "server/auth/throttle.hpp"
@@ -30,20 +33,23 @@ class CallerGate {
   using Next = std::function<void(std::optional<http::Refusal> refusal)>;
 
   // REQUIRES: the references outlive this object.
-  CallerGate(auth::TokenLookups& lookups, auth::FailureThrottle& throttle, const Clock& clock)
-      : lookups_(lookups), throttle_(throttle), clock_(clock) {}
+  CallerGate(auth::TokenLookups& lookups, auth::FailureThrottle& throttle, TokenRates& rates, const Clock& clock)
+      : lookups_(lookups), throttle_(throttle), rates_(rates), clock_(clock) {}
 
   void set_tokens(auth::KnownTokensPtr tokens) { tokens_ = std::move(tokens); }
 
-  // Calls `next` once: at once, or after a look-up. REQUIRES: `call` lives until then.
-  void check(const Call& call, Next next);
+  // Calls `next` once: at once, or after a look-up. `charged`: the call was counted before, when the server asked
+  // whether to read its body. REQUIRES: `call` lives until then.
+  void check(const Call& call, bool charged, Next next);
 
  private:
-  void check_again(const Call& call, bool looked_up, const Next& next);
+  void check_again(const Call& call, bool charged, bool looked_up, const Next& next);
+  void accept(const Call& call, bool charged, std::string_view token_id, const Next& next);
   http::Refusal refusal_of(const Call& call);
 
   auth::TokenLookups& lookups_;
   auth::FailureThrottle& throttle_;
+  TokenRates& rates_;
   const Clock& clock_;
   auth::KnownTokensPtr tokens_;  // nullptr: not read yet
   auth::MissedIds missed_;

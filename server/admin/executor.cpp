@@ -20,6 +20,7 @@ namespace sluice::server::admin {
 namespace {
 
 constexpr int kAttempts = 4;
+constexpr std::size_t kReadersBody = 1 << 20;  // bytes; for callers who may only check a body, and store none
 
 FinishedAnswer unavailable(const Call& call, std::string detail, std::string_view type = "unavailable") {
   return http::problem(http::Refusal(503, std::string(type), std::move(detail), {}, "Retry-After: 1\r\n"),
@@ -35,6 +36,14 @@ FinishedAnswer concurrent_change(const Call& call) {
                                      "Another call changed this object at the same time, or the id is taken. Read the "
                                      "object again, then repeat the call."),
                        call.request_id);
+}
+
+void check_body_size(const auth::Principal& principal, const Call& call) {
+  if (call.body_bytes <= kReadersBody || auth::allows(principal.role, auth::Permission::configure)) return;
+  throw http::Refusal(
+      413, "body-too-large",
+      fmt::format("A caller with the role {} may send at most {} bytes; these roles may send more: {}.",
+                  to_string(principal.role), kReadersBody, auth::roles_with(auth::Permission::configure)));
 }
 
 void check_permission(const auth::Principal& principal, const Route& route) {
@@ -56,6 +65,12 @@ void check_permission(const auth::Principal& principal, const Route& route) {
 }  // namespace
 
 FinishedAnswer Executor::run(postgres::Session& session, const Call& call, CallProgress& progress) {
+  try {
+    call.memory->raise_to(call.yaml ? http::weight_of_yaml(call.body) : http::weight_of_json(call.body));
+  } catch (const http::Refusal& refusal) {
+    progress.finish();
+    return http::problem(refusal, call.request_id);
+  }
   return run_step(session, call, progress, &Executor::attempt);
 }
 
@@ -113,6 +128,7 @@ auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const C
   if (!principal) throw unauthorized(throttle_, call.source, now_us);
   tx.enter(principal->scope());
   check_permission(*principal, *call.route);
+  check_body_size(*principal, call);
   return std::move(*principal);
 }
 

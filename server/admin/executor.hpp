@@ -32,7 +32,8 @@ class Executor {
   // Checks the caller before the body has arrived. Returns an answer with the status kAdmitted, or a refusal. Never
   // throws.
   FinishedAnswer admit(postgres::Session& session, const Call& call, CallProgress& progress);
-  // Runs the call, and publishes overrides and resets. Commits only if the call was not given up before. Never throws.
+  // Sets aside what the body weighs, runs the call, and publishes overrides and resets. Commits only if the call was
+  // not given up before. Never throws.
   FinishedAnswer run(postgres::Session& session, const Call& call, CallProgress& progress);
 
  private:

@@ -145,7 +145,7 @@ Answer explain_request(Context& context) {
   if (!tenant) http::refuse_unknown("tenant", parameters.tenant_id);
   check_key(context, parameters);
   const store::Revision revision = store::head(context.tx);
-  const auto snapshot = context.snapshots.get(context.tx, *tenant, revision, context.now_us);
+  const auto snapshot = context.snapshots.get(context.tx, *tenant, revision, context.now_us, *context.call.memory);
   const policy::TenantView& view = *snapshot->tenants.find(parameters.tenant_id);
   const Selection selection = policy::select(*snapshot, view, parameters.key_id, parameters.request, context.now_us);
   Answer answer;

@@ -45,7 +45,7 @@ Answer export_bundle(Context& context) {
     answer.status = 304;
     return answer;
   }
-  answer.body = bundle_text(context.tx, selection);
+  answer.body = bundle_text(context.tx, selection, *context.call.memory);
   return answer;
 }
 

@@ -20,6 +20,33 @@ std::size_t index_of(const Route* route) {
 
 }  // namespace
 
+const telemetry::MetricTable<http::RequestMemory>& memory_metrics() {
+  static const telemetry::MetricTable<http::RequestMemory> table{
+      {"sluice_request_memory_bytes", telemetry::kGauge,
+       "Memory that requests in flight have set aside; --request-memory is the most they may.",
+       &http::RequestMemory::used},
+      {"sluice_request_memory_limit_bytes", telemetry::kGauge, "What --request-memory allows.",
+       &http::RequestMemory::limit},
+      {"sluice_request_memory_refused_total", telemetry::kCounter,
+       "Requests answered 413 or 503 because they need more of --request-memory than one request gets, or than is "
+       "left.",
+       &http::RequestMemory::refused},
+  };
+  return table;
+}
+
+const telemetry::MetricTable<TokenRates>& rate_metrics() {
+  static const telemetry::MetricTable<TokenRates> table{
+      {"sluice_admin_calls_throttled_total",
+       telemetry::kCounter,
+       "Admin calls answered 429 because their token has made too many in this second.",
+       "kind",
+       {{"read", [](const TokenRates& rates) { return rates.refused(false); }},
+        {"write", [](const TokenRates& rates) { return rates.refused(true); }}}},
+  };
+  return table;
+}
+
 CallMetrics::CallMetrics(telemetry::Registry& registry)
     : Instrument({.name = "sluice_http_request_duration_seconds",
                   .type = telemetry::kHistogram,

@@ -11,10 +11,16 @@
 
 #include "common/telemetry/counters.hpp"
 #include "common/telemetry/histogram.hpp"
+#include "common/telemetry/metric_table.hpp"
 #include "common/telemetry/registry.hpp"
 #include "server/admin/routes.hpp"
+#include "server/admin/token_rates.hpp"
+#include "server/http/request_memory.hpp"
 
 namespace sluice::server::admin {
+
+const telemetry::MetricTable<http::RequestMemory>& memory_metrics();
+const telemetry::MetricTable<TokenRates>& rate_metrics();
 
 class CallMetrics final : public telemetry::Instrument {
  public:

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <memory>
 #include <optional>
 #include <variant>
 
 #include <fmt/core.h>
+#include <malloc.h>
 #include <boost/asio/post.hpp>
 
 #include "common/base/text.hpp"
@@ -23,6 +26,9 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kDefaultBody = 1 << 20;  // bytes, for paths without a route
+constexpr std::size_t kChunkedBody = 8 << 20;  // bytes, for bodies that do not announce their length
+constexpr std::size_t kShared = 64 << 10;      // answers with more bytes are not copied
+constexpr std::size_t kTrimFrom = 4 << 20;     // calls that weigh more bytes give memory back to the system
 constexpr std::size_t kMaxIdempotencyKey = 255;
 
 // A page that needs no token.
@@ -136,6 +142,33 @@ void read_call(const sluice::http::Request& request, RouteMatch& found, Call& ca
   check_idempotency_key(call);
 }
 
+// 0: the head does not say.
+std::size_t announced_bytes(const sluice::http::Request& request) {
+  const std::string_view text = request.header("content-length");
+  std::size_t bytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return bytes;
+}
+
+// Frees what a call that has run needs no more. What is left of its share is for the answer.
+void free_memory(Call& call, FinishedAnswer& answer) {
+  const bool large = call.memory->bytes() > kTrimFrom;
+  std::string().swap(call.body);
+  std::string().swap(answer.replay_body);
+  if (large) malloc_trim(0);
+  call.memory->lower_to(answer.body.size());
+}
+
+// A large body, which keeps its share until it is sent.
+sluice::http::SharedBody shared_body(Call& call, std::string body) {
+  struct Kept {
+    std::string body;
+    http::RequestMemory::SharePtr memory;
+  };
+  const auto kept = std::make_shared<Kept>(std::move(body), std::move(call.memory));
+  return {kept, &kept->body};
+}
+
 }  // namespace
 
 std::size_t AdminService::body_limit(std::string_view method, std::string_view path) const {
@@ -161,18 +194,28 @@ void AdminService::admit(sluice::http::Request& head, sluice::http::Admission ad
   begin(head, std::make_shared<Pending>(std::move(admission)));
 }
 
+// Throws Refusal if there is no memory for the body. A call whose body was asked for brings its share along.
+void AdminService::set_aside(const sluice::http::Request& request, Pending& pending) {
+  Call& call = pending.call;
+  call.memory = std::static_pointer_cast<http::RequestMemory::Share>(request.held);
+  if (!call.memory) call.memory = memory_.share();
+  call.body_bytes = pending.asks_for_body() ? announced_bytes(request) : request.body.size();
+  if (!pending.asks_for_body()) call.memory->raise_to(http::weight_unread(call.body_bytes));
+}
+
 void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending> pending) {
   pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   RouteMatch found = find_route(request.method, request.path);
   if (is_open(request.path)) found.allow = "GET, HEAD";
   try {
+    set_aside(request, *pending);
     read_call(request, found, pending->call);
   } catch (const http::Refusal& refusal) {
     return finish(*pending, http::problem(refusal, pending->call.request_id));
   }
   track_deadline(pending);
-  gate_.check(pending->call, [this, pending](const std::optional<http::Refusal>& refusal) {
+  gate_.check(pending->call, request.held != nullptr, [this, pending](const std::optional<http::Refusal>& refusal) {
     if (pending->answered) return;  // the call timed out
     if (refusal) return finish(*pending, http::problem(*refusal, pending->call.request_id));
     submit(pending);
@@ -187,9 +230,10 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
     if (pending->progress.begin()) {
       answer = pending->asks_for_body() ? executor_.admit(session, pending->call, pending->progress)
                                         : executor_.run(session, pending->call, pending->progress);
+      if (!pending->asks_for_body()) free_memory(pending->call, answer);
     }
-    boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)] {
-      if (!waiting_.keep_waiting(pending, answer)) finish(*pending, answer);
+    boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)]() mutable {
+      if (!waiting_.keep_waiting(pending, answer)) finish(*pending, std::move(answer));
     });
   };
   // If the pool refuses the job, `wrapped` still owns the call, so `submitted` stays valid.
@@ -247,16 +291,37 @@ void AdminService::give_up_late_calls() {
   wake_at_next_deadline();
 }
 
-void AdminService::finish(Pending& pending, const FinishedAnswer& answer) {
+// Has the body read of a call that may send it, unless there is no memory for it.
+std::optional<http::Refusal> AdminService::read_body(Pending& pending) {
+  const std::size_t bytes = pending.call.body_bytes > 0 ? pending.call.body_bytes : kChunkedBody;
+  try {
+    pending.call.memory->raise_to(http::weight_unread(bytes));
+  } catch (const http::Refusal& refusal) {
+    return refusal;
+  }
+  std::get<sluice::http::Admission>(pending.reply).read_body(std::move(pending.call.memory), bytes);
+  return std::nullopt;
+}
+
+void AdminService::finish(Pending& pending, FinishedAnswer answer) {
   if (pending.answered) return;  // the call timed out and was answered
   pending.answered = true;
+  if (answer.status == kAdmitted) {
+    const auto refusal = read_body(pending);
+    if (!refusal) return;
+    answer = http::problem(*refusal, pending.call.request_id);
+  }
   const std::string headers = http::answer_headers(answer.headers, pending.call.request_id);
-  const sluice::http::Response response{
-      .status = answer.status, .content_type = answer.content_type, .headers = headers, .body = answer.body};
+  sluice::http::Response response{.status = answer.status, .content_type = answer.content_type, .headers = headers};
   if (auto* const admission = std::get_if<sluice::http::Admission>(&pending.reply)) {
-    if (answer.status == kAdmitted) return admission->read_body();
+    response.body = answer.body;
     admission->refuse(response);
   } else {
+    if (answer.body.size() > kShared) {
+      response.shared_body = shared_body(pending.call, std::move(answer.body));
+    } else {
+      response.body = answer.body;
+    }
     std::get<sluice::http::Reply>(pending.reply).send(response);
   }
   const auto took = steady_clock::now() - pending.arrived;

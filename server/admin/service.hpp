@@ -10,6 +10,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,10 +32,11 @@ namespace sluice::server::admin {
 
 class AdminService final : public sluice::http::Handler {
  public:
-  AdminService(boost::asio::io_context& loop, postgres::Pool& pool, CallerGate& gate, Executor& executor,
-               CallMetrics& metrics, telemetry::Log& log, std::chrono::milliseconds call_timeout)
+  AdminService(boost::asio::io_context& loop, postgres::Pool& pool, http::RequestMemory& memory, CallerGate& gate,
+               Executor& executor, CallMetrics& metrics, telemetry::Log& log, std::chrono::milliseconds call_timeout)
       : loop_(loop),
         pool_(pool),
+        memory_(memory),
         gate_(gate),
         executor_(executor),
         metrics_(metrics),
@@ -46,7 +48,7 @@ class AdminService final : public sluice::http::Handler {
               track_deadline(call);
               submit(std::move(call));
             },
-            [this](Pending& call, const FinishedAnswer& answer) { finish(call, answer); }),
+            [this](Pending& call, FinishedAnswer answer) { finish(call, std::move(answer)); }),
         timer_(loop) {
     openapi_document();  // assembles the document before the first call needs it
   }
@@ -67,10 +69,13 @@ class AdminService final : public sluice::http::Handler {
   void track_deadline(const std::shared_ptr<Pending>& pending);
   void wake_at_next_deadline();
   void give_up_late_calls();
-  void finish(Pending& pending, const FinishedAnswer& answer);
+  void set_aside(const sluice::http::Request& request, Pending& pending);
+  std::optional<http::Refusal> read_body(Pending& pending);
+  void finish(Pending& pending, FinishedAnswer answer);
 
   boost::asio::io_context& loop_;
   postgres::Pool& pool_;
+  http::RequestMemory& memory_;
   CallerGate& gate_;
   Executor& executor_;
   CallMetrics& metrics_;

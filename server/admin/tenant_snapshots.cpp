@@ -12,9 +12,12 @@ namespace sluice::server::admin {
 namespace {
 
 std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const store::StoredObject& tenant,
-                                                const store::Revision& revision, std::int64_t now_us) {
+                                                const store::Revision& revision, std::int64_t now_us,
+                                                http::RequestMemory::Share& memory) {
   const std::string text = bundle_text(
-      tx, {.organization_id = tenant.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false});
+      tx, {.organization_id = tenant.organization_id, .tenant_id = tenant.key.id, .keys = false, .overrides = false},
+      memory);
+  memory.raise_to(http::weight_of_json(text));
   return tx.without_idle_timeout([&] {
     // The objects were checked before they were stored, so a fault here is a bug.
     const auto broken = [&](const Faults& faults) {
@@ -33,9 +36,10 @@ std::shared_ptr<const policy::Snapshot> compile(postgres::Transaction& tx, const
 
 std::shared_ptr<const policy::Snapshot> TenantSnapshots::get(postgres::Transaction& tx,
                                                              const store::StoredObject& tenant,
-                                                             const store::Revision& revision, std::int64_t now_us) {
+                                                             const store::Revision& revision, std::int64_t now_us,
+                                                             http::RequestMemory::Share& memory) {
   if (auto found = find(tenant.key.id, revision.chain)) return found;
-  auto made = compile(tx, tenant, revision, now_us);
+  auto made = compile(tx, tenant, revision, now_us, memory);
   insert({.tenant_id = tenant.key.id, .snapshot = made});
   return made;
 }

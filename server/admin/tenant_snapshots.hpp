@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/policy/snapshot.hpp"
+#include "server/http/request_memory.hpp"
 #include "server/store/change_log.hpp"
 #include "server/store/objects.hpp"
 
@@ -23,7 +24,8 @@ class TenantSnapshots {
   // The plans and policies of a tenant, without keys and overrides. REQUIRES: all reads of the transaction see the
   // database at `revision`, and the transaction's scope contains the tenant.
   std::shared_ptr<const policy::Snapshot> get(postgres::Transaction& tx, const store::StoredObject& tenant,
-                                              const store::Revision& revision, std::int64_t now_us);
+                                              const store::Revision& revision, std::int64_t now_us,
+                                              http::RequestMemory::Share& memory);
 
  private:
   struct Entry {

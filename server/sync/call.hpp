@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/http/server.hpp"
+#include "server/http/request_memory.hpp"
 #include "server/sync/agent_authenticator.hpp"
 #include "server/sync/request.hpp"
 
@@ -35,6 +36,7 @@ struct SyncCall {
   std::string agent_id;
   std::string request_id;
   std::string body;
+  http::RequestMemory::SharePtr memory = {};  // what the body has set aside
   bool gzip = false;
   DatabaseQuery query = DatabaseQuery::not_sent;
   boost::asio::steady_timer timer;  // limits the time of the database query

@@ -44,11 +44,13 @@ http::Refusal unavailable(std::string detail) {
 
 }  // namespace
 
-SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
-                         auth::TokenLookups& lookups, const Clock& clock, telemetry::Log& log, Options options)
+SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, http::RequestMemory& memory,
+                         auth::FailureThrottle& throttle, auth::TokenLookups& lookups, const Clock& clock,
+                         telemetry::Log& log, Options options)
     : loop_(loop),
       feed_(feed),
       fleet_(fleet),
+      memory_(memory),
       lookups_(lookups),
       log_(log),
       options_(std::move(options)),
@@ -84,6 +86,7 @@ void SyncService::handle(sluice::http::Request& request, sluice::http::Reply rep
   const auto call = std::make_shared<SyncCall>(loop_, std::move(reply));
   try {
     call->read(request);
+    set_aside(*call, request, request.body.size());
     call->body.assign(request.body.data(), request.body.size());
   } catch (const http::Refusal& refusal) {
     return refuse(*call, refusal);
@@ -95,10 +98,17 @@ void SyncService::admit(sluice::http::Request& head, sluice::http::Admission adm
   const auto call = std::make_shared<SyncCall>(loop_, std::move(admission));
   try {
     call->read(head);
+    set_aside(*call, head, sluice::sync::kMaxReportBytes);
   } catch (const http::Refusal& refusal) {
     return refuse(*call, refusal);
   }
   resume(call);
+}
+
+void SyncService::set_aside(SyncCall& call, const sluice::http::Request& request, std::size_t bytes) {
+  call.memory = std::static_pointer_cast<http::RequestMemory::Share>(request.held);
+  if (!call.memory) call.memory = memory_.share();
+  call.memory->raise_to(http::weight_unread(bytes));
 }
 
 void SyncService::resume(const CallPtr& call) {
@@ -116,7 +126,9 @@ void SyncService::answer_call(const CallPtr& call) {
   }
   auto token = authenticate(call);
   if (!token) return;
-  if (auto* const admission = std::get_if<sluice::http::Admission>(&call->answer)) return admission->read_body();
+  if (auto* const admission = std::get_if<sluice::http::Admission>(&call->answer)) {
+    return admission->read_body(std::move(call->memory));
+  }
   switch (call->route) {
     case SyncRoute::snapshot:
       return answer_snapshot(call, *token);
@@ -256,6 +268,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
 
 void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {
   if (call->body.size() <= kSmallReport) return take_report(*call, *token, sluice::sync::parse_report(call->body));
+  call->memory->raise_to(http::weight_of_json(call->body));
   documents_.run([this, call, token] {
     auto report =
         std::make_shared<std::expected<sluice::sync::ReportDocument, Faults>>(sluice::sync::parse_report(call->body));

@@ -43,8 +43,9 @@ class SyncService final : public sluice::http::Handler {
     CountersLogin counters{"", ""};                  // by default, agents get no login
   };
 
-  SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, auth::FailureThrottle& throttle,
-              auth::TokenLookups& lookups, const Clock& clock, telemetry::Log& log, Options options);
+  SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, http::RequestMemory& memory,
+              auth::FailureThrottle& throttle, auth::TokenLookups& lookups, const Clock& clock, telemetry::Log& log,
+              Options options);
 
   // Accepts tokens of service accounts, which Kubernetes verifies. REQUIRES: called before start().
   void review_through(identity::Reviewer& reviewer);
@@ -66,6 +67,8 @@ class SyncService final : public sluice::http::Handler {
  private:
   using CallPtr = std::shared_ptr<SyncCall>;
 
+  // Throws Refusal if there is no memory for a body of so many bytes.
+  void set_aside(SyncCall& call, const sluice::http::Request& request, std::size_t bytes);
   void resume(const CallPtr& call);
   void answer_call(const CallPtr& call);
   std::shared_ptr<const AgentToken> authenticate(const CallPtr& call);
@@ -86,6 +89,7 @@ class SyncService final : public sluice::http::Handler {
   boost::asio::io_context& loop_;
   Feed& feed_;
   FleetPort& fleet_;
+  http::RequestMemory& memory_;
   auth::TokenLookups& lookups_;
   telemetry::Log& log_;
   const Options options_;

@@ -34,7 +34,9 @@ admin::Call make_call(std::string_view method, std::string_view target) {
   const std::size_t question = std::min(target.find('?'), target.size());
   admin::RouteMatch found = admin::find_route(method, target.substr(0, question));
   if (found.route == nullptr) throw std::logic_error(fmt::format("there is no route {} {}", method, target));
+  static http::RequestMemory memory(1UL << 30);
   admin::Call call;
+  call.memory = memory.share();
   call.route = found.route;
   call.path_values = std::move(found.path_values);
   call.target = target;
@@ -136,6 +138,7 @@ admin::FinishedAnswer AdminRig::run(admin::CallProgress& progress, std::string_v
                                     std::string_view target, std::string_view body, const Headers& headers) {
   admin::Call call = make_call(method, target);
   call.body = body;
+  call.body_bytes = body.size();
   call.authorization = fmt::format("Bearer {}", token);
   call.yaml = call.route->takes_yaml && value_of(headers, "content-type") == "application/yaml";
   call.if_match = value_of(headers, "if-match");

@@ -12,11 +12,16 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "server/admin/routes.hpp"
+
 namespace sluice::server {
 namespace {
 
 struct GateRig {
-  GateRig() { learn({}); }
+  GateRig() {
+    call.route = admin::find_route("GET", "/v1/admin/plans").route;
+    learn({});
+  }
 
   // The tokens with these texts are in memory from now on.
   void learn(const std::vector<std::string>& texts) {
@@ -29,11 +34,11 @@ struct GateRig {
     gate.set_tokens(std::move(tokens));
   }
   // Returns the status, 200 if the call may go on, 0 if there is no answer.
-  unsigned check(const std::string& text) {
+  unsigned check(const std::string& text, bool charged = false) {
     call.authorization = "Bearer " + text;
     call.source = "192.0.2.1";
     unsigned status = 0;
-    gate.check(call,
+    gate.check(call, charged,
                [&status](const std::optional<http::Refusal>& refusal) { status = refusal ? refusal->status : 200; });
     loop.restart();
     loop.run();
@@ -49,7 +54,8 @@ struct GateRig {
                                ++reads;
                                done(read());
                              }};
-  admin::CallerGate gate{lookups, throttle, clock};
+  admin::TokenRates rates{{.writes = 5, .reads = 5}, clock};
+  admin::CallerGate gate{lookups, throttle, rates, clock};
   admin::Call call;
 };
 
@@ -95,6 +101,16 @@ TEST_CASE("who fails too often gets 429, and a valid token from there is accepte
   for (int i = 0; i < static_cast<int>(auth::FailureThrottle::kBurst); ++i) CHECK(rig.check("nonsense") == 401);
   CHECK(rig.check("nonsense") == 429);
   CHECK(rig.check(text) == 200);
+}
+
+TEST_CASE("a token's calls are counted, once each") {
+  GateRig rig;
+  const std::string text = mint_key("token-a", CredentialKind::admin_token);
+  rig.learn({text});
+  for (int i = 0; i < 5; ++i) CHECK(rig.check(text) == 200);
+  CHECK(rig.check(text) == 429);
+  CHECK(rig.check(text, true) == 200);  // counted when the server asked whether to read the body
+  CHECK(rig.check("nonsense") == 401);
 }
 
 TEST_CASE("before the first tokens are read, transactions authenticate") {
