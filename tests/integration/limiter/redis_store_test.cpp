@@ -95,7 +95,8 @@ const Limit kSmall = bucket("small", 2, {1, 3'600'000'000});
 }  // namespace
 
 TEST_CASE("in a Redis Cluster rulebooks of one hash tag are one script call, and a shadow of another tag has its own") {
-  RedisServer server({.config = {"cluster-enabled yes"}});
+  // Without its own port for the cluster, Redis needs a port below 55536.
+  RedisServer server({.config = {"cluster-enabled yes", fmt::format("cluster-port {}", sluice::test::free_port())}});
   REQUIRE(server.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
   boost::asio::io_context context;
   REQUIRE(redis::test::run_until(
