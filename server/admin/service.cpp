@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -142,14 +141,6 @@ void read_call(const sluice::http::Request& request, RouteMatch& found, Call& ca
   check_idempotency_key(call);
 }
 
-// 0: the head does not say.
-std::size_t announced_bytes(const sluice::http::Request& request) {
-  const std::string_view text = request.header("content-length");
-  std::size_t bytes = 0;
-  std::from_chars(text.data(), text.data() + text.size(), bytes);
-  return bytes;
-}
-
 // Frees what a call that has run needs no more. What is left of its share is for the answer.
 void free_memory(Call& call, FinishedAnswer& answer) {
   const bool large = call.memory->bytes() > kTrimFrom;
@@ -199,7 +190,7 @@ void AdminService::set_aside(const sluice::http::Request& request, Pending& pend
   Call& call = pending.call;
   call.memory = std::static_pointer_cast<http::RequestMemory::Share>(request.held);
   if (!call.memory) call.memory = memory_.share();
-  call.body_bytes = pending.asks_for_body() ? announced_bytes(request) : request.body.size();
+  call.body_bytes = pending.asks_for_body() ? http::announced_bytes(request) : request.body.size();
   if (!pending.asks_for_body()) call.memory->raise_to(http::weight_unread(call.body_bytes));
 }
 

@@ -1,5 +1,7 @@
 #include "server/http/request_memory.hpp"
 
+#include <charconv>
+
 #include <fmt/core.h>
 
 namespace sluice::server::http {
@@ -65,6 +67,13 @@ void RequestMemory::Share::lower_to(std::size_t bytes) {
   if (bytes >= bytes_) return;
   memory_.used_.fetch_sub(bytes_ - bytes, std::memory_order_relaxed);
   bytes_ = bytes;
+}
+
+std::size_t announced_bytes(const sluice::http::Request& head) {
+  const std::string_view text = head.header("content-length");
+  std::size_t bytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return bytes;
 }
 
 std::size_t weight_of_json(std::string_view body) { return weigh(body, kJson); }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "common/http/message.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::http {
@@ -55,6 +56,9 @@ class RequestMemory {
   std::atomic<std::size_t> used_{0};
   std::atomic<std::uint64_t> refused_{0};
 };
+
+// The length that the head of a request states, in bytes; 0 for a chunked body. REQUIRES: the request has a body.
+std::size_t announced_bytes(const sluice::http::Request& head);
 
 // What a body weighs until it is read: the buffer that it arrives in, and the copy that its handler keeps.
 constexpr std::size_t weight_unread(std::size_t bytes) { return 3 * bytes; }

@@ -98,7 +98,8 @@ void SyncService::admit(sluice::http::Request& head, sluice::http::Admission adm
   const auto call = std::make_shared<SyncCall>(loop_, std::move(admission));
   try {
     call->read(head);
-    set_aside(*call, head, sluice::sync::kMaxReportBytes);
+    const std::size_t bytes = http::announced_bytes(head);
+    set_aside(*call, head, bytes > 0 ? bytes : sluice::sync::kMaxReportBytes);
   } catch (const http::Refusal& refusal) {
     return refuse(*call, refusal);
   }
