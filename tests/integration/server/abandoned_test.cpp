@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(Patient, "a cancel request ends the statement of a call that w
   CHECK(name() != "abandoned");
 }
 
-TEST_CASE_FIXTURE(Patient, "a change whose time is over when its transaction begins is refused") {
+TEST_CASE_FIXTURE(Patient, "a change whose deadline has passed before its transaction begins is refused") {
   progress.set_deadline(std::chrono::steady_clock::now() - 1ms);
   CHECK(ask_until(progress, "PATCH", kPlan, kNewName).status == 503);
   CHECK(name() != "abandoned");
