@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 import pytest
 
+from support.admin import AdminClient
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, mint_key
 from support.postgres import Database, PostgresServer
@@ -189,6 +190,19 @@ def module_server(server_program: Path, installation: Installation,
     servers: list[Server] = []
     yield _server_maker(server_program, installation, module_folder, servers)
     close_all(servers)
+
+
+@pytest.fixture(scope="module")
+def server(module_server: Callable[..., Server]) -> Server:
+    """One server for a module."""
+    return module_server().start()
+
+
+@pytest.fixture
+def admin(server: Server) -> Iterator[AdminClient]:
+    """A connection of a platform_admin."""
+    with server.admin() as client:
+        yield client
 
 
 def _server_maker(program: Path, installation: Installation, folder: Path,

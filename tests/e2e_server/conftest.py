@@ -1,6 +1,5 @@
-"""The server, the clients and the tenants that most end-to-end tests of the server share."""
+"""The tenants that most end-to-end tests of the server share."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,19 +7,6 @@ import pytest
 from support.admin import AdminClient
 from support.program import is_sanitized
 from support.server import Server
-
-
-@pytest.fixture(scope="module")
-def server(module_server: Callable[..., Server]) -> Server:
-    """One server for a module."""
-    return module_server().start()
-
-
-@pytest.fixture
-def admin(server: Server) -> Iterator[AdminClient]:
-    """A connection of a platform_admin."""
-    with server.admin() as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -21,19 +20,6 @@ def leases(count: int, limit: int) -> Limits:
 COSTLY = leases(16, 10_000)
 CHEAP = leases(2, 100)
 ROOMY = [{"name": "log", "algorithm": "sliding_window_log", "limit": 10_000, "window": "1h"}]
-
-
-@pytest.fixture(scope="module")
-def server(module_server: Callable[..., Server]) -> Server:
-    """One server for a module."""
-    return module_server().start()
-
-
-@pytest.fixture
-def admin(server: Server) -> Iterator[AdminClient]:
-    """A connection of a platform_admin."""
-    with server.admin() as client:
-        yield client
 
 
 @pytest.fixture

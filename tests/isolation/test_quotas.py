@@ -1,7 +1,6 @@
 """Quotas of organizations and tenants: what is refused, what is counted, and that one call wins at the edge."""
 
 import threading
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,19 +10,6 @@ from support.client import Answer
 from support.server import Server
 
 LIMITS = [{"name": "n", "algorithm": "fixed_window", "limit": 5, "window": "1s"}]
-
-
-@pytest.fixture(scope="module")
-def server(module_server: Callable[..., Server]) -> Server:
-    """One server for a module."""
-    return module_server().start()
-
-
-@pytest.fixture
-def admin(server: Server) -> Iterator[AdminClient]:
-    """A connection of a platform_admin."""
-    with server.admin() as client:
-        yield client
 
 
 @pytest.fixture
