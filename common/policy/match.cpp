@@ -34,18 +34,19 @@ class Merge {
 
 Mode effective_mode(Mode global, Mode tenant, Mode own) { return std::max({global, tenant, own}); }
 
-Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us) {
+Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us,
+                               MatchTime* time) {
   if (!matches(policy.scope, request)) return Applicability::out_of_scope;
   if (!policy.enabled) return Applicability::disabled;
   if (now_us < policy.valid_from_us) return Applicability::not_yet_valid;
   if (now_us >= policy.valid_to_us) return Applicability::expired;
-  if (policy.expression && !policy.expression->matches(request)) return Applicability::expression_false;
+  if (policy.expression && !policy.expression->matches(request, time)) return Applicability::expression_false;
   if (!in_rollout(policy, request)) return Applicability::outside_rollout;
   return Applicability::applies;
 }
 
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
-            std::vector<Candidate>* all) {
+            std::vector<Candidate>* all, MatchTime* time) {
   thread_local std::vector<Posting> postings;  // keeps its memory between requests
   if (all) all->clear();
   Match found;
@@ -55,7 +56,8 @@ Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckReque
     if (all) level.dormant.look_up(request, postings);
     Merge candidates(postings);
     while (const CompiledPolicy* policy = candidates.next()) {
-      const Applicability applicability = applicability_of(*policy, request, now_us);
+      const Applicability applicability = applicability_of(*policy, request, now_us, time);
+      if (time != nullptr && !time->after_candidate()) return {};
       if (applicability == Applicability::out_of_scope) continue;
       const Mode mode = effective_mode(snapshot.mode, tenant.tenant.mode, policy->mode);
       if (all) all->push_back({policy, applicability, mode});

@@ -19,7 +19,9 @@ enum class Applicability : std::uint8_t {
   expression_false,
   outside_rollout,
 };
-Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us);
+// If `time` is spent before the end, the result means nothing.
+Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us,
+                               MatchTime* time = nullptr);
 
 struct Candidate {
   const CompiledPolicy* policy = nullptr;
@@ -33,9 +35,9 @@ struct Match {
 };
 
 // Without `all`, allocates nothing once the thread's buffers have grown. If given, `all` gets every candidate in order
-// of precedence, including dormant policies (see CompiledPolicy).
+// of precedence, including dormant policies (see CompiledPolicy). If `time` is spent before the end, finds nothing.
 // REQUIRES: the dimensions org, tenant and api_key of the request are set.
 Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
-            std::vector<Candidate>* all = nullptr);
+            std::vector<Candidate>* all = nullptr, MatchTime* time = nullptr);
 
 }  // namespace sluice::policy

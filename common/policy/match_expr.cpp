@@ -33,12 +33,13 @@ std::expected<MatchExpr, ExpressionFault> MatchExpr::parse(std::string_view text
   return MatchExpr(std::move(*code));
 }
 
-bool MatchExpr::matches(const CheckRequest& request) const {
+bool MatchExpr::matches(const CheckRequest& request, MatchTime* time) const {
   bool value = false;
   for (std::size_t at = 0; at < code_.steps.size();) {
     const ExpressionCode::Step step = code_.steps[at++];
     switch (step.op) {
       case ExpressionCode::Op::compare:
+        if (time != nullptr && code_.comparisons[step.operand].pattern != nullptr && !time->before_pattern()) return false;
         value = holds(code_, code_.comparisons[step.operand], request);
         break;
       case ExpressionCode::Op::negate:

@@ -27,6 +27,7 @@
 
 #include "common/domain/check_request.hpp"
 #include "common/domain/dimension.hpp"
+#include "common/policy/match_time.hpp"
 
 namespace re2 {
 class RE2;
@@ -74,7 +75,8 @@ class MatchExpr {
 
   // The time is linear in the size of the expression and of the values. Allocates only when RE2 extends the automaton
   // of a pattern, to at most 2 MiB. Each pattern takes RE2's reader lock.
-  bool matches(const CheckRequest& request) const;
+  // If `time` is spent before the end, the result means nothing.
+  bool matches(const CheckRequest& request, MatchTime* time = nullptr) const;
 
  private:
   explicit MatchExpr(ExpressionCode code) : code_(std::move(code)) {}

@@ -31,7 +31,7 @@ Selection settle(Selection& selection, Reason reason, bool allowed) {
 }  // namespace
 
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
-                 std::int64_t now_us) {
+                 std::int64_t now_us, MatchTime* time) {
   set(request, Dimension::org, tenant.tenant.organization_id);
   set(request, Dimension::tenant, tenant.tenant.id);
   set(request, Dimension::api_key, key_id);
@@ -45,7 +45,11 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
     if (!first || !tenant.tenant.allows_plan_id) return selection;
   } else {
     std::vector<Candidate> all;
-    Match found = match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr);
+    Match found = match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr, time);
+    if (time != nullptr && time->spent()) {
+      selection.kind = Selection::Kind::out_of_time;
+      return selection;
+    }
     if (request.explain) selection.candidates = explain(found, all, request);
     if (!found.decides && !found.shadow) return settle(selection, Reason::no_policy, !tenant.tenant.default_deny);
     first = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;

@@ -10,6 +10,7 @@
 
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
+#include "common/policy/match_time.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::policy {
@@ -30,6 +31,7 @@ struct Selection {
     settled,            // the answer is in the member `settled`
     unknown_plan,       // the tenant has no such plan, or does not allow checks to name a plan
     missing_dimension,  // the counter key needs a dimension that the request lacks
+    out_of_time,        // matching was stopped, because its time was spent
   };
   static constexpr std::size_t kMaxRulebooks = 2;  // the deciding policy and a shadow policy
 
@@ -52,7 +54,8 @@ struct Selection {
 };
 
 // Also sets the request's dimensions org, tenant and api_key, from `tenant` and `key_id`. An empty id changes nothing.
+// `time` bounds the time that matching takes; nullptr: no bound.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
-                 std::int64_t now_us);
+                 std::int64_t now_us, MatchTime* time = nullptr);
 
 }  // namespace sluice::policy

@@ -76,6 +76,8 @@ std::string_view reason_of(const Selection& selection) {
       return "unknown_plan";
     case Selection::Kind::missing_dimension:
       return "missing_key";
+    case Selection::Kind::out_of_time:  // explanations have no bound
+      break;
   }
   return "";
 }
@@ -89,6 +91,7 @@ std::string_view allowed_text(const Selection& selection) {
       return selection.settled.allowed ? "true" : "false";
     case Selection::Kind::unknown_plan:
     case Selection::Kind::missing_dimension:
+    case Selection::Kind::out_of_time:
       break;
   }
   return "false";
