@@ -8,7 +8,12 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +38,34 @@ class CounterVector final : public Instrument {
 
  private:
   std::vector<std::atomic<std::uint64_t>> counts_;
+};
+
+// A counter with two labels: the tenant, and another with a fixed list of values. Samples at 0 are not exposed.
+class TenantCounters final : public Instrument {
+ public:
+  class Row {
+   public:
+    explicit Row(std::size_t values) : counts_(values) {}
+    // REQUIRES: `index` is an index into the list of the second label's values.
+    void count(std::size_t index) noexcept { counts_[index].fetch_add(1, std::memory_order_relaxed); }
+
+   private:
+    friend class TenantCounters;
+    std::vector<std::atomic<std::uint64_t>> counts_;
+  };
+
+  // REQUIRES: `its_spec` has two labels, and lists the values of the second.
+  explicit TenantCounters(MetricSpec its_spec) : Instrument(std::move(its_spec)) {}
+
+  // The id comes from the snapshot, never from a request; "" where no tenant is known. Takes a lock, so do not call this
+  // function for each check. The row lives as long as the TenantCounters.
+  Row& row(std::string_view tenant);
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  mutable std::mutex mutex_;  // guards rows_
+  std::map<std::string, std::unique_ptr<Row>, std::less<>> rows_;
 };
 
 // `sluice_http_requests_total{route,status}`: replies by route template and status.

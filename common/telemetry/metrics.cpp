@@ -19,6 +19,11 @@ std::vector<std::string> failure_modes() {
 
 Metrics::Metrics(MetricsOptions options, const Clock& clock)
     : decisions(options.policy_label),
+      overloads({.name = "sluice_overload_total",
+                 .type = kCounter,
+                 .help = "Checks answered with 503 overload, by what was scarce.",
+                 .labels = {{.name = "tenant", .about = "the tenant's id; empty where no tenant was known"},
+                            {.name = "cause", .values = std::move(options.overload_causes)}}}),
       decision_duration({.name = "sluice_decision_duration_seconds",
                          .type = kHistogram,
                          .help = "Time from a parsed check to its decision, in seconds."}),
@@ -48,6 +53,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                      .labels = {{.name = "result", .values = {"loaded", "unchanged", "refused"}}}}),
       clock_(clock) {
   add(decisions);
+  add(overloads);
   add(decision_duration);
   if (options.redis) {
     const std::string with_redis = "with Redis as `--counters`";

@@ -23,6 +23,7 @@ struct MetricsOptions {
   bool policy_label = false;
   bool redis = true;  // whether to expose metrics about Redis
   std::vector<std::string> redis_error_classes;
+  std::vector<std::string> overload_causes;
   std::vector<std::string> routes;  // route templates
 };
 
@@ -35,6 +36,7 @@ class Metrics : public Registry {
   Metrics(MetricsOptions options, const Clock& clock);
 
   DecisionMetrics decisions;
+  TenantCounters overloads;  // by index into MetricsOptions::overload_causes
   DurationHistogram decision_duration;
   DurationHistogram redis_duration;
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes

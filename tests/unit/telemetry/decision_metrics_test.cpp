@@ -112,3 +112,18 @@ TEST_CASE("A label's value is escaped") {
   metrics.decisions.counters("a\"b\\c\nd");
   CHECK(Scraped(metrics).mentions(R"(tenant="a\"b\\c\nd")"));
 }
+
+TEST_CASE("Overload is counted by tenant and cause, and what did not happen is not exposed") {
+  DrivenClock clock;
+  Metrics metrics(options(), clock);
+  TenantCounters::Row& shop = metrics.overloads.row("shop");
+  shop.count(1);
+  shop.count(1);
+  metrics.overloads.row("").count(0);
+  CHECK(&metrics.overloads.row("shop") == &shop);
+  const Scraped scraped(metrics);
+  CHECK(scraped[R"(sluice_overload_total{tenant="shop",cause="matching"})"] == 2);
+  CHECK(scraped[R"(sluice_overload_total{tenant="",cause="in_flight"})"] == 1);
+  CHECK(scraped.sum("sluice_overload_total{") == 3);
+  CHECK_FALSE(scraped.mentions(R"(tenant="shop",cause="in_flight")"));
+}
