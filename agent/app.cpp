@@ -99,7 +99,8 @@ class App {
 
  private:
   static WorkerOptions worker_options(const Config& config) {
-    return {config.headers, config.max_in_flight, config.allow_without_snapshot, config.metrics_policy_label};
+    return {config.headers, config.max_in_flight, config.matching_budget, config.allow_without_snapshot,
+            config.metrics_policy_label};
   }
   static http::ServerOptions http_options(const Config& config) {
     http::ServerOptions options;

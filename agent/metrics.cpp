@@ -3,6 +3,7 @@
 #include <string>
 
 #include "agent/api/check_api.hpp"
+#include "agent/decide/overload_cause.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
@@ -19,6 +20,7 @@ telemetry::MetricsOptions metrics_options(const Config& config) {
   for (std::size_t i = 0; i < limiter::kStoreFaults; ++i) {
     options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
   }
+  for (const std::string_view cause : decide::kOverloadCauses) options.overload_causes.emplace_back(cause);
   options.routes = api::route_templates();
   return options;
 }

@@ -41,7 +41,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
       recorder_(shared.metrics, shared.decision_log, shared.options.policy_label,
                 shared.usage ? &shared.usage->worker(index) : nullptr),
       decider_(*store_, local_limits_ ? &*local_limits_ : nullptr, shared.clock, shared.in_flight, recorder_,
-               shared.options.allow_without_snapshot),
+               shared.options.allow_without_snapshot, shared.options.matching_budget),
       api_(shared.options.headers, decider_, shared.metrics.http),
       server_(context_, shared.http, api_),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),

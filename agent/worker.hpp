@@ -31,6 +31,7 @@ namespace sluice::agent {
 struct WorkerOptions {
   HeaderFamilies headers;
   std::size_t max_in_flight = 10'000;  // in the whole process
+  std::chrono::milliseconds matching_budget{200};
   bool allow_without_snapshot = false;
   bool policy_label = false;  // add a policy label to decision metrics
 };

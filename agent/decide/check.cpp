@@ -17,18 +17,35 @@ void Check::start(InFlight::Place place, const Caller& caller, const limiter::Or
   listener_ = &listener;
   slot_ = slot;
   judgement_count_ = 0;
+  overload_ = OverloadCause::counter_store;
   counted_ = in_store_ = ended_ = false;
   try {
-    select(origin);
+    if (claim_place(origin)) select(origin);
   } catch (const std::bad_alloc&) {
     end_without_memory();
   }
 }
 
+// Returns false if the check is answered, because the tenant or its key has more than its share.
+bool Check::claim_place(const limiter::Origin& origin) {
+  const InFlight::Claim claim = place_.claim({.tenant = origin.tenant,
+                                              .key = origin.api_key,
+                                              .only_tenant = caller_->is_only_tenant(),
+                                              .only_key = caller_->tenant->keys <= 1});
+  if (claim == InFlight::Claim::granted) return true;
+  refuse_for(claim == InFlight::Claim::tenant_share ? OverloadCause::tenant_share : OverloadCause::key_share);
+  return false;
+}
+
 void Check::select(const limiter::Origin& origin) {
   const Caller& caller = *caller_;
   CheckRequest& request = *request_;
-  selection_ = policy::select(*caller.snapshot, *caller.tenant, caller.key_id, request, decider_.clock().now_us());
+  MatchingBudget& budget = decider_.matching();
+  const bool bounded = budget.bounds() && !caller.is_only_tenant();
+  policy::MatchTime time(started_, bounded ? budget.allowance(origin.tenant, started_) : std::chrono::nanoseconds(0));
+  selection_ = policy::select(*caller.snapshot, *caller.tenant, caller.key_id, request, decider_.clock().now_us(),
+                              bounded ? &time : nullptr);
+  if (bounded) budget.charge(origin.tenant, time.taken());
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:
       return send_to_store(origin);
@@ -38,6 +55,8 @@ void Check::select(const limiter::Origin& origin) {
       return refuse({.kind = Refusal::Kind::unknown_plan});
     case Selection::Kind::missing_dimension:
       return refuse({.kind = Refusal::Kind::missing_dimension, .dimension = selection_.missing});
+    case Selection::Kind::out_of_time:
+      return refuse_for(OverloadCause::matching);
   }
 }
 
@@ -103,10 +122,22 @@ void Check::answer(const Decision& decision) {
                                .rulebook = judgement_count_ > 0 ? judgements_[0].rulebook : selection_.primary(),
                                .judgements = judgements(),
                                .traceparent = traceparent_,
-                               .took = std::chrono::steady_clock::now() - started_});
+                               .took = std::chrono::steady_clock::now() - started_,
+                               .overload = overload_});
   counted_ = true;
   place_.leave();
   listener_->decided(slot_, decision);
+}
+
+void Check::refuse_for(OverloadCause cause) {
+  overload_ = cause;
+  selection_ = {};
+  Decision decision;
+  decision.reason = Reason::overload;
+  decision.allowed = false;
+  decision.action = Action::deny;
+  decision.request_id = request_->request_id;
+  answer(decision);
 }
 
 void Check::refuse(Refusal refusal) {

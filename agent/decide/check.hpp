@@ -48,11 +48,13 @@ class Check {
     const std::size_t index;
   };
 
+  bool claim_place(const limiter::Origin& origin);
   void select(const limiter::Origin& origin);
   void send_to_store(const limiter::Origin& origin);
   void reserve(std::size_t judgements);
   void on_all_outcomes();
   void answer(const Decision& decision);
+  void refuse_for(OverloadCause cause);
   void refuse(Refusal refusal);
   void end_without_memory();
   std::span<const Judgement> judgements() const { return {judgements_.data(), judgement_count_}; }
@@ -74,6 +76,7 @@ class Check {
   std::vector<limiter::RulebookCall> calls_;
   std::size_t judgement_count_ = 0;  // elements in use
   std::size_t open_ = 0;             // outcomes that are still missing
+  OverloadCause overload_ = OverloadCause::counter_store;  // if the decision's reason is overload
   bool counted_ = false;             // the observer has the decision
   bool in_store_ = false;            // the store was asked
   bool ended_ = false;               // for lack of memory; further outcomes are ignored

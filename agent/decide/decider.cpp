@@ -62,17 +62,17 @@ void Decider::renew(std::span<const limiter::LeaseRef> leases, const limiter::Or
 
 void Decider::count_overload() noexcept {
   try {
-    decide_without_tenant(Reason::overload, false);
+    decide_without_tenant(Reason::overload, false, OverloadCause::memory);
   } catch (const std::bad_alloc&) {  // the first count of its kind needs memory
   }
 }
 
-Decision Decider::decide_without_tenant(Reason reason, bool allowed) {
+Decision Decider::decide_without_tenant(Reason reason, bool allowed, OverloadCause overload) {
   Decision decision;
   decision.allowed = allowed;
   decision.action = allowed ? Action::allow : Action::deny;
   decision.reason = reason;
-  observer_.decided_without_tenant(decision);
+  observer_.decided_without_tenant(decision, overload);
   return decision;
 }
 

@@ -15,6 +15,7 @@
 
 #include "agent/decide/in_flight.hpp"
 #include "agent/decide/local_limits.hpp"
+#include "agent/decide/matching_budget.hpp"
 #include "agent/decide/observer.hpp"
 #include "agent/decide/refusal.hpp"
 #include "common/base/clock.hpp"
@@ -29,21 +30,23 @@ struct Caller {
   const policy::TenantView* tenant = nullptr;
   std::string_view key_id;  // "" without an API key
 
+  bool is_only_tenant() const { return snapshot->tenants.size() == 1; }
   limiter::Origin origin() const { return {tenant->name->hash, std::hash<std::string_view>()(key_id), false}; }
 };
 
 class Decider {
  public:
   // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: allow checks while there is no
-  // snapshot. All references outlive the decider.
+  // snapshot. `matching`: see MatchingBudget. All references outlive the decider.
   Decider(limiter::CounterStore& store, LocalLimits* local_limits, const Clock& clock, InFlight& in_flight,
-          DecisionObserver& observer, bool allow_without_policies)
+          DecisionObserver& observer, bool allow_without_policies, std::chrono::nanoseconds matching)
       : store_(store),
         local_limits_(local_limits),
         clock_(clock),
         in_flight_(in_flight),
         observer_(observer),
-        allow_without_policies_(allow_without_policies) {}
+        allow_without_policies_(allow_without_policies),
+        matching_(matching) {}
 
   // Checks in flight keep their snapshot.
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
@@ -72,11 +75,12 @@ class Decider {
 
   limiter::CounterStore& store() { return store_; }
   LocalLimits* local_limits() { return local_limits_; }
+  MatchingBudget& matching() { return matching_; }
   const Clock& clock() const { return clock_; }
   DecisionObserver& observer() { return observer_; }
 
  private:
-  Decision decide_without_tenant(Reason reason, bool allowed);
+  Decision decide_without_tenant(Reason reason, bool allowed, OverloadCause overload = OverloadCause::in_flight);
 
   limiter::CounterStore& store_;
   LocalLimits* const local_limits_;
@@ -84,6 +88,7 @@ class Decider {
   InFlight& in_flight_;
   DecisionObserver& observer_;
   const bool allow_without_policies_;
+  MatchingBudget matching_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "agent/decide/decision.hpp"
+#include "agent/decide/overload_cause.hpp"
 
 namespace sluice::agent::decide {
 
@@ -20,13 +21,14 @@ struct DecidedCheck {
   std::span<const Judgement> judgements;  // empty if the decision needed no counters
   std::string_view traceparent;
   std::chrono::nanoseconds took;
+  OverloadCause overload;  // if the decision's reason is overload
 };
 
 class DecisionObserver {
  public:
   virtual void decided(const DecidedCheck& check) = 0;
-  // The decision's reason is overload or no_snapshot.
-  virtual void decided_without_tenant(const Decision& decision) = 0;
+  // The decision's reason is overload, for `overload`, or no_snapshot.
+  virtual void decided_without_tenant(const Decision& decision, OverloadCause overload) = 0;
   // The observer must forget its pointers to tenants and rulebooks.
   virtual void snapshot_replaced() = 0;
 

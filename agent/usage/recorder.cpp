@@ -4,8 +4,9 @@ namespace sluice::agent::usage {
 
 void Recorder::decided(const decide::DecidedCheck& check) {
   const Decision& decision = check.decision;
-  const Counts counts = counts_of(check.tenant, check.rulebook);
+  Counts& counts = counts_of(check.tenant, check.rulebook);
   counts.metrics->count(decision.allowed, decision.reason);
+  if (decision.reason == Reason::overload) count_overload(counts, check.tenant.tenant.id, check.overload);
   if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
@@ -14,9 +15,15 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (log_.wants(decision.allowed)) log(check);
 }
 
-void Recorder::decided_without_tenant(const Decision& decision) {
-  if (!without_tenant_) without_tenant_ = &metrics_.decisions.counters({});
-  without_tenant_->count(decision.allowed, decision.reason);
+void Recorder::decided_without_tenant(const Decision& decision, decide::OverloadCause overload) {
+  if (!without_tenant_.metrics) without_tenant_.metrics = &metrics_.decisions.counters({});
+  without_tenant_.metrics->count(decision.allowed, decision.reason);
+  if (decision.reason == Reason::overload) count_overload(without_tenant_, {}, overload);
+}
+
+void Recorder::count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause) {
+  if (!counts.overload) counts.overload = &metrics_.overloads.row(tenant);
+  counts.overload->count(static_cast<std::size_t>(cause));
 }
 
 void Recorder::snapshot_replaced() {
@@ -24,7 +31,7 @@ void Recorder::snapshot_replaced() {
   if (usage_) usage_->forget_rows();
 }
 
-Recorder::Counts Recorder::counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook) {
+Recorder::Counts& Recorder::counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook) {
   const bool by_policy = (policy_label_ || usage_) && rulebook && rulebook->is_policy;
   Counts& counts = counts_[by_policy ? static_cast<const void*>(rulebook) : &tenant];
   if (!counts.metrics) {

@@ -19,7 +19,7 @@ class Recorder final : public decide::DecisionObserver {
       : metrics_(metrics), log_(log), policy_label_(policy_label), usage_(usage) {}
 
   void decided(const decide::DecidedCheck& check) override;
-  void decided_without_tenant(const Decision& decision) override;
+  void decided_without_tenant(const Decision& decision, decide::OverloadCause overload) override;
   void snapshot_replaced() override;
 
  private:
@@ -27,9 +27,12 @@ class Recorder final : public decide::DecisionObserver {
   struct Counts {
     telemetry::DecisionCounters* metrics = nullptr;
     UsageCounters* usage = nullptr;
+    telemetry::TenantCounters::Row* overload = nullptr;  // looked up at the first overload
   };
 
-  Counts counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
+  // The reference is valid until the next call.
+  Counts& counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
+  void count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause);
   void count_usage(const decide::DecidedCheck& check, UsageCounters& counters);
   void log(const decide::DecidedCheck& check);
 
@@ -38,7 +41,7 @@ class Recorder final : public decide::DecisionObserver {
   const bool policy_label_;
   WorkerUsage* const usage_;
   boost::unordered_flat_map<const void*, Counts> counts_;  // key: the address of a tenant or rulebook of the snapshot
-  telemetry::DecisionCounters* without_tenant_ = nullptr;  // for overload and no_snapshot
+  Counts without_tenant_;  // for overload and no_snapshot
 };
 
 }  // namespace sluice::agent::usage

@@ -145,7 +145,7 @@ class World {
   SystemClock clock;
   limiter::MemoryCounters counters{clock};
   limiter::MemoryStore store{counters};
-  telemetry::Metrics metrics{{.redis = false, .redis_error_classes = {}, .routes = agent::api::route_templates()},
+  telemetry::Metrics metrics{{.redis = false, .redis_error_classes = {}, .overload_causes = {}, .routes = agent::api::route_templates()},
                              clock};
   telemetry::LineWriter lines{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   telemetry::DecisionLog log{{}, lines, clock};
@@ -160,7 +160,7 @@ class World {
   agent::usage::Recorder alone{metrics, log, false, nullptr};
   agent::usage::Recorder reporting{metrics, log, false, &usage.worker(0)};
   agent::decide::InFlight in_flight{10'000};
-  agent::decide::Decider decider{store, nullptr, clock, in_flight, alone, false};
+  agent::decide::Decider decider{store, nullptr, clock, in_flight, alone, false, std::chrono::milliseconds(200)};
   agent::api::CheckApi api{{}, decider, metrics.http};
 
   CheckRequest request;
@@ -193,7 +193,8 @@ class World {
                       .rulebook = selection.primary(),
                       .judgements = {&judgement, 1},
                       .traceparent = {},
-                      .took = std::chrono::microseconds(1)});
+                      .took = std::chrono::microseconds(1),
+                      .overload = {}});
   }
   void handle(std::string_view subject) {
     std::memcpy(request_bytes.data() + subject_at, subject.data(), subject.size());

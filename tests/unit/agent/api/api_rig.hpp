@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/api/check_api.hpp"
+#include "agent/decide/overload_cause.hpp"
 #include "agent/usage/recorder.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/objects/bundle_json.hpp"
@@ -19,6 +20,7 @@ namespace sluice::agent::api {
 struct RigOptions {
   std::size_t max_in_flight = 10'000;
   bool allow_without_snapshot = false;
+  std::chrono::nanoseconds matching = std::chrono::milliseconds(200);
 };
 
 struct SetClock final : Clock {
@@ -83,7 +85,7 @@ class ApiRig {
         log({}, lines, clock),
         recorder(metrics, log, false, usage),
         in_flight(options.max_in_flight),
-        decider(store, &local_limits, clock, in_flight, recorder, options.allow_without_snapshot),
+        decider(store, &local_limits, clock, in_flight, recorder, options.allow_without_snapshot, options.matching),
         api({}, decider, metrics.http) {
     load(members, tenant);
   }
@@ -135,6 +137,7 @@ class ApiRig {
  private:
   static telemetry::MetricsOptions metrics_options() {
     telemetry::MetricsOptions options;
+    for (const std::string_view cause : decide::kOverloadCauses) options.overload_causes.emplace_back(cause);
     options.routes = route_templates();
     return options;
   }
