@@ -1,8 +1,6 @@
 """Work for callers without a token is cheap: floods of invented tokens, and scrapes in a loop, delay nobody else."""
 
-import math
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,25 +11,10 @@ from support.client import Client
 from support.flood import Flood, invented_token
 from support.process import wait_until
 from support.server import Installation, Server
+from support.timed import p99, times
 
 Slack = Callable[[float], float]
 LOOKUPS_PER_SECOND = 20
-
-
-def times(ask: Callable[[], Any], seconds: float) -> tuple[list[float], Counter[int]]:
-    """Asks one request after the other for so long; the times of the answers, and how often each status came."""
-    took, statuses, end = [], Counter[int](), time.monotonic() + seconds
-    while time.monotonic() < end:
-        answer = ask()
-        took.append(answer.seconds)
-        statuses[answer.status] += 1
-        time.sleep(0.002)
-    return sorted(took), statuses
-
-
-def p99(took: list[float]) -> float:
-    """Of sorted times."""
-    return took[math.ceil(len(took) * 0.99) - 1]
 
 
 def lookups(server: Server) -> float:

@@ -2,6 +2,7 @@
 the answers by status. A process of its own, so that its work does not delay the client that a test measures."""
 
 import json
+import os
 import random
 import selectors
 import socket
@@ -30,11 +31,14 @@ def invented_token(kind: str, number: int) -> str:
 class Flood:
     """`with Flood(port, 30, "/path"):` floods until the block is left; then `statuses` is complete.
 
-    `kind`: every request carries another invented token of this kind; "": none.
+    `kind`: every request carries another invented token of this kind; "": none. `body`: of a POST; "": a GET.
+    `nice`: how far the flood stands back for other programs, as for nice(1).
     """
 
-    def __init__(self, port: int, connections: int, target: str, kind: str = "") -> None:
-        self._plan = {"port": port, "connections": connections, "target": target, "kind": kind}
+    def __init__(self, port: int, connections: int, target: str, kind: str = "", *, headers: Optional[dict[str, str]] = None,
+                 body: str = "", nice: int = 0) -> None:
+        self._plan = {"port": port, "connections": connections, "target": target, "kind": kind, "headers": headers or {},
+                      "body": body, "nice": nice}
         self._child: Optional[subprocess.Popen[str]] = None
         self.statuses: Counter[int] = Counter()
 
@@ -80,6 +84,10 @@ def flood(plan: dict[str, Any]) -> Counter[int]:
     """Floods until the input ends."""
     statuses: Counter[int] = Counter()
     number = 0
+    os.nice(plan["nice"])
+    method = "POST" if plan["body"] else "GET"
+    headers = {"Host": "localhost", "Content-Length": len(plan["body"].encode()), **plan["headers"]}
+    head = f"{method} {plan['target']} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     with selectors.DefaultSelector() as selector:
         selector.register(sys.stdin, selectors.EVENT_READ)
 
@@ -87,7 +95,7 @@ def flood(plan: dict[str, Any]) -> Counter[int]:
             nonlocal number
             number += 1
             token = f"Authorization: Bearer {invented_token(plan['kind'], number)}\r\n" if plan["kind"] else ""
-            connection.socket.sendall(f"GET {plan['target']} HTTP/1.1\r\nHost: localhost\r\n{token}\r\n".encode())
+            connection.socket.sendall(f"{head}{token}\r\n{plan['body']}".encode())
 
         def open_one() -> None:
             connection = _Connection(plan["port"])

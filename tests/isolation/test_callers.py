@@ -1,0 +1,106 @@
+"""Callers of one agent: one tenant's or key's flood leaves places, matching time and memory for the others."""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from support.agent import Agent
+from support.bundle import Bundle, MintedKey, token_bucket
+from support.flood import Flood
+from support.process import wait_until
+from support.raw import RawConnection, check_request
+from support.redis_server import RedisServer
+from support.timed import p99, times
+
+FULL = os.environ.get("SLUICE_ISOLATION_FULL") == "1"
+SECONDS = 8.0 if FULL else 2.0   # of each measurement
+PLACES = 64
+POLICIES, PATTERNS = 64, 16   # the most that one tenant can make every check try
+
+
+def two_tenants(noisy: MintedKey, quiet: MintedKey) -> Bundle:
+    """Two tenants, each with a plan `bucket` that is never spent."""
+    bundle = Bundle(tenant="noisy").add_tenant("quiet").key(noisy).key(quiet, tenant="quiet")
+    for tenant in ("noisy", "quiet"):
+        bundle.plan("bucket", token_bucket(1_000_000, "1000000/1s"), tenant=tenant)
+    return bundle
+
+
+def costly_policies(bundle: Bundle) -> Bundle:
+    """Policies of the tenant `noisy` that no index helps with; none of them applies."""
+    for number in range(POLICIES):
+        patterns = " || ".join(f'user =~ "({chr(97 + i)}|{number}x)*{i}y{number}$"' for i in range(PATTERNS))
+        bundle.policy(f"costly-{number}", {"resource": "*"}, "bucket", match_expr=patterns)
+    return bundle
+
+
+def overload(agent: Agent, cause: str, tenant: str = "noisy") -> float:
+    """How many checks got 503 for this."""
+    return agent.metric("sluice_overload_total", tenant=tenant, cause=cause)
+
+
+def statuses_of(connections: list[RawConnection]) -> list[int]:
+    """Of the next answers; 0 where there is none."""
+    return [reply.status if (reply := connection.reply()) else 0 for connection in connections]
+
+
+def test_a_flood_of_costly_matches_delays_no_other_tenant(
+        key: MintedKey, other_key: MintedKey, make_agent: Callable[..., Agent], sanitized: bool) -> None:
+    agent = make_agent(costly_policies(two_tenants(key, other_key)), "memory").start()
+    costly = json.dumps({"resource": "any", "user": "ab" * 32, "subject": "s"})
+    with agent.client(other_key.text) as client, agent.client(key.text) as noisy:
+
+        def ask() -> Any:
+            return client.check(plan_id="bucket", subject="s")
+
+        quiet, _ = times(ask, SECONDS)
+        with Flood(agent.port, 30, "/v1/check", headers={"x-api-key": key.text, "Content-Type": "application/json"},
+                   body=costly, nice=10) as flood:
+            attacked, statuses = times(ask, SECONDS)
+            cheap, cheap_statuses = times(lambda: noisy.check(plan_id="bucket", subject="s"), SECONDS / 4)
+        assert noisy.check(resource="any", user="ab" * 32, subject="s").status == 200, "back at once"
+    print(f"    p50 {quiet[len(quiet) // 2] * 1e3:.2f} ms quiet, {attacked[len(attacked) // 2] * 1e3:.2f} ms attacked; "
+          f"p99 {p99(quiet) * 1e3:.2f} and {p99(attacked) * 1e3:.2f} ms; the flood got {dict(flood.statuses)}")
+    assert set(statuses) == {200}
+    assert set(cheap_statuses) == {200} and cheap, "its checks without patterns go on"
+    assert p99(attacked) <= max(3 * p99(quiet), 0.016 if sanitized else 0.002)
+    assert set(flood.statuses) == {200, 503} and flood.statuses[200] > 20 * SECONDS
+    # The flood did not read the last answer of each connection.
+    assert 0 <= overload(agent, "matching") - flood.statuses[503] <= 30
+    assert overload(agent, "matching", "quiet") == 0
+
+
+def test_a_flood_of_one_key_leaves_places_for_other_keys_and_tenants(
+        key: MintedKey, other_key: MintedKey, make_redis: Callable[..., RedisServer],
+        make_agent: Callable[..., Agent]) -> None:
+    server = make_redis()
+    agent = make_agent(two_tenants(key, other_key), server.counters, "--max-in-flight", str(PLACES),
+                       "--redis-deadline", "10s", "--queue-wait", "10s").start()
+    agent.wait_for_redis(key.text, "bucket")
+    body = b'{"plan_id":"bucket","subject":"a"}'
+    server.pause()   # so that what is in flight stays there
+    noisy = [RawConnection(agent.port) for _ in range(2 * PLACES)]
+    quiet = [RawConnection(agent.port) for _ in range(PLACES // 8)]
+    try:
+        for connection in noisy:
+            connection.send(check_request(key.text, body))
+        # Its one key takes seven eighths, because no other key could come; the last eighth is for other tenants.
+        taken = PLACES - PLACES // 8
+        wait_until("refusals", lambda: overload(agent, "tenant_share") == len(noisy) - taken)
+        for connection in quiet:
+            connection.send(check_request(other_key.text, body))
+        with agent.client(other_key.text) as one_more:
+            assert one_more.check(plan_id="bucket", subject="a").status == 503, "all places are taken"
+    finally:
+        server.resume()
+    try:
+        assert statuses_of(quiet) == [200] * len(quiet)
+        statuses = statuses_of(noisy)
+    finally:
+        for connection in noisy + quiet:
+            connection.close()
+    assert statuses.count(200) == taken and statuses.count(503) == len(noisy) - taken
+    assert overload(agent, "in_flight", "") == 1
+    with agent.client(key.text) as client:
+        assert client.check(plan_id="bucket", subject="a").status == 200, "back at once"
