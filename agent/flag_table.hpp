@@ -102,10 +102,11 @@ inline constexpr std::array kFlags{
 
     FlagSpec{"workers", "Serving", "N", "1",
              "Threads that answer checks, each with its own connection to Redis: 1 to 256."},
-    FlagSpec{"max-in-flight", "Serving", "N", "10000",
-             "How many checks the agent decides at the same time: 1 to 1000000. Checks beyond that get 503 overload. The "
-             "last eighth of the places is for tenants that use less than their share, the eighth before it for such API "
-             "keys."},
+    FlagSpec{
+        "max-in-flight", "Serving", "N", "10000",
+        "How many checks the agent decides at the same time: 1 to 1000000. Checks beyond that get 503 overload. The "
+        "last eighth of the places is for tenants that use less than their share, the eighth before it for such API "
+        "keys."},
     FlagSpec{"matching-budget", "Serving", "DURATION", "200ms",
              "How much time of a worker, each second, may go into matching one tenant's checks with patterns or with "
              "many policies: 1ms to 1s; 1s is no bound. Such checks beyond that get 503 overload. An agent with one "

@@ -74,12 +74,12 @@ class Check {
   std::vector<Judgement> judgements_;
   std::vector<StoreAnswer> answers_;
   std::vector<limiter::RulebookCall> calls_;
-  std::size_t judgement_count_ = 0;  // elements in use
-  std::size_t open_ = 0;             // outcomes that are still missing
+  std::size_t judgement_count_ = 0;                        // elements in use
+  std::size_t open_ = 0;                                   // outcomes that are still missing
   OverloadCause overload_ = OverloadCause::counter_store;  // if the decision's reason is overload
-  bool counted_ = false;             // the observer has the decision
-  bool in_store_ = false;            // the store was asked
-  bool ended_ = false;               // for lack of memory; further outcomes are ignored
+  bool counted_ = false;                                   // the observer has the decision
+  bool in_store_ = false;                                  // the store was asked
+  bool ended_ = false;                                     // for lack of memory; further outcomes are ignored
   bool lost_ = false;
 };
 

@@ -22,8 +22,8 @@
 namespace sluice::agent::decide {
 
 class InFlight {
-  // One tenant or key: the upper 32 bits are a hash of its id, the lower ones the number of its checks in flight. A slot
-  // without checks is free.
+  // One tenant or key: the upper 32 bits are a hash of its id, the lower ones the number of its checks in flight. A
+  // slot without checks is free.
   using Slot = std::atomic<std::uint64_t>;
   struct Tenant {
     Slot slot{0};

@@ -41,7 +41,7 @@ class Recorder final : public decide::DecisionObserver {
   const bool policy_label_;
   WorkerUsage* const usage_;
   boost::unordered_flat_map<const void*, Counts> counts_;  // key: the address of a tenant or rulebook of the snapshot
-  Counts without_tenant_;  // for overload and no_snapshot
+  Counts without_tenant_;                                  // for overload and no_snapshot
 };
 
 }  // namespace sluice::agent::usage

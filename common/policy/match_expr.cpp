@@ -39,7 +39,8 @@ bool MatchExpr::matches(const CheckRequest& request, MatchTime* time) const {
     const ExpressionCode::Step step = code_.steps[at++];
     switch (step.op) {
       case ExpressionCode::Op::compare:
-        if (time != nullptr && code_.comparisons[step.operand].pattern != nullptr && !time->before_pattern()) return false;
+        if (time != nullptr && code_.comparisons[step.operand].pattern != nullptr && !time->before_pattern())
+          return false;
         value = holds(code_, code_.comparisons[step.operand], request);
         break;
       case ExpressionCode::Op::negate:

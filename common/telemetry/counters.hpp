@@ -57,8 +57,8 @@ class TenantCounters final : public Instrument {
   // REQUIRES: `its_spec` has two labels, and lists the values of the second.
   explicit TenantCounters(MetricSpec its_spec) : Instrument(std::move(its_spec)) {}
 
-  // The id comes from the snapshot, never from a request; "" where no tenant is known. Takes a lock, so do not call this
-  // function for each check. The row lives as long as the TenantCounters.
+  // The id comes from the snapshot, never from a request; "" where no tenant is known. Takes a lock, so do not call
+  // this function for each check. The row lives as long as the TenantCounters.
   Row& row(std::string_view tenant);
 
   std::vector<prometheus::MetricFamily> Collect() const override;

@@ -18,7 +18,10 @@ class DrivenClock final : public Clock {
 };
 
 inline MetricsOptions options() {
-  return {.workers = 2, .redis_error_classes = {"timeout", "loading"}, .overload_causes = {"in_flight", "matching"}, .routes = {"/v1/check", "other"}};
+  return {.workers = 2,
+          .redis_error_classes = {"timeout", "loading"},
+          .overload_causes = {"in_flight", "matching"},
+          .routes = {"/v1/check", "other"}};
 }
 
 struct Scraped {
