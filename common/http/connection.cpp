@@ -132,7 +132,7 @@ void Connection::advance() {
 
 bool Connection::must_wait() const {
   return admission_slot_ || replies_.streams() > 0 || replies_.unsent() >= host_->options().max_pipelined ||
-         out_.size() > kMaxWaitingOutput;
+         waiting_output() > kMaxWaitingOutput;
 }
 
 void Connection::parse_input() {
@@ -245,8 +245,18 @@ void Connection::wait_to_write() {
 
 bool Connection::is_idle() const { return replies_.unsent() == 0 && out_.empty() && between_requests(); }
 
+void Connection::count_waiting(std::size_t bytes) {
+  std::uint64_t& total = host_->stats_.waiting_output;
+  total += bytes - std::exchange(counted_waiting_, bytes);  // modulo 2^64
+}
+
 // Decides after each event whether to read, close, or wait.
 void Connection::settle() {
+  count_waiting(waiting_output());
+  if (writing_ && host_->stats_.waiting_output > host_->options().max_waiting_output) {
+    ++host_->stats_.slow_readers;
+    return close();
+  }
   if (out_.empty() && settle_flushed()) return;
   if (is_idle()) read_deadline_ = host_->tick_ + host_->timeouts_.idle;
   const bool wants_more = !last_read_ && !close_after_refusal_ && !replies_.closed() && !blocked_;

@@ -63,7 +63,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool write_stream(std::uint64_t slot, std::string_view piece) final;
   void end_stream(std::uint64_t slot, bool whole) final;
 
-  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // reading stops while more bytes of replies wait
+  static constexpr std::size_t kMaxWaitingOutput = 256UL * 1024;  // no request is read while more bytes of replies wait
   // Bytes that may wait to be sent before write_stream() refuses a piece.
   static constexpr std::size_t kMaxWaitingPieces = 64UL * 1024;
 
@@ -106,6 +106,8 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void track_phase();
   void write_output();
   void wait_to_write();
+  std::size_t waiting_output() const { return out_.size() + replies_.waiting_bytes(); }
+  void count_waiting(std::size_t bytes);
   void settle();
   bool settle_flushed();
   void serve_streams();
@@ -130,6 +132,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   std::string peer_;
   Output out_;
   std::size_t writing_bytes_ = 0;
+  std::size_t counted_waiting_ = 0;              // this connection's part of ServerStats::waiting_output
   std::size_t lingered_ = 0;                     // bytes dropped while lingering
   std::optional<std::uint64_t> admission_slot_;  // of an undecided Admission
   Ticks read_deadline_ = 0;

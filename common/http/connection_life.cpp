@@ -111,6 +111,7 @@ void Connection::drain() {
 void Connection::close() {
   if (closed_) return;
   closed_ = true;
+  count_waiting(0);
   parser_.request().held.reset();
   end_handshake();
   close_stream();

@@ -153,6 +153,15 @@ void ReplyQueue::output_ready(Output& out) {
   }
 }
 
+std::size_t ReplyQueue::waiting_bytes() const {
+  std::size_t bytes = 0;
+  for (std::uint64_t number = first_ + 1; number < next_; ++number) {
+    const Slot& waits = ring_[number & (ring_.size() - 1)];
+    bytes += waits.text.size() + (waits.body ? waits.body->size() : 0);
+  }
+  return bytes;
+}
+
 void ReplyQueue::release_memory() {
   if (held() == 0) std::vector<Slot>().swap(ring_);
 }

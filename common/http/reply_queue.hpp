@@ -53,6 +53,7 @@ class ReplyQueue {
   void announce_continue(Output& out);
 
   std::size_t unsent() const { return closed_ ? 0 : held(); }  // slots whose replies are not completely output
+  std::size_t waiting_bytes() const;                           // of replies that wait for their turn
   std::size_t streams() const { return streams_; }             // open streams, also after closed()
   bool streaming() const { return in_turn(first_); }           // the oldest slot is an open stream
   bool closed() const { return closed_; }                      // the reply that closes the connection was output

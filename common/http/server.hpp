@@ -79,10 +79,13 @@ class Handler {
 struct ServerOptions {
   using Duration = std::chrono::milliseconds;  // time-outs come 0 to about 500 ms late, never early
 
-  std::size_t max_header_bytes = 8192;    // for request line and headers together, otherwise 431; at most 65,535
-  std::size_t max_connections = 20'000;   // further connections are closed at once
-  std::size_t max_handshakes = 1'000;     // TLS handshakes at a time; further connections are closed at once
-  std::size_t max_pipelined = 16;         // unanswered requests on one connection before the server stops reading
+  std::size_t max_header_bytes = 8192;   // for request line and headers together, otherwise 431; at most 65,535
+  std::size_t max_connections = 20'000;  // further connections are closed at once
+  std::size_t max_handshakes = 1'000;    // TLS handshakes at a time; further connections are closed at once
+  std::size_t max_pipelined = 16;        // unanswered requests on one connection before the server stops reading
+  // Bytes of replies that wait to be sent, of all connections together. While there are more, a connection whose client
+  // does not read its replies is closed.
+  std::size_t max_waiting_output = std::numeric_limits<std::size_t>::max();
   Duration handshake_timeout{10'000};     // from the connection to the end of the TLS handshake
   Duration header_timeout{10'000};        // from a request's first byte to the end of its headers, otherwise 408
   Duration body_timeout{10'000};          // from the end of the headers to the end of the body, otherwise 408
@@ -102,6 +105,8 @@ struct ServerStats {  // read it on the server's thread
   std::uint64_t open_streams = 0;
   // Handshakes that failed or timed out. Clients that left before they sent a byte are not counted.
   std::uint64_t tls_failures = 0;
+  std::uint64_t waiting_output = 0;  // bytes of replies that wait to be sent
+  std::uint64_t slow_readers = 0;    // connections closed because of ServerOptions::max_waiting_output
 };
 
 // Read and write for owner and group.

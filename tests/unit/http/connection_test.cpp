@@ -108,6 +108,48 @@ TEST_CASE("no more is read or handled while too many requests are unanswered") {
   CHECK(bench.replies() == Texts{"A", "B"});
 }
 
+TEST_CASE("no more is handled while large replies wait for the one before them") {
+  Bench bench;
+  bench.handler.later = true;
+  bench.receive(get("/a") + get("/b"));
+  bench.handler.reply(1, std::string(Connection::kMaxWaitingOutput, 'b'));
+  bench.host->resume_dirty();
+  CHECK_FALSE(bench.wire.sent.size() > 0);
+  if (bench.wire.reading) bench.receive(get("/c"));
+  CHECK(bench.handler.paths == Texts{"/a", "/b"});
+  bench.handler.reply(0, "a");
+  bench.host->resume_dirty();
+  CHECK(bench.handler.paths == Texts{"/a", "/b", "/c"});
+}
+
+TEST_CASE("above max_waiting_output, whoever does not read is closed, and whoever reads is served") {
+  Bench bench({.max_waiting_output = 150'000});
+  Wire other_wire;
+  const boost::intrusive_ptr<Connection> other(new TestConnection(bench.host, other_wire, "10.0.0.8"));
+  bench.host->add(*other);
+  bench.handler.padding = 100'000;
+  bench.wire.accepts = 10;
+  bench.receive(get("/a"));
+  CHECK(bench.wire.writing);
+  CHECK(bench.host->stats().waiting_output > 99'000);
+  CHECK_FALSE(bench.wire.closed);
+
+  const std::string request = get("/b") + get("/c");
+  std::ranges::copy(request, other_wire.space.begin());
+  other_wire.reading = false;
+  other->on_read(IoResult::ok, request.size());
+  CHECK(other_wire.sent.size() > 200'000);
+  CHECK_FALSE(other_wire.closed);
+
+  bench.receive(get("/d"));
+  CHECK(bench.wire.closed);
+  CHECK(bench.host->stats().slow_readers == 1);
+  CHECK(bench.host->stats().waiting_output == 0);
+  bench.host->close_all();
+  other_wire.reading = false;
+  other->on_read(IoResult::cancelled, 0);
+}
+
 TEST_CASE("no more is handled while the client does not read its replies") {
   Bench bench;
   bench.handler.padding = 200'000;
