@@ -39,7 +39,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kCounterShards = 64;
-constexpr std::chrono::seconds kStuckAfter{10};  // /livez fails if a worker's loop is stuck longer
+constexpr std::size_t kMaxWaitingOutput = std::size_t{16} << 20;  // bytes, of all workers together
+constexpr std::chrono::seconds kStuckAfter{10};                   // /livez fails if a worker's loop is stuck longer
 
 class App {
  public:
@@ -106,6 +107,7 @@ class App {
     http::ServerOptions options;
     options.max_connections =
         program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
+    options.max_waiting_output = kMaxWaitingOutput / config.workers;
     return options;
   }
   bool load();  // returns false if the agent must not start

@@ -250,6 +250,8 @@ void Worker::tick() {
   telemetry::set(metrics.http_connections_refused, stats.refused_connections);
   telemetry::set(metrics.http_accept_errors, stats.accept_errors);
   telemetry::set(metrics.http_bad_requests, stats.bad_requests);
+  telemetry::set(metrics.http_waiting_output, stats.waiting_output);
+  telemetry::set(metrics.http_slow_readers, stats.slow_readers);
   if (redis_) {
     telemetry::set(metrics.redis_writes, redis_->writes());
     telemetry::set(metrics.redis_waiting, redis_->waiting());

@@ -42,6 +42,11 @@ const MetricTable<WorkerSlots>& worker_metrics() {
        "Requests that the agent refused before it chose a route, because their framing is invalid or they are too "
        "large.",
        sum_of(&WorkerMetrics::http_bad_requests)},
+      {"sluice_http_waiting_output_bytes", kGauge, "Bytes of replies that wait until their clients read.",
+       sum_of(&WorkerMetrics::http_waiting_output)},
+      {"sluice_http_slow_readers_total", kCounter,
+       "Connections that the agent closed, because their clients did not read while 16 MiB of replies waited.",
+       sum_of(&WorkerMetrics::http_slow_readers)},
       {"sluice_checks_in_flight", kGauge, "Checks that the agent has received and not decided yet.",
        sum_of(&WorkerMetrics::in_flight)},
   };

@@ -21,8 +21,10 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> http_connections_accepted{0};
   std::atomic<std::uint64_t> http_connections_refused{0};
   std::atomic<std::uint64_t> http_accept_errors{0};
-  std::atomic<std::uint64_t> http_bad_requests{0};  // refused before routing
-  std::atomic<std::uint64_t> in_flight{0};          // checks without a decision yet
+  std::atomic<std::uint64_t> http_bad_requests{0};    // refused before routing
+  std::atomic<std::uint64_t> http_waiting_output{0};  // bytes
+  std::atomic<std::uint64_t> http_slow_readers{0};
+  std::atomic<std::uint64_t> in_flight{0};  // checks without a decision yet
   std::atomic<std::uint64_t> redis_writes{0};
   std::atomic<std::uint64_t> redis_waiting{0};  // calls that wait to be sent
   std::atomic<std::uint64_t> redis_window{0};   // how many calls may be in flight

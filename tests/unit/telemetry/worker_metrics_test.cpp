@@ -20,6 +20,8 @@ TEST_CASE("The workers' own numbers are added up") {
     set(worker.http_connections_refused, 3 + i);
     set(worker.http_accept_errors, 4 + i);
     set(worker.http_bad_requests, 5 + i);
+    set(worker.http_waiting_output, 20 + i);
+    set(worker.http_slow_readers, 30 + i);
     set(worker.in_flight, 7 + i);
     set(worker.redis_writes, 8 + i);
   }
@@ -29,6 +31,8 @@ TEST_CASE("The workers' own numbers are added up") {
   CHECK(scraped[R"(sluice_http_connections_total{result="refused"})"] == 7);
   CHECK(scraped[R"(sluice_http_connections_total{result="error"})"] == 9);
   CHECK(scraped["sluice_http_bad_requests_total"] == 11);
+  CHECK(scraped["sluice_http_waiting_output_bytes"] == 41);
+  CHECK(scraped["sluice_http_slow_readers_total"] == 61);
   CHECK(scraped["sluice_checks_in_flight"] == 15);
   CHECK(scraped["sluice_redis_writes_total"] == 17);
 }
