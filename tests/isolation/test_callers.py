@@ -2,7 +2,9 @@
 
 import json
 import os
+import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from support.agent import Agent
@@ -16,6 +18,7 @@ from support.timed import p99, times
 FULL = os.environ.get("SLUICE_ISOLATION_FULL") == "1"
 SECONDS = 8.0 if FULL else 2.0   # of each measurement
 PLACES = 64
+REPLIES = 16 << 20   # bytes of replies that may wait to be read
 POLICIES, PATTERNS = 64, 16   # the most that one tenant can make every check try
 
 
@@ -104,3 +107,38 @@ def test_a_flood_of_one_key_leaves_places_for_other_keys_and_tenants(
     assert overload(agent, "in_flight", "") == 1
     with agent.client(key.text) as client:
         assert client.check(plan_id="bucket", subject="a").status == 200, "back at once"
+
+
+def test_callers_that_read_no_replies_take_a_bounded_memory(
+        key: MintedKey, other_key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path, sanitized: bool) -> None:
+    bundle = two_tenants(key, other_key)
+    limits = [{"name": f"limit-{i}", "algorithm": "fixed_window", "limit": 1_000_000, "window": "1d"} for i in range(16)]
+    bundle.plan("wide", *limits, tenant="noisy")
+    path = tmp_path / "checks.sock"   # the kernel keeps less for a Unix socket than for TCP
+    agent = make_agent(bundle, "memory", "--listen-unix", str(path)).start()
+    checks = [{"plan_id": "wide", "subject": "s", "explain": True}] * 256
+    text = json.dumps({"checks": checks}).encode()
+    request = (f"POST /v1/check/batch HTTP/1.1\r\nHost: localhost\r\nx-api-key: {key.text}\r\n"
+               f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n").encode() + text
+    lazy: list[socket.socket] = []
+    try:
+        with agent.client(other_key.text) as client, agent.client(key.text) as noisy:
+            assert noisy.check(plan_id="wide", subject="s").status == 200
+            before, most = agent.resident_bytes(), 0.0
+            while len(lazy) < 60:
+                lazy.append(socket.socket(socket.AF_UNIX))
+                lazy[-1].connect(str(path))
+                lazy[-1].sendall(request + request)
+                assert client.check(plan_id="bucket", subject="s").status == 200
+                most = max(most, agent.metric("sluice_http_waiting_output_bytes"))
+            wait_until("closed connections", lambda: agent.metric("sluice_http_slow_readers_total") >= 10)
+            after = agent.resident_bytes()
+            assert noisy.check(plan_id="wide", subject="s").status == 200, "who reads is served"
+    finally:
+        for connection in lazy:
+            connection.close()
+    print(f"    {most / (1 << 20):.1f} MiB of replies waited at most; resident memory {before >> 20} and {after >> 20} MiB")
+    assert REPLIES / 2 < most < REPLIES + (2 << 20)
+    if not sanitized:
+        assert after - before <= REPLIES + (16 << 20)
+    wait_until("no replies to wait", lambda: agent.metric("sluice_http_waiting_output_bytes") == 0)

@@ -23,12 +23,6 @@ BATCH = 256
 EQUAL_HASHES = Path(__file__).with_name("equal_hashes.txt")
 
 
-def resident(agent: Agent) -> int:
-    """Its memory, in bytes."""
-    status = Path(f"/proc/{agent.process.pid}/status").read_text(encoding="utf-8")
-    return int(status.split("VmRSS:")[1].split()[0]) << 10
-
-
 def two_tenants(noisy: MintedKey, quiet: MintedKey) -> Bundle:
     """Two tenants with the same limits, each of which is kept for hours."""
     bundle = Bundle(tenant="noisy").add_tenant("quiet").key(noisy).key(quiet, tenant="quiet")
@@ -64,7 +58,7 @@ def test_a_flood_of_subjects_stays_within_the_limit_and_costs_the_neighbour_noth
     with agent.client(key.text) as noisy, agent.client(other_key.text) as quiet:
         each_has_its_own_limit(quiet, "before")
         assert ask(noisy, "daily", ["spent"] * 3) == {"within_limit": 2, "limit_exceeded": 1}
-        before = resident(agent)
+        before = agent.resident_bytes()
         seen: Counter[str] = Counter()
         batches = memory // 200 // BATCH * 3
         for number in range(batches):
@@ -74,7 +68,7 @@ def test_a_flood_of_subjects_stays_within_the_limit_and_costs_the_neighbour_noth
                 assert agent.metric("sluice_memory_counters_bytes") <= memory
         each_has_its_own_limit(quiet, "during")
         assert ask(noisy, "daily", ["spent"]) == {"limit_exceeded": 1}, "a spent limit stays spent"
-        after = resident(agent)
+        after = agent.resident_bytes()
     print(f"    {batches * BATCH} subjects: {dict(seen)}; resident memory {before >> 10} KiB before, {after >> 10} KiB after")
     assert seen["within_limit"] + seen["limit_exceeded"] == batches * BATCH
     assert agent.metric("sluice_memory_counters_limit_bytes") == memory
