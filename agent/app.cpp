@@ -27,6 +27,7 @@
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
 #include "common/program/certificate.hpp"
+#include "common/program/config_reader.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/listener_log.hpp"
 #include "common/program/probes.hpp"
@@ -169,6 +170,9 @@ void App::follow_server(policies::SnapshotSwap::Publish publish) {
 bool App::load() {
   log_.info("starting", "The agent is starting.",
             {{"version", version()}, {"workers", config_.workers}, {"max_connections", shared_.http.max_connections}});
+  for (const Fault& warning : config_.warnings) {
+    log_.warn(program::kPasswordOnCommandLine, warning.text + ".", {{"flag", warning.pointer}});
+  }
   if (config_.server) shared_.usage = &usage_.emplace(config_.workers, usage::UsageBounds{}, now());
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
   if (config_.policies_file.empty() && !config_.server) {

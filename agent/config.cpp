@@ -225,6 +225,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
       read_telemetry(reader, config);
   }
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
+  config.warnings = reader.warnings();
   return config;
 }
 

@@ -9,9 +9,11 @@
 #include "agent/metrics.hpp"
 #include "agent/mint_key.hpp"
 #include "common/program/config_reader.hpp"
+#include "common/program/dumps.hpp"
 #include "common/program/reference.hpp"
 
 int main(int argc, char** argv) {
+  sluice::program::forbid_dumps();
   using sluice::agent::Config;
   auto config = sluice::agent::read_config(argc, argv, sluice::program::Environment(environ));
   if (!config) {

@@ -103,6 +103,9 @@ class App {
     mallopt(M_MMAP_THRESHOLD, kMappedFrom);
     log_.info("starting", "The server is starting.",
               {{"version", version()}, {"connections", config_.database.connections}});
+    for (const Fault& warning : config_.warnings) {
+      log_.warn(program::kPasswordOnCommandLine, warning.text + ".", {{"flag", warning.pointer}});
+    }
     if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
     start_sync();
     if (!listen()) return 1;

@@ -27,8 +27,11 @@ bool is_placeholder(std::string_view password) {
   return std::ranges::find(kPlaceholders, password) != kPlaceholders.end() || password.starts_with('<');
 }
 
-// Returns "" if the flag was not given.
-std::string read_url(ConfigReader& reader, std::string_view flag, bool required) {
+constexpr std::string_view kPasswordFile = "the file of --database-password-file";
+constexpr std::string_view kPassfile = "a passfile that the URL names (?passfile=FILE)";
+
+// Returns "" if the flag was not given. `instead`: where a password is better kept than in the URL.
+std::string read_url(ConfigReader& reader, std::string_view flag, bool required, std::string_view instead) {
   const program::FlagValue& given = reader.value(flag);
   if (!given.given) {
     if (required) reader.fault_without_value(flag, "is missing; name PostgreSQL: postgresql://ROLE@HOST/NAME");
@@ -37,9 +40,11 @@ std::string read_url(ConfigReader& reader, std::string_view flag, bool required)
   if (const auto wrong = postgres::url_fault(given.text)) reader.fault_without_value(flag, *wrong);
   if (postgres::url_user(given.text).empty())
     reader.fault_without_value(flag, "names no role; write postgresql://ROLE@HOST/NAME");
-  if (is_placeholder(postgres::url_password(given.text))) {
+  const std::string password = postgres::url_password(given.text);
+  if (is_placeholder(password)) {
     reader.fault_without_value(flag, "has a placeholder for a password; choose a real one");
   }
+  if (!password.empty()) reader.warn_of_password(flag, instead);
   return given.text;
 }
 
@@ -57,7 +62,7 @@ std::string read_password(ConfigReader& reader) {
 }
 
 void read_database(ConfigReader& reader, Config& config) {
-  config.database.url = read_url(reader, "database-url", true);
+  config.database.url = read_url(reader, "database-url", true, kPasswordFile);
   const std::string password = read_password(reader);
   if (!password.empty()) config.database.url = postgres::with_parameter(config.database.url, "password", password);
 }
@@ -147,7 +152,7 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
     case Config::Command::run:
       read_database(reader, config);
       read_tuning(reader, config);
-      config.owner_url = read_url(reader, "database-owner-url", false);
+      config.owner_url = read_url(reader, "database-owner-url", false, kPassfile);
       read_counters(reader, config);
       config.kubernetes = kubernetes::read_settings(reader, environment);
       read_listeners(reader, config);
@@ -158,8 +163,8 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
       read_injector(reader, config);
       return;
     case Config::Command::migrate:
-      config.database.url = read_url(reader, "database-url", true);
-      config.owner_url = read_url(reader, "database-owner-url", true);
+      config.database.url = read_url(reader, "database-url", true, kPassfile);
+      config.owner_url = read_url(reader, "database-owner-url", true, kPassfile);
       config.dry_run = reader.boolean("dry-run");
       config.wait = reader.duration("wait", 0ms, 1h, "0s to 1h");
       return;
@@ -201,6 +206,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   }
   read_command(reader, environment, config);
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
+  config.warnings = reader.warnings();
   return config;
 }
 

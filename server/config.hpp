@@ -36,6 +36,7 @@ struct Config {
   };
   Command command = Command::run;
   std::string text;  // to print, for help and version
+  Faults warnings;   // to show at the start; Fault::pointer names the flag
 
   postgres::DatabaseOptions database;
   std::size_t max_waiting = 1000;  // admin calls that may wait for a connection to PostgreSQL

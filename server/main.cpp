@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/program/config_reader.hpp"
+#include "common/program/dumps.hpp"
 #include "common/program/reference.hpp"
 #include "server/admin/openapi.hpp"
 #include "server/admin/routes_text.hpp"
@@ -15,12 +16,18 @@
 #include "server/metrics.hpp"
 
 int main(int argc, char** argv) {
+  sluice::program::forbid_dumps();
   using sluice::server::Config;
   auto config = sluice::server::read_config(argc, argv, sluice::program::Environment(environ));
   if (!config) {
     const std::string_view name = sluice::server::kProgram.name;
     fmt::print(stderr, "{}", sluice::program::describe(config.error(), fmt::format("{} cannot start", name), name));
     return 2;
+  }
+  if (config->command != Config::Command::run) {  // the log of run() has the warnings
+    for (const sluice::Fault& warning : config->warnings) {
+      fmt::print(stderr, "{}: warning: {}.\n", sluice::server::kProgram.name, warning.text);
+    }
   }
   switch (config->command) {
     case Config::Command::help:

@@ -71,8 +71,10 @@ const FlagSpec* CommandFlags::value_flag(std::string_view argument) const {
 
 void CommandFlags::take_values(const Environment& environment, Flags& out) const {
   for (const Entry& entry : entries_) {
-    FlagValue value{.text = std::string(entry.spec->fallback), .source = fmt::format("--{}", entry.spec->name)};
     const std::string its_variable = variable_of(program_, command_, *entry.spec);
+    FlagValue value{.text = std::string(entry.spec->fallback),
+                    .source = fmt::format("--{}", entry.spec->name),
+                    .variable = its_variable};
     const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
     // For a subcommand: the value of the program's flag of the same name, if there is one.
     const auto before = out.values.find(entry.spec->name);
@@ -82,7 +84,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
     } else if (before != out.values.end() && before->second.given) {
       continue;
     } else if (set != nullptr && *set != '\0') {
-      value = {.text = set, .source = its_variable, .given = true};
+      value = {.text = set, .source = its_variable, .variable = its_variable, .given = true};
     }
     out.values.insert_or_assign(std::string(entry.spec->name), std::move(value));
   }

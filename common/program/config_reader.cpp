@@ -90,6 +90,16 @@ void ConfigReader::require_use(std::string_view flag, bool used, std::string_vie
   if (value(flag).given && !used) fault(flag, rule);
 }
 
+void ConfigReader::warn_of_password(std::string_view flag, std::string_view instead) {
+  const FlagValue& given = value(flag);
+  if (!given.on_command_line()) return;
+  warnings_.push_back(
+      {given.source,
+       fmt::format("{} has a password on the command line, which every user of this machine can read in the process "
+                   "list. Put the password into {}{}the whole value into the variable {}",
+                   given.source, instead, instead.empty() ? "" : ", or ", given.variable)});
+}
+
 std::string describe(const Faults& faults, std::string_view headline, std::string_view program) {
   std::string text = fmt::format("{}: {} fault{}\n", headline, faults.size(), faults.size() == 1 ? "" : "s");
   for (const Fault& fault : faults) {

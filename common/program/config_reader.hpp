@@ -1,4 +1,5 @@
-// Converts the texts of flags into typed values and collects all faults, so that the user sees them together.
+// Converts the texts of flags into typed values and collects all faults, so that the user sees them together. Warnings
+// do not keep the program from starting.
 #pragma once
 
 #include <chrono>
@@ -39,16 +40,25 @@ class ConfigReader {
   // For a value that may be a secret.
   void fault_without_value(std::string_view flag, std::string_view rule);
 
+  // Warns if the value of `flag`, which holds a password, stands on the command line. `instead` completes "Put the
+  // password into …" if there is a better place than the flag's variable; else it is "".
+  void warn_of_password(std::string_view flag, std::string_view instead);
+
   Faults take_faults() && { return std::move(faults_); }
+  const Faults& warnings() const { return warnings_; }
   bool faultless() const { return faults_.empty(); }
 
  private:
   const Flags& flags_;
   Faults faults_;
+  Faults warnings_;
 };
 
 // An IPv4 address mapped into IPv6 counts as the IPv4 address.
 bool is_loopback(const boost::asio::ip::address& address);
+
+// The event of a log line for each warning about a password on the command line.
+inline constexpr std::string_view kPasswordOnCommandLine = "password_on_command_line";
 
 // The message for stderr. `headline`: "sluice-agent cannot start". `program`: "sluice-agent".
 std::string describe(const Faults& faults, std::string_view headline, std::string_view program);

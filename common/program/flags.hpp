@@ -53,8 +53,11 @@ class Environment {
 
 struct FlagValue {
   std::string text;
-  std::string source;  // "--listen" or "SLUICE_AGENT_LISTEN"
-  bool given = false;  // by the user
+  std::string source;    // "--listen" or "SLUICE_AGENT_LISTEN"
+  std::string variable;  // "SLUICE_AGENT_LISTEN", also if the value comes from somewhere else
+  bool given = false;    // by the user
+
+  bool on_command_line() const { return given && source != variable; }
 };
 
 struct Flags {

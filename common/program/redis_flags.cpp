@@ -31,6 +31,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
     }
     options.target.user = user.text;
   }
+  if (!options.target.password.empty()) reader.warn_of_password("counters", "the file of --redis-password-file");
   options.password_file = reader.file("redis-password-file");
   options.sentinel_password_file = reader.file("redis-sentinel-password-file");
   options.sentinel_login_file = reader.file("redis-sentinel-login-file");

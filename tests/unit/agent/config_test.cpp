@@ -331,6 +331,20 @@ TEST_CASE("No fault shows a secret, wherever it was put") {
   }
 }
 
+TEST_CASE("A password on the command line is warned about without being shown; one in a variable is not") {
+  constexpr const char* kUrl = "redis://me:hunter2@127.0.0.1:6379";
+  const Config config = good({"--counters", kUrl});
+  REQUIRE(config.warnings.size() == 1);
+  const Fault& warning = config.warnings[0];
+  CHECK(warning.pointer == "--counters");
+  CHECK(mentions(warning.text, "--counters"));
+  CHECK(mentions(warning.text, "--redis-password-file"));
+  CHECK(mentions(warning.text, "SLUICE_AGENT_COUNTERS"));
+  CHECK_FALSE(mentions(warning.text, "hunter2"));
+  CHECK(good({}, {std::string("SLUICE_AGENT_COUNTERS=") + kUrl}).warnings.empty());
+  CHECK(good({"--counters", "redis://me:@127.0.0.1:6379"}).warnings.empty());
+}
+
 TEST_CASE("Header families are a list, or none") {
   const auto families = [](const std::string& list) {
     const HeaderFamilies headers = good({"--headers", list}).headers;
