@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -15,9 +16,11 @@ import pytest
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket, window
 from support.client import Client
-from support.process import free_port, wait_until
+from support.process import Process, free_port, wait_until
+from support.program import is_sanitized, withheld
 from support.raw import RawConnection, check_request
 from support.redis_server import RedisServer
+from support.server import run_command
 
 PLENTY = 300_000
 FLAGS = ["--policies", "--counters", "--redis-password-file", "--max-in-flight", "--listen", "--listen-unix", "--admin",
@@ -210,6 +213,38 @@ def test_mint_key_makes_the_entry_a_bundle_takes(program: Path, simple: Bundle, 
     agent = make_agent(simple, "memory").start()
     with agent.client(minted["key"]) as client:
         assert client.check(plan_id="bucket", subject="a").status == 200
+
+
+def test_no_core_file_and_no_debugger_of_its_user_gets_the_programs_memory(program: Path, server_program: Path,
+                                                                           tmp_path: Path) -> None:
+    commands = {program: ["--counters", "memory", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"],
+                server_program: ["--database-url", f"postgresql://sluice_app@/sluice?host={tmp_path}", "--listen", "127.0.0.1:0",
+                                 "--admin", "127.0.0.1:0"]}
+    user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
+    for each, flags in commands.items():
+        try:
+            process = Process([str(each), *flags], tmp_path / f"{each.name}.log", user=user)
+        except PermissionError:
+            pytest.skip(f"nobody may not run {each}: without a user of its own /proc does not tell")
+        wait_until(f"{each.name} to start", lambda now=process: '"starting"' in now.output())
+        # LeakSanitizer is a debugger of the program's own.
+        assert withheld(process.pid) == {"core": True, "memory": not is_sanitized(each)}, each
+        process.kill()
+
+
+def test_a_password_on_the_command_line_is_warned_about_and_not_shown(simple: Bundle, make_agent: Callable[..., Agent],
+                                                                      server_program: Path) -> None:
+    agent = make_agent(simple, "redis://me:hunter2@127.0.0.1:1").start()
+    warning, = [line for line in map(json.loads, agent.process.output().splitlines())
+                if line["event"] == "password_on_command_line"]
+    assert warning["flag"] == "--counters" and "--redis-password-file" in warning["message"], warning
+    assert "hunter2" not in agent.process.output()
+    url = "postgresql://sluice_app:hunter2@127.0.0.1:1/sluice"
+    done = run_command(server_program, "bootstrap", "--database-url", url)
+    assert done.returncode == 1 and done.stderr.count("warning: --database-url has a password") == 1, done.stderr
+    assert "--database-password-file" in done.stderr and "hunter2" not in done.stderr, done.stderr
+    done = run_command(server_program, "bootstrap", env={"SLUICE_SERVER_DATABASE_URL": url})
+    assert done.returncode == 1 and "warning" not in done.stderr, done.stderr
 
 
 def test_the_agent_starts_and_answers_while_redis_is_not_there(key: MintedKey, simple: Bundle, tmp_path: Path,

@@ -43,3 +43,11 @@ def metric_sum(text: str, name: str, **labels: str) -> float:
         if found and all(f'{label}="{value}"' in (found.group(1) or "") for label, value in labels.items()):
             total += float(found.group(2))
     return total
+
+
+def withheld(pid: int) -> dict[str, bool]:
+    """What a running program keeps from others: its core file, and its memory from debuggers of its own user. Where nobody may
+    debug a process, its files in /proc are root's. REQUIRES: root does not run the program."""
+    limits = Path(f"/proc/{pid}/limits").read_text(encoding="utf-8")
+    return {"core": re.search(r"^Max core file size +0 +0 ", limits, re.M) is not None,
+            "memory": os.stat(f"/proc/{pid}/environ").st_uid == 0}
