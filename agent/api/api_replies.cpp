@@ -28,8 +28,8 @@ void send_health(RouteReply& reply) {
 }
 
 void send_docs(RouteReply& reply) {
-  reply.send(
-      {.status = 200, .content_type = openapi::kPageType, .headers = openapi::kPageHeaders, .body = openapi::kPage});
+  const openapi::Page page = openapi::make_page();
+  reply.send({.status = 200, .content_type = openapi::kPageType, .headers = page.headers, .body = page.body});
 }
 
 void DecisionWriter::send(RouteReply& reply, const Decision& decision, bool as_text) {

@@ -1,16 +1,20 @@
-// /docs: one page that shows /openapi.json, with inline styles and scripts.
+// /docs: one page that shows /openapi.json, with a style and a script of its own.
 #pragma once
 
+#include <string>
 #include <string_view>
-
-#include "common/openapi/embedded.hpp"
 
 namespace sluice::openapi {
 
-inline constexpr std::string_view kPage = embedded::docs;
 inline constexpr std::string_view kPageType = "text/html; charset=utf-8";
-inline constexpr std::string_view kPageHeaders =
-    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src "
-    "'self'\r\n";
+
+struct Page {
+  std::string headers;  // whole lines
+  std::string body;
+};
+
+// The browser runs only the style and the script that carry the nonce of the headers. Each call makes a new one, which
+// nobody can guess. No other site may show the page in a frame.
+Page make_page();
 
 }  // namespace sluice::openapi

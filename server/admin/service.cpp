@@ -30,24 +30,22 @@ constexpr std::size_t kShared = 64 << 10;      // answers with more bytes are no
 constexpr std::size_t kTrimFrom = 4 << 20;     // calls that weigh more bytes give memory back to the system
 constexpr std::size_t kMaxIdempotencyKey = 255;
 
-// A page that needs no token.
-struct OpenPage {
-  std::string_view path;
-  std::string_view content_type;
-  std::string_view headers;
-  std::string_view body;
-};
-
-const std::array<OpenPage, 2>& open_pages() {
-  static const std::array pages{OpenPage{"/openapi.json", "application/json", "", openapi_document()},
-                                OpenPage{"/docs", openapi::kPageType, openapi::kPageHeaders, openapi::kPage}};
-  return pages;
-}
-
 constexpr std::string_view kHealth = "/v1/health";
+constexpr std::string_view kDescription = "/openapi.json";
+constexpr std::string_view kDocs = "/docs";
 
-bool is_open(std::string_view path) {
-  return path == kHealth || std::ranges::find(open_pages(), path, &OpenPage::path) != open_pages().end();
+// Whether the path needs no token.
+bool is_open(std::string_view path) { return path == kHealth || path == kDescription || path == kDocs; }
+
+// REQUIRES: is_open(path).
+void send_open(std::string_view path, sluice::http::Reply reply) {
+  if (path == kDocs) {
+    const openapi::Page page = openapi::make_page();
+    const std::string headers = page.headers + std::string(http::kCommonHeaders);
+    return reply.send({.content_type = openapi::kPageType, .headers = headers, .body = page.body});
+  }
+  if (path == kDescription) return reply.send({.headers = http::kCommonHeaders, .body = openapi_document()});
+  reply.send({.headers = http::kCommonHeaders, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
 }
 
 // The media type without its parameters, in lower case.
@@ -169,15 +167,7 @@ std::size_t AdminService::body_limit(std::string_view method, std::string_view p
 
 void AdminService::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   const bool reading = request.method == "GET" || request.method == "HEAD";
-  for (const OpenPage& page : open_pages()) {
-    if (request.path != page.path || !reading) continue;
-    const std::string headers = std::string(page.headers).append(http::kCommonHeaders);
-    return reply.send({.status = 200, .content_type = page.content_type, .headers = headers, .body = page.body});
-  }
-  if (request.path == kHealth && reading) {
-    return reply.send(
-        {.headers = http::kCommonHeaders, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
-  }
+  if (reading && is_open(request.path)) return send_open(request.path, std::move(reply));
   begin(request, std::make_shared<Pending>(std::move(reply)));
 }
 
