@@ -30,7 +30,7 @@ std::vector<prometheus::MetricFamily> TenantCounters::Collect() const {
   for (const auto& [tenant, row] : rows_) {
     for (std::size_t i = 0; i < by_value.values.size(); ++i) {
       const std::uint64_t count = row->counts_[i].load(std::memory_order_relaxed);
-      if (count == 0) continue;
+      if (count == 0 && !tenant.empty()) continue;
       add_sample(made, {{by_tenant.name, tenant}, {by_value.name, by_value.values[i]}}, static_cast<double>(count));
     }
   }

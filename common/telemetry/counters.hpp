@@ -40,7 +40,8 @@ class CounterVector final : public Instrument {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-// A counter with two labels: the tenant, and another with a fixed list of values. Samples at 0 are not exposed.
+// A counter with two labels: the tenant, and another with a fixed list of values. Without a tenant, all samples are
+// exposed from the start, at 0; with a tenant, those that were counted.
 class TenantCounters final : public Instrument {
  public:
   class Row {
@@ -55,7 +56,7 @@ class TenantCounters final : public Instrument {
   };
 
   // REQUIRES: `its_spec` has two labels, and lists the values of the second.
-  explicit TenantCounters(MetricSpec its_spec) : Instrument(std::move(its_spec)) {}
+  explicit TenantCounters(MetricSpec its_spec) : Instrument(std::move(its_spec)) { row({}); }
 
   // The id comes from the snapshot, never from a request; "" where no tenant is known. Takes a lock, so do not call
   // this function for each check. The row lives as long as the TenantCounters.

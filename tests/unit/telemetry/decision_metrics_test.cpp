@@ -113,7 +113,7 @@ TEST_CASE("A label's value is escaped") {
   CHECK(Scraped(metrics).mentions(R"(tenant="a\"b\\c\nd")"));
 }
 
-TEST_CASE("Overload is counted by tenant and cause, and what did not happen is not exposed") {
+TEST_CASE("Overload is counted by tenant and cause; of a tenant, only what happened is exposed") {
   DrivenClock clock;
   Metrics metrics(options(), clock);
   TenantCounters::Row& shop = metrics.overloads.row("shop");
@@ -125,5 +125,6 @@ TEST_CASE("Overload is counted by tenant and cause, and what did not happen is n
   CHECK(scraped[R"(sluice_overload_total{tenant="shop",cause="matching"})"] == 2);
   CHECK(scraped[R"(sluice_overload_total{tenant="",cause="in_flight"})"] == 1);
   CHECK(scraped.sum("sluice_overload_total{") == 3);
+  CHECK(scraped.mentions(R"(tenant="",cause="matching"} 0)"));
   CHECK_FALSE(scraped.mentions(R"(tenant="shop",cause="in_flight")"));
 }
