@@ -11,7 +11,7 @@ import pytest
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey
 from support.client import Client
-from support.process import cpu_us
+from support.process import cpu_us, memory_of
 
 MEMORY = 2_000_000      # bytes; --memory-limit of the quick tests
 DEFAULT = 32_000_000    # bytes; --memory-limit where nothing is said
@@ -58,7 +58,7 @@ def test_a_flood_of_subjects_stays_within_the_limit_and_costs_the_neighbour_noth
     with agent.client(key.text) as noisy, agent.client(other_key.text) as quiet:
         each_has_its_own_limit(quiet, "before")
         assert ask(noisy, "daily", ["spent"] * 3) == {"within_limit": 2, "limit_exceeded": 1}
-        before = agent.resident_bytes()
+        before = memory_of(agent.process.pid)
         seen: Counter[str] = Counter()
         batches = memory // 200 // BATCH * 3
         for number in range(batches):
@@ -68,7 +68,7 @@ def test_a_flood_of_subjects_stays_within_the_limit_and_costs_the_neighbour_noth
                 assert agent.metric("sluice_memory_counters_bytes") <= memory
         each_has_its_own_limit(quiet, "during")
         assert ask(noisy, "daily", ["spent"]) == {"limit_exceeded": 1}, "a spent limit stays spent"
-        after = agent.resident_bytes()
+        after = memory_of(agent.process.pid)
     print(f"    {batches * BATCH} subjects: {dict(seen)}; resident memory {before >> 10} KiB before, {after >> 10} KiB after")
     assert seen["within_limit"] + seen["limit_exceeded"] == batches * BATCH
     assert agent.metric("sluice_memory_counters_limit_bytes") == memory

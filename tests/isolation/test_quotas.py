@@ -1,13 +1,15 @@
 """Quotas of organizations and tenants: what is refused, what is counted, and that one call wins at the edge."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from support.admin import AdminClient, pointers
 from support.client import Answer
-from support.server import Server
+from support.postgres import OWNER, Database
+from support.server import Server, bootstrap
 
 LIMITS = [{"name": "n", "algorithm": "fixed_window", "limit": 5, "window": "1s"}]
 
@@ -134,3 +136,32 @@ def test_quotas_go_with_their_tenant(admin: AdminClient, organization: str, tena
     assert admin.delete(f"/tenants/{tenant}").status == 204
     admin.create("/tenants", {"id": tenant, "organization_id": organization})
     assert admin.get(f"/quotas/tenants/{tenant}").body["quotas"] == {}
+
+
+def test_a_database_that_was_filled_before_there_were_quotas_is_upgraded_in_place(
+        make_server: Callable[..., Server], database: Database) -> None:
+    flags = ("--database-owner-url", database.url(OWNER))
+    before = make_server(*flags, database=database).start()
+    token = bootstrap(before.program, database)
+    with before.admin(token) as admin:
+        organization = admin.organization()
+        tenant = admin.tenant(organization)
+        for number in range(3):
+            admin.create("/policies", policy(number), tenant=tenant)
+        admin.create("/keys", {"tenant_id": tenant, "name": "k"})
+        use, policies = used(admin, tenant), list(admin.items("/policies", tenant=tenant))
+        agent_token = admin.create("/agent-tokens", {"name": "agents", "tenant_ids": [tenant]})["id"]
+    assert before.stop() == 0
+    # Takes back what the migration made: the database is as the version before it left it.
+    database.execute("DROP FUNCTION count_use CASCADE")
+    database.execute("DROP TABLE quotas, quota_use")
+    database.execute("DELETE FROM schema_migrations WHERE version >= 6")
+    with make_server(*flags, database=database).start().admin(token) as admin:
+        assert used(admin, tenant) == use
+        assert list(admin.items("/policies", tenant=tenant)) == policies
+        assert agent_token in {item["id"] for item in admin.items("/agent-tokens")}
+        set_quotas(admin, f"tenants/{tenant}", policies=3)
+        assert_refused(admin.post("/policies", policy(3), tenant=tenant), "policies")
+        assert admin.delete("/policies/p0", tenant=tenant).status == 204
+        admin.create("/policies", policy(3), tenant=tenant)
+        assert used(admin, tenant)["policies"] == 3

@@ -100,11 +100,6 @@ class Agent:
         """The sum of a metric's samples that carry these labels."""
         return metric_sum(self.metrics(), name, **labels)
 
-    def resident_bytes(self) -> int:
-        """Its memory."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
-        return int(status.split("VmRSS:")[1].split()[0]) << 10
-
     def findings(self) -> list[str]:
         """Lines of the log in which a sanitizer speaks."""
         return findings(self.log)

@@ -91,3 +91,15 @@ def concurrency(limit: int, lease_ttl: str, name: str = "at_once", **more: Any) 
 def quota(limit: int, period: str, name: str = "quota", **more: Any) -> dict[str, Any]:
     """A budget for a calendar period."""
     return {"name": name, "algorithm": "quota", "limit": limit, "period": period, **more}
+
+
+def many_policies(tenant: str, organization: str, policies: int) -> dict[str, Any]:
+    """A valid bundle of so many policies, each of about 150 bytes."""
+    limits = [{"name": "l", "algorithm": "fixed_window", "limit": 9, "window": "1m"}]
+    document: dict[str, Any] = {"format": "sluice/v1", "organizations": [{"id": organization}],
+                                "tenants": [{"id": tenant, "organization_id": organization}],
+                                "plans": [{"tenant_id": tenant, "id": "plan", "limits": limits}], "policies": []}
+    one = {"tenant_id": tenant, "plan_id": "plan", "key_by": ["subject"]}
+    for number in range(policies):
+        document["policies"].append({**one, "id": f"p{number}", "scope": {"resource": f"GET:/r/{number}"}})
+    return document

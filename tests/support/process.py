@@ -73,6 +73,12 @@ def cpu_us(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
 
 
+def memory_of(pid: int, name: str = "VmRSS") -> int:
+    """The memory of a process now (VmRSS) or at most (VmHWM), in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(status.split(f"{name}:")[1].split()[0]) << 10
+
+
 def starved_seconds(pid: int) -> float:
     """How long the threads of a process were ready to run and had no processor; 0 where the kernel does not tell."""
     total = 0

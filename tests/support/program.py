@@ -8,7 +8,7 @@ from pathlib import Path
 FINDINGS = re.compile(r"ERROR: \w*Sanitizer|WARNING: \w*Sanitizer|runtime error:")
 
 # Families that have no sample before the first thing they count.
-LAZY_METRICS = {"sluice_decisions_total", "sluice_http_requests_total", "sluice_overload_total", "sluice_postgres_errors_total"}
+LAZY_METRICS = {"sluice_decisions_total", "sluice_http_requests_total", "sluice_postgres_errors_total"}
 
 
 def program_path(name: str) -> Path:
