@@ -101,8 +101,13 @@ class App {
 
  private:
   static WorkerOptions worker_options(const Config& config) {
-    return {config.headers, config.max_in_flight, config.matching_budget, config.allow_without_snapshot,
-            config.metrics_policy_label};
+    return {.headers = config.headers,
+            .max_in_flight = config.max_in_flight,
+            .matching_budget = config.matching_budget,
+            .redis_budget = config.redis_budget,
+            .workers = config.workers,
+            .allow_without_snapshot = config.allow_without_snapshot,
+            .policy_label = config.metrics_policy_label};
   }
   static http::ServerOptions http_options(const Config& config) {
     http::ServerOptions options;

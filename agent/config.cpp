@@ -151,6 +151,7 @@ void read_serving(ConfigReader& reader, Config& config) {
   config.workers = reader.number("workers", 1, 256);
   config.max_in_flight = reader.number("max-in-flight", 1, 1'000'000);
   config.matching_budget = reader.duration("matching-budget", 1ms, 1s, "1ms to 1s");
+  config.redis_budget = reader.duration("redis-budget", 1ms, 1s, "1ms to 1s");
   config.memory_limit = reader.byte_size("memory-limit", 1'000'000, 64'000'000'000, "1MB to 64GB");
   config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
   config.startup_wait = reader.duration("startup-wait", 0ms, 10min, "0s to 10m");

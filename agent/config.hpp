@@ -54,6 +54,7 @@ struct Config {
   std::size_t workers = 1;
   std::size_t max_in_flight = 10'000;
   std::chrono::milliseconds matching_budget{200};  // of a worker's time, per tenant and second
+  std::chrono::milliseconds redis_budget{500};     // of a Redis' time, per tenant and second, while Redis is busy
   HeaderFamilies headers;
   std::chrono::milliseconds drain_timeout{20'000};
   std::chrono::milliseconds startup_wait{3'000};  // how long /startupz waits for policies and counters

@@ -111,6 +111,10 @@ inline constexpr std::array kFlags{
              "How much time of a worker, each second, may go into matching one tenant's checks with patterns or with "
              "many policies: 1ms to 1s; 1s is no bound. Such checks beyond that get 503 overload. An agent with one "
              "tenant has no bound."},
+    FlagSpec{"redis-budget", "Serving", "DURATION", "500ms",
+             "How much time of a Redis, each second, one tenant's checks may take while Redis is busy, through all its "
+             "agents together: 1ms to 1s; 1s is no bound. Checks beyond that get 503 overload. Give all agents the "
+             "same value."},
     FlagSpec{"headers", "Serving", "LIST", "x,ietf",
              "Rate limit headers of replies: a list of x (X-RateLimit-*), ietf (RateLimit, RateLimit-Policy) and "
              "draft6 (RateLimit-Limit, …); or none."},

@@ -32,6 +32,8 @@ struct WorkerOptions {
   HeaderFamilies headers;
   std::size_t max_in_flight = 10'000;  // in the whole process
   std::chrono::milliseconds matching_budget{200};
+  std::chrono::milliseconds redis_budget{500};
+  std::size_t workers = 1;
   bool allow_without_snapshot = false;
   bool policy_label = false;  // add a policy label to decision metrics
 };

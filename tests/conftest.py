@@ -17,6 +17,7 @@ from support.redis_server import RedisServer
 from support.server import Installation, Server
 
 pytest_plugins = ("support.kube",     # control_plane, cluster, make_cluster, make_namespace, kubectl
+                  "support.crew",     # make_crew, make_relay
                   "support.faults")   # fault, and the options of scripts/faults
 
 

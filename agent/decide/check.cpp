@@ -60,7 +60,19 @@ void Check::select(const limiter::Origin& origin) {
   }
 }
 
+// Charges the tenant for the check if the store is busy. Returns false if the tenant has no time left there.
+bool Check::take_redis_time(const limiter::Origin& origin) {
+  const limiter::CounterStore& store = decider_.store();
+  RedisTime& redis_time = decider_.redis_time();
+  if (!redis_time.bounds() || decider_.local_limits() == nullptr || !store.busy(started_)) return true;
+  std::chrono::microseconds cost{0};
+  for (const policy::SelectedRulebook& selected : selection_.rulebooks) cost += selected.rulebook->program->redis_time;
+  return redis_time.take(origin.tenant, cost, decider_.local_limits()->agents_of(caller_->tenant->tenant.id),
+                         store.servers(), started_);
+}
+
 void Check::send_to_store(const limiter::Origin& origin) {
+  if (!take_redis_time(origin)) return refuse_for(OverloadCause::redis_time);
   judgement_count_ = open_ = selection_.rulebooks.size();
   reserve(judgement_count_);
   for (std::size_t i = 0; i < judgement_count_; ++i) {

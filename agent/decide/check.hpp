@@ -54,6 +54,7 @@ class Check {
   void reserve(std::size_t judgements);
   void on_all_outcomes();
   void answer(const Decision& decision);
+  bool take_redis_time(const limiter::Origin& origin);
   void refuse_for(OverloadCause cause);
   void refuse(Refusal refusal);
   void end_without_memory();

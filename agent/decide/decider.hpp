@@ -17,6 +17,7 @@
 #include "agent/decide/local_limits.hpp"
 #include "agent/decide/matching_budget.hpp"
 #include "agent/decide/observer.hpp"
+#include "agent/decide/redis_time.hpp"
 #include "agent/decide/refusal.hpp"
 #include "common/base/clock.hpp"
 #include "common/limiter/counter_store.hpp"
@@ -37,16 +38,17 @@ struct Caller {
 class Decider {
  public:
   // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: allow checks while there is no
-  // snapshot. `matching`: see MatchingBudget. All references outlive the decider.
+  // snapshot. All references outlive the decider.
   Decider(limiter::CounterStore& store, LocalLimits* local_limits, const Clock& clock, InFlight& in_flight,
-          DecisionObserver& observer, bool allow_without_policies, std::chrono::nanoseconds matching)
+          DecisionObserver& observer, bool allow_without_policies, MatchingBudget matching, RedisTime redis_time)
       : store_(store),
         local_limits_(local_limits),
         clock_(clock),
         in_flight_(in_flight),
         observer_(observer),
         allow_without_policies_(allow_without_policies),
-        matching_(matching) {}
+        matching_(matching),
+        redis_time_(redis_time) {}
 
   // Checks in flight keep their snapshot.
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
@@ -76,6 +78,7 @@ class Decider {
   limiter::CounterStore& store() { return store_; }
   LocalLimits* local_limits() { return local_limits_; }
   MatchingBudget& matching() { return matching_; }
+  RedisTime& redis_time() { return redis_time_; }
   const Clock& clock() const { return clock_; }
   DecisionObserver& observer() { return observer_; }
 
@@ -89,6 +92,7 @@ class Decider {
   DecisionObserver& observer_;
   const bool allow_without_policies_;
   MatchingBudget matching_;
+  RedisTime redis_time_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
 };
 

@@ -26,7 +26,7 @@ void LocalLimits::judge(const policy::TenantView& tenant, std::span<Judgement> j
 
 double LocalLimits::share_of(const Enforcement& enforcement, std::string_view tenant) const {
   if (enforcement.degrade_share) return *enforcement.degrade_share;
-  return 1.0 / static_cast<double>(std::max<std::int64_t>(live_agents_(tenant), 1));
+  return 1.0 / static_cast<double>(agents_of(tenant));
 }
 
 const limiter::Program& LocalLimits::part_of(const policy::Rulebook& rulebook, double share) {

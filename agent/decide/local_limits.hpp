@@ -4,6 +4,7 @@
 // Thread: one worker's. The MemoryCounters are shared by all workers and keep charges after a failure has ended.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +32,9 @@ class LocalLimits {
 
   limiter::LeaseOutcome release(std::span<const limiter::LeaseRef> leases) { return counters_.release(leases); }
   limiter::LeaseOutcome renew(std::span<const limiter::LeaseRef> leases) { return counters_.renew(leases); }
+
+  // The live agents of a tenant, at least 1.
+  std::int64_t agents_of(std::string_view tenant) const { return std::max<std::int64_t>(live_agents_(tenant), 1); }
 
   // Call this when another snapshot comes into force.
   void forget_programs() { programs_.clear(); }

@@ -14,10 +14,11 @@ enum class OverloadCause : std::uint8_t {
   tenant_share,   // the tenant has more than its share of these places, and few are left
   key_share,      // the API key has more than its share of its tenant's places, and few are left
   matching,       // the tenant has used up --matching-budget
+  redis_time,     // Redis is busy, and the tenant has used up --redis-budget
   memory,         // an allocation failed
 };
-inline constexpr std::array<std::string_view, 6> kOverloadCauses{"counter_store", "in_flight", "tenant_share",
-                                                                 "key_share",     "matching",  "memory"};
+inline constexpr std::array<std::string_view, 7> kOverloadCauses{
+    "counter_store", "in_flight", "tenant_share", "key_share", "matching", "redis_time", "memory"};
 static_assert(static_cast<std::size_t>(OverloadCause::memory) + 1 == kOverloadCauses.size());
 
 }  // namespace sluice::agent::decide

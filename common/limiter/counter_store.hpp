@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <span>
@@ -146,6 +147,10 @@ class CounterStore {
                              OverrideListener& listener) = 0;
   // Whether all listeners are called before a function that takes them returns, or throws std::bad_alloc.
   virtual bool answers_at_once() const { return false; }
+  // Whether the store answers, but has more work than it can do at once.
+  virtual bool busy(std::chrono::steady_clock::time_point) const { return false; }
+  // On how many servers the counters are.
+  virtual std::size_t servers() const { return 1; }
   // "closed", "half_open" or "open"; "" if the store has no breaker.
   virtual std::string_view breaker() const { return {}; }
 };

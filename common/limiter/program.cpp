@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "common/limiter/plan_cost.hpp"
 #include "common/limiter/traits.hpp"
 #include "common/redis/command_writer.hpp"
 
@@ -137,6 +138,7 @@ Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_dela
   add_rules_by_group(limits, max_delay.has_value(), program);
   for (Group& group : program.groups) lay_out(group, program.rules);
   pack_parameters(program);
+  program.redis_time = std::chrono::microseconds(cost_of(limits).check_us);
   return program;
 }
 

@@ -1,6 +1,7 @@
 // A plan compiled for the algorithms in lua/check/ and in algorithms/. Immutable; all threads share it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,6 +54,7 @@ struct Program {
   std::uint8_t leases = 0;       // number of rules that take leases
   std::uint8_t collections = 0;  // number of rules that keep entries
   bool has_quotas = false;
+  std::chrono::microseconds redis_time{0};  // that a check takes, by the table of plan_cost.hpp
 
   // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`. The cost of rule i, 4
   // bytes, begins at cost_offsets[i]. A quota's period, two bounds of 8 bytes, begins kPeriodBehindCost bytes later.

@@ -39,6 +39,8 @@ class RedisStore final : public CounterStore {
   void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) override;
   void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                      OverrideListener& listener) override;
+  bool busy(std::chrono::steady_clock::time_point now) const override { return client_.busy(now); }
+  std::size_t servers() const override { return client_.nodes(); }
   std::string_view breaker() const override { return to_string(client_.breaker()); }
 
   // Forgets what was charged under one counter key; overrides stay. `collections`: from collection_keys().

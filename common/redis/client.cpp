@@ -53,6 +53,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   std::size_t unfinished() const { return total(&Node::unfinished); }
   std::size_t waiting() const { return total(&Node::waiting); }
   std::size_t window() const { return total(&Node::window); }
+  bool busy(TimePoint now) const;
   std::uint64_t writes() const { return former_writes_ + total(&Node::writes); }
   std::uint64_t redirects() const { return redirects_; }
 
@@ -198,6 +199,10 @@ Breaker::State Client::Impl::breaker() const {
   Breaker::State worst = Breaker::State::closed;
   for (const auto& each : members_) worst = std::max(worst, each->node->breaker());
   return worst;
+}
+
+bool Client::Impl::busy(TimePoint now) const {
+  return std::ranges::any_of(members_, [&](const auto& each) { return each->node->busy(now); });
 }
 
 template <class Number>
@@ -405,6 +410,7 @@ std::size_t Client::nodes() const { return impl_->nodes(); }
 std::size_t Client::unfinished() const { return impl_->unfinished(); }
 std::size_t Client::waiting() const { return impl_->waiting(); }
 std::size_t Client::window() const { return impl_->window(); }
+bool Client::busy(TimePoint now) const { return impl_->busy(now); }
 std::uint64_t Client::writes() const { return impl_->writes(); }
 std::uint64_t Client::redirects() const { return impl_->redirects(); }
 Breaker::State Client::breaker() const { return impl_->breaker(); }

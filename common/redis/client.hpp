@@ -127,6 +127,8 @@ class Client {
   std::size_t unfinished() const;  // commands without a result yet
   std::size_t waiting() const;     // commands not sent yet
   std::size_t window() const;      // how many commands may be in flight
+  // Whether Redis, or a node of the Cluster, answers but has more work than it can do at once.
+  bool busy(std::chrono::steady_clock::time_point now) const;
   // Write calls since the client was created, handshakes included. One iteration of the event loop makes one write for
   // all its commands, more if the socket's buffer is full, and over TLS one for each 16 KiB.
   std::uint64_t writes() const;

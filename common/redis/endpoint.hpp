@@ -111,6 +111,7 @@ class Endpoint final : private Pipeline::Receiver {
   std::size_t unfinished() const;  // commands without a result yet
   std::size_t waiting() const { return urgent_.size() + postponed_.size() + arrivals_.size() + queue_.size(); }
   std::size_t window() const { return window_.size(); }
+  bool busy(TimePoint now) const { return window_.busy(now) && breaker_.state() == Breaker::State::closed; }
 
  private:
   class Load;

@@ -64,6 +64,7 @@ class Node final : public std::enable_shared_from_this<Node>,
   std::size_t unfinished() const { return endpoint_.unfinished(); }
   std::size_t waiting() const { return endpoint_.waiting(); }
   std::size_t window() const { return endpoint_.window(); }
+  bool busy(std::chrono::steady_clock::time_point now) const { return endpoint_.busy(now); }
   std::uint64_t writes() const { return writes_; }
 
  private:

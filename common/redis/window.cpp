@@ -5,6 +5,7 @@
 namespace sluice::redis {
 
 void Window::answered(Duration fastest, bool full, TimePoint now) {
+  if (size_ <= kFew && fastest > target_ / 2) note_busy(now);
   if (round_ends_ == TimePoint{}) begin_round(now);
   fastest_ = std::min(fastest_, fastest);
   full_ |= full;
@@ -22,6 +23,14 @@ void Window::timed_out(TimePoint now) {
   size_ = std::max(kLeast, size_ / 2);
   halved_until_ = now + target_;
   begin_round(now);
+}
+
+void Window::note_busy(TimePoint now) {
+  if (now >= busy_until_) {
+    const bool again = now < busy_until_ + busy_for_;
+    busy_for_ = again ? std::min<Duration>(2 * busy_for_, kBusyForAtMost) : kBusyFor;
+  }
+  busy_until_ = now + busy_for_;
 }
 
 void Window::begin_round(TimePoint now) {

@@ -22,11 +22,18 @@ class Window {
   static constexpr std::size_t kLeast = 8;
   static constexpr std::size_t kMost = 8192;
   static constexpr std::size_t kStep = 16;
+  static constexpr std::size_t kFew = 4 * kLeast;
+  static constexpr std::chrono::seconds kBusyFor{5};
+  static constexpr std::chrono::seconds kBusyForAtMost{60};
 
   // A round lasts `target`. If even its fastest reply took longer than `target`, the window shrinks.
   explicit Window(Duration target) : target_(target) {}
 
   std::size_t size() const { return size_; }
+  // Whether replies were slow, a short time ago, although this connection had few commands in flight: then others keep
+  // Redis busy, and a smaller window does not help. That time is kBusyFor, and twice as long, up to kBusyForAtMost,
+  // whenever Redis is busy again soon after it has ended.
+  bool busy(TimePoint now) const { return now < busy_until_; }
 
   // Replies have arrived. `full` means that commands wait for room in the window; only then does the window grow.
   void answered(Duration fastest, bool full, TimePoint now);
@@ -34,6 +41,7 @@ class Window {
   void timed_out(TimePoint now);
 
  private:
+  void note_busy(TimePoint now);
   void begin_round(TimePoint now);
 
   const Duration target_;
@@ -42,6 +50,8 @@ class Window {
   Duration fastest_ = Duration::max();  // of this round
   bool full_ = false;
   TimePoint halved_until_{};
+  TimePoint busy_until_{};
+  Duration busy_for_ = kBusyFor;
 };
 
 }  // namespace sluice::redis

@@ -161,7 +161,14 @@ class World {
   agent::usage::Recorder alone{metrics, log, false, nullptr};
   agent::usage::Recorder reporting{metrics, log, false, &usage.worker(0)};
   agent::decide::InFlight in_flight{10'000};
-  agent::decide::Decider decider{store, nullptr, clock, in_flight, alone, false, std::chrono::milliseconds(200)};
+  agent::decide::Decider decider{store,
+                                 nullptr,
+                                 clock,
+                                 in_flight,
+                                 alone,
+                                 false,
+                                 agent::decide::MatchingBudget(std::chrono::milliseconds(200)),
+                                 agent::decide::RedisTime(std::chrono::milliseconds(500), 1)};
   agent::api::CheckApi api{{}, decider, metrics.http};
 
   CheckRequest request;

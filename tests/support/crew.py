@@ -1,9 +1,11 @@
 """Agents that follow one server through a relay, with a policy whose limit tells which revision decides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
+
+import pytest
 
 from support.admin import AdminClient
 from support.agent import Agent
@@ -109,3 +111,29 @@ def position(agent: Agent) -> tuple[int, str]:
     with agent.client() as client:
         body = client.get("/v1/snapshot").body
     return int(body["revision"]), str(body["chain"])
+
+
+@pytest.fixture
+def make_relay() -> Iterator[Callable[[int], Relay]]:
+    """Makes relays: make_relay(port of the server)."""
+    relays: list[Relay] = []
+
+    def make(target: int) -> Relay:
+        relays.append(Relay(target))
+        return relays[-1]
+
+    yield make
+    for relay in relays:
+        relay.__exit__()
+
+
+@pytest.fixture
+def make_crew(make_server: Callable[..., Server], make_agent: Callable[..., Agent], make_relay: Callable[[int], Relay],
+              tmp_path: Path) -> Callable[..., Crew]:
+    """A crew without agents: make_crew(server=None, *, flags)."""
+
+    def make(*flags: str, server: Optional[Server] = None) -> Crew:
+        started = server or make_server(*flags).start()
+        return Crew(started, make_relay(started.port), make_agent, tmp_path).settle()
+
+    return make

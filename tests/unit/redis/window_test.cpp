@@ -1,6 +1,8 @@
 // How the window follows the latency of Redis.
 #include "common/redis/window.hpp"
 
+#include <utility>
+
 #include <doctest/doctest.h>
 
 namespace sluice::redis {
@@ -55,6 +57,44 @@ TEST_CASE("timeouts halve it once a round, however many they are") {
   CHECK(window.size() == Window::kFirst / 2);
   window.timed_out(kStart + kTarget);
   CHECK(window.size() == Window::kFirst / 4);
+}
+
+TEST_CASE("slow replies although few commands are in flight show a busy Redis, for a while") {
+  Window window(kTarget);
+  auto now = answer(window, kStart, 1, 6ms, false);
+  CHECK_FALSE(window.busy(now));  // this connection may be the one that keeps Redis busy
+  now = answer(window, now, 100, 6ms, false);
+  CHECK(window.busy(now));
+  CHECK(window.busy(now + Window::kBusyFor - 1ns));
+  CHECK_FALSE(window.busy(now + Window::kBusyFor));
+}
+
+TEST_CASE("a Redis that is soon busy again counts as busy for longer, up to a minute") {
+  Window window(kTarget);
+  auto now = answer(window, kStart, 100, 6ms, false);
+  const auto busy_for = [&] {
+    window.answered(6ms, false, now);
+    auto until = now;
+    while (window.busy(until)) until += 1s;
+    const auto took = until - std::exchange(now, until + 1s);
+    return std::chrono::duration_cast<std::chrono::seconds>(took);
+  };
+  now += 1h;
+  CHECK(busy_for() == 5s);
+  CHECK(busy_for() == 10s);
+  CHECK(busy_for() == 20s);
+  CHECK(busy_for() == 40s);
+  CHECK(busy_for() == 60s);
+  CHECK(busy_for() == 60s);
+  now += 60s;
+  CHECK(busy_for() == 5s);
+}
+
+TEST_CASE("quick replies do not show a busy Redis") {
+  Window window(kTarget);
+  auto now = answer(window, kStart, 100, 6ms, false) + Window::kBusyFor;
+  now = answer(window, now, 1, kTarget / 2, false);
+  CHECK_FALSE(window.busy(now));
 }
 
 }  // namespace

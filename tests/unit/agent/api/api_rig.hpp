@@ -21,6 +21,7 @@ struct RigOptions {
   std::size_t max_in_flight = 10'000;
   bool allow_without_snapshot = false;
   std::chrono::nanoseconds matching = std::chrono::milliseconds(200);
+  std::chrono::nanoseconds redis_budget = std::chrono::milliseconds(500);
 };
 
 struct SetClock final : Clock {
@@ -61,6 +62,7 @@ struct TestStore final : limiter::CounterStore {
     memory.put_overrides(key, entries, listener);
   }
   bool answers_at_once() const override { return !hold; }
+  bool busy(std::chrono::steady_clock::time_point) const override { return is_busy; }
   void let_go() {
     for (auto [call, listener] : std::exchange(held, {})) memory.judge(*call, *listener);
   }
@@ -68,6 +70,7 @@ struct TestStore final : limiter::CounterStore {
   limiter::MemoryStore memory;
   std::optional<limiter::StoreError> failing;
   bool hold = false;
+  bool is_busy = false;
   int judgements = 0;
   std::vector<std::pair<const limiter::Call*, limiter::JudgeListener*>> held;
 };
@@ -85,7 +88,8 @@ class ApiRig {
         log({}, lines, clock),
         recorder(metrics, log, false, usage),
         in_flight(options.max_in_flight),
-        decider(store, &local_limits, clock, in_flight, recorder, options.allow_without_snapshot, options.matching),
+        decider(store, &local_limits, clock, in_flight, recorder, options.allow_without_snapshot,
+                decide::MatchingBudget(options.matching), decide::RedisTime(options.redis_budget, 1)),
         api({}, decider, metrics.http) {
     load(members, tenant);
   }
