@@ -16,6 +16,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include "common/http/address.hpp"
+#include "common/http/client_authorities.hpp"
 #include "common/http/stream_connection.hpp"
 #include "common/http/tls.hpp"
 #include "common/http/tls_socket.hpp"
@@ -66,7 +67,10 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
 
   std::uint16_t port() const override { return port_; }
 
-  void speak_tls(std::shared_ptr<const Certificates> certificates) { certificates_ = std::move(certificates); }
+  void speak_tls(std::shared_ptr<const Certificates> certificates, std::shared_ptr<const ClientAuthorities> clients) {
+    certificates_ = std::move(certificates);
+    clients_ = std::move(clients);
+  }
   void own(UnixPath file) { file_.emplace(std::move(file)); }
 
  private:
@@ -106,6 +110,7 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
       if (!certificates_) return new StreamConnection<Socket>(host_, std::move(peer), std::move(socket));
       SessionPtr session = certificates_->new_session();
       if (!session) return nullptr;  // no certificate yet, or no memory
+      if (clients_ && !clients_->demand_certificate(*session)) return nullptr;
       return new StreamConnection<TlsSocket>(host_, std::move(peer), std::move(socket), std::move(session));
     } else {
       return new StreamConnection<Socket>(host_, std::string(), std::move(socket));
@@ -114,8 +119,9 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
 
   std::shared_ptr<ConnectionHost> host_;
   Acceptor acceptor_;
-  typename Protocol::endpoint peer_;  // address of the connection accepted last
-  std::shared_ptr<const Certificates> certificates_;
+  typename Protocol::endpoint peer_;                  // address of the connection accepted last
+  std::shared_ptr<const Certificates> certificates_;  // nullptr: no TLS
+  std::shared_ptr<const ClientAuthorities> clients_;  // nullptr: clients need no certificate
   Timer pause_;
   std::uint16_t port_;
   bool stopped_ = false;
@@ -135,7 +141,8 @@ std::unexpected<Error> failed(const tcp::endpoint& endpoint, const Code& ec) {
 
 Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::shared_ptr<ConnectionHost> host,
                                              const tcp::endpoint& endpoint, bool reuse_port,
-                                             std::shared_ptr<const Certificates> certificates) {
+                                             std::shared_ptr<const Certificates> certificates,
+                                             std::shared_ptr<const ClientAuthorities> clients) {
   using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
   AcceptLoop<tcp>::Acceptor acceptor(context.get_executor());
   Code ec;
@@ -148,7 +155,7 @@ Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::sha
   const std::uint16_t port = acceptor.local_endpoint(ec).port();
   if (ec) return failed(endpoint, ec);
   auto loop = std::make_shared<AcceptLoop<tcp>>(std::move(host), std::move(acceptor), port);
-  loop->speak_tls(std::move(certificates));
+  loop->speak_tls(std::move(certificates), std::move(clients));
   loop->accept();
   return loop;
 }

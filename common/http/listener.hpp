@@ -22,10 +22,12 @@ class Listener {
   virtual std::uint16_t port() const = 0;  // 0 for Unix sockets
 };
 
-// Errors: address_in_use, address_not_permitted, listen_failed. The listener speaks TLS unless `certificates` is null.
+// Errors: address_in_use, address_not_permitted, listen_failed. The listener speaks TLS unless `certificates` is null,
+// and then admits every client unless `clients` names the authorities of those it admits.
 Result<std::shared_ptr<Listener>> listen_tcp(boost::asio::io_context& context, std::shared_ptr<ConnectionHost> host,
                                              const boost::asio::ip::tcp::endpoint& endpoint, bool reuse_port,
-                                             std::shared_ptr<const Certificates> certificates);
+                                             std::shared_ptr<const Certificates> certificates,
+                                             std::shared_ptr<const ClientAuthorities> clients);
 Result<std::shared_ptr<Listener>> listen_unix(boost::asio::io_context& context, std::shared_ptr<ConnectionHost> host,
                                               const std::string& path, mode_t mode);
 

@@ -106,10 +106,12 @@ Result<std::uint16_t> Server::listen_tcp(std::string_view address, bool reuse_po
 }
 
 Result<std::uint16_t> Server::listen_tls(std::string_view address, bool reuse_port,
-                                         std::shared_ptr<const Certificates> certificates) {
+                                         std::shared_ptr<const Certificates> certificates,
+                                         std::shared_ptr<const ClientAuthorities> clients) {
   const auto endpoint = parse_address(address);
   if (!endpoint) return std::unexpected(endpoint.error());
-  return impl_->add(http::listen_tcp(impl_->context_, impl_->host_, *endpoint, reuse_port, std::move(certificates)));
+  return impl_->add(http::listen_tcp(impl_->context_, impl_->host_, *endpoint, reuse_port, std::move(certificates),
+                                     std::move(clients)));
 }
 
 Result<> Server::listen_unix(const std::string& path, mode_t mode) {

@@ -4,6 +4,7 @@
 // (SO_REUSEPORT).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -24,6 +25,7 @@
 namespace sluice::http {
 
 class Certificates;
+class ClientAuthorities;
 class ReplySink;
 
 // The right to answer one request, once. A Reply may outlive the handler's call. If it outlives the connection, the
@@ -103,10 +105,11 @@ struct ServerStats {  // read it on the server's thread
   std::uint64_t open_connections = 0;
   std::uint64_t handshakes = 0;  // under way
   std::uint64_t open_streams = 0;
-  // Handshakes that failed or timed out. Clients that left before they sent a byte are not counted.
-  std::uint64_t tls_failures = 0;
-  std::uint64_t waiting_output = 0;  // bytes of replies that wait to be sent
-  std::uint64_t slow_readers = 0;    // connections closed because of ServerOptions::max_waiting_output
+  // Handshakes that failed or timed out, also for want of a good client certificate. Clients that left before they sent
+  // a byte are not counted.
+  std::atomic<std::uint64_t> tls_failures{0};  // may be read on any thread
+  std::uint64_t waiting_output = 0;            // bytes of replies that wait to be sent
+  std::uint64_t slow_readers = 0;              // connections closed because of ServerOptions::max_waiting_output
 };
 
 // Read and write for owner and group.
@@ -121,9 +124,11 @@ class Server {
   // Returns the port. `address` is "127.0.0.1:8088" or "[::1]:8088"; port 0 picks a free one. Errors:
   // address_malformed, address_in_use, address_not_permitted, listen_failed.
   Result<std::uint16_t> listen_tcp(std::string_view address, bool reuse_port);
-  // Each connection uses the certificate that is in force when it is accepted.
+  // Each connection uses what is in force when it is accepted. `clients`: the authorities of the clients that are
+  // admitted; nullptr: clients need no certificate.
   Result<std::uint16_t> listen_tls(std::string_view address, bool reuse_port,
-                                   std::shared_ptr<const Certificates> certificates);
+                                   std::shared_ptr<const Certificates> certificates,
+                                   std::shared_ptr<const ClientAuthorities> clients = nullptr);
   // Replaces a socket file that has no listener. The new file has the mode `mode`, whatever the umask.
   Result<> listen_unix(const std::string& path, mode_t mode = kSocketMode);
 

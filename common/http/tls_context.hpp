@@ -4,12 +4,11 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include <openssl/types.h>
 
 #include "common/base/error.hpp"
+#include "common/http/pem.hpp"
 
 namespace sluice::http {
 
@@ -18,11 +17,6 @@ struct FreeSession {
 };
 using SessionPtr = std::unique_ptr<SSL, FreeSession>;  // the TLS state of one connection
 using ContextPtr = std::shared_ptr<SSL_CTX>;
-
-struct PemFile {
-  std::string path;  // for error texts
-  std::string_view text;
-};
 
 struct TlsContext {
   ContextPtr context;

@@ -16,12 +16,9 @@ namespace sluice::http::test {
 class Authority {
  public:
   // `end`: when it expires, in seconds from now.
-  explicit Authority(long end = 86'400) : key_(EVP_EC_gen("P-256")), certificate_(blank("authority", key_, end)) {
-    extend(certificate_, NID_basic_constraints, "critical,CA:TRUE");
-    extend(certificate_, NID_key_usage, "critical,keyCertSign");
-    X509_set_issuer_name(certificate_, X509_get_subject_name(certificate_));
-    REQUIRE(X509_sign(certificate_, key_, EVP_sha256()) > 0);
-  }
+  explicit Authority(long end = 86'400) : Authority("authority", nullptr, end) {}
+  // One that another has signed.
+  Authority(const char* name, const Authority& root) : Authority(name, &root, 86'400) {}
   Authority(const Authority&) = delete;
   ~Authority() {
     X509_free(certificate_);
@@ -31,10 +28,12 @@ class Authority {
   std::string certificate() const { return pem_of(certificate_); }
 
   // `names` as OpenSSL writes them: "DNS:localhost,IP:127.0.0.1".
-  PemPair issue(const std::string& names, long end = 86'400) const {
+  // `usage`: "clientAuth" or "serverAuth"; "": for both.
+  PemPair issue(const std::string& names, long end = 86'400, const std::string& usage = "") const {
     EVP_PKEY* key = EVP_EC_gen("P-256");
     X509* issued = blank("server", key, end);
     extend(issued, NID_subject_alt_name, names);
+    if (!usage.empty()) extend(issued, NID_ext_key_usage, usage);
     X509_set_issuer_name(issued, X509_get_subject_name(certificate_));
     REQUIRE(X509_sign(issued, key_, EVP_sha256()) > 0);
     BIO* key_text = BIO_new(BIO_s_mem());
@@ -46,6 +45,14 @@ class Authority {
   }
 
  private:
+  Authority(const char* name, const Authority* root, long end)
+      : key_(EVP_EC_gen("P-256")), certificate_(blank(name, key_, end)) {
+    const Authority& issuer = root != nullptr ? *root : *this;
+    extend(certificate_, NID_basic_constraints, "critical,CA:TRUE");
+    extend(certificate_, NID_key_usage, "critical,keyCertSign");
+    X509_set_issuer_name(certificate_, X509_get_subject_name(issuer.certificate_));
+    REQUIRE(X509_sign(certificate_, issuer.key_, EVP_sha256()) > 0);
+  }
   static X509* blank(const char* name, EVP_PKEY* key, long end) {
     static long serial = 0;
     X509* made = X509_new();

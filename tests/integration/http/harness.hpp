@@ -16,6 +16,7 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/write.hpp>
 
+#include "common/http/client_authorities.hpp"
 #include "common/http/server.hpp"
 #include "common/http/tls.hpp"
 #include "tests/unit/http/certificate_maker.hpp"
@@ -66,12 +67,13 @@ struct Echo final : Handler {
 };
 
 struct Rig {
-  explicit Rig(ServerOptions options = {}) : server(context, options, handler) {
+  explicit Rig(ServerOptions options = {}, std::shared_ptr<const ClientAuthorities> clients = nullptr)
+      : server(context, options, handler) {
     folder.write(make_pair("one"));
     auto loaded = Certificates::load({folder.path("tls.crt"), folder.path("tls.key")});
     REQUIRE(loaded);
     certificates = *loaded;
-    const auto listening = server.listen_tls("127.0.0.1:0", false, certificates);
+    const auto listening = server.listen_tls("127.0.0.1:0", false, certificates, std::move(clients));
     REQUIRE(listening);
     port = *listening;
   }
@@ -131,6 +133,7 @@ struct ClientOptions {
   int version = 0;         // TLS1_2_VERSION …; 0: any
   std::string alpn = {};   // in wire form: "\x08http/1.1"
   int receive_buffer = 0;  // of the kernel, in bytes; 0: its own choice
+  PemPair identity = {};   // the client's certificate, with its chain, and key; "": it has none
 };
 
 class Client {
@@ -233,6 +236,10 @@ class Client {
     SSL_CTX_set_security_level(tls.native_handle(), 0);  // so that old versions can be tried
     SSL_CTX_set_min_proto_version(tls.native_handle(), options.version);
     SSL_CTX_set_max_proto_version(tls.native_handle(), options.version);
+    if (!options.identity.key.empty()) {
+      tls.use_certificate_chain(asio::buffer(options.identity.certificate));
+      tls.use_private_key(asio::buffer(options.identity.key), asio::ssl::context::pem);
+    }
     return tls;
   }
 
