@@ -27,6 +27,7 @@
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
 #include "common/program/certificate.hpp"
+#include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/listener_log.hpp"
@@ -74,7 +75,8 @@ class App {
         admin_server_(admin_loop_, http::ServerOptions{}, probes_),
         metrics_server_(admin_loop_, http::ServerOptions{}, metrics_page_),
         shutdown_(admin_loop_, log_, config.drain_timeout),
-        certificate_(admin_loop_, log_) {
+        certificate_(admin_loop_, log_),
+        client_ca_(admin_loop_, log_) {
     metrics_.add(memory_metrics(), counters_);
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
@@ -82,7 +84,8 @@ class App {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
-    if (!certificate_.load(config_.certificate, metrics_) || !load_metrics_token() || !load() || !listen()) return 1;
+    if (!certificate_.load(config_.certificate, metrics_) || !client_ca_.load(config_.client_ca)) return 1;
+    if (!load_metrics_token() || !load() || !listen()) return 1;
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
@@ -153,6 +156,7 @@ class App {
   http::Server metrics_server_;  // listens only with --metrics-listen
   program::Shutdown shutdown_;
   program::Certificate certificate_;
+  program::ClientCa client_ca_;
 };
 
 // The agent starts even if the server cannot be reached.
@@ -238,8 +242,8 @@ bool App::listen_tcp_all() {
   }
   const auto& certificates = certificate_.get();
   for (Worker& worker : workers_) {
-    auto port =
-        certificates ? worker.listen_tls(address, share_port, certificates) : worker.listen_tcp(address, share_port);
+    auto port = certificates ? worker.listen_tls(address, share_port, certificates, client_ca_.get())
+                             : worker.listen_tcp(address, share_port);
     const std::string_view what = certificates ? "checks over TLS" : "checks";
     if ((!port || &worker == &workers_.front()) && !program::log_listener(log_, port, what, "--listen", address))
       return false;
@@ -250,6 +254,7 @@ bool App::listen_tcp_all() {
 void App::drain() {
   probes_.set_draining();
   certificate_.stop();
+  client_ca_.stop();
   for (Worker& worker : workers_) worker.drain([this] { shutdown_.drained(); });
 }
 

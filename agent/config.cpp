@@ -12,6 +12,7 @@
 #include "common/base/version.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/program/certificate.hpp"
+#include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/redis_flags.hpp"
 
@@ -105,6 +106,8 @@ void read_listeners(ConfigReader& reader, Config& config) {
   const std::optional<tcp::endpoint> admin = reader.address("admin");
   const bool insecure = reader.boolean("insecure-listen");
   config.certificate = program::read_certificate(reader);
+  config.client_ca = program::read_client_ca(reader, "tls-client-ca", !config.certificate.chain.empty(),
+                                             "add --tls-cert and --tls-key, or leave it out");
   if (listen && config.certificate.chain.empty() && !program::is_loopback(listen->address()) && !insecure) {
     reader.fault("listen",
                  "can be reached from outside, and API keys would cross the network in clear; listen on 127.0.0.1, add "

@@ -45,6 +45,7 @@ struct Config {
 
   std::string listen;                  // such as "127.0.0.1:8088"
   http::CertificateFiles certificate;  // of `listen`; empty without TLS
+  std::string client_ca;               // file with the CAs of clients of `listen`; "": clients need no certificate
   std::string listen_unix;             // "": no Unix socket
   mode_t listen_unix_mode = 0660;
   std::string admin;               // address of probes and metrics

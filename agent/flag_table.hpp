@@ -23,8 +23,10 @@ inline constexpr std::array kFlags{
              "server's --token-audience. Read again when it changes. Other users must not have write permission."},
     FlagSpec{"server-tls-ca", "Policies", "FILE", "",
              "CA certificates to trust for --server (PEM). Default: those of the operating system."},
-    FlagSpec{"server-tls-cert", "Policies", "FILE", "",
-             "Client certificate for --server (PEM); needs --server-tls-key."},
+    FlagSpec{
+        "server-tls-cert", "Policies", "FILE", "",
+        "Client certificate for --server (PEM), which a server with --tls-client-ca demands. Read at each connect, so "
+        "that a renewed one is used. Needs --server-tls-key."},
     FlagSpec{"server-tls-key", "Policies", "FILE", "", "Key of the client certificate (PEM); needs --server-tls-cert."},
     FlagSpec{"insecure-server", "Policies", "", "false",
              "Allow --server http://… to another machine. Tokens and policies then cross the network in clear."},
@@ -85,6 +87,9 @@ inline constexpr std::array kFlags{
     FlagSpec{"tls-cert", "Listeners", "FILE", "",
              "Certificate chain (PEM) of --listen. Read again when it changes. Needs --tls-key."},
     FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
+    FlagSpec{"tls-client-ca", "Listeners", "FILE", "",
+             "CA certificates (PEM). Whoever connects to --listen must then present a client certificate that leads to "
+             "one of them. Read again when it changes. Needs --tls-cert. Does not concern --listen-unix."},
     FlagSpec{"listen-unix", "Listeners", "PATH", "", "Answer checks on this Unix socket as well."},
     FlagSpec{"listen-unix-mode", "Listeners", "MODE", "0660",
              "Who may connect to the socket of --listen-unix: an octal mode. Use 0666 only in a folder that nobody "

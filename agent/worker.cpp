@@ -193,8 +193,9 @@ Result<std::uint16_t> Worker::listen_tcp(const std::string& address, bool reuse_
 }
 
 Result<std::uint16_t> Worker::listen_tls(const std::string& address, bool reuse_port,
-                                         std::shared_ptr<const http::Certificates> certificates) {
-  return server_.listen_tls(address, reuse_port, std::move(certificates));
+                                         std::shared_ptr<const http::Certificates> certificates,
+                                         std::shared_ptr<const http::ClientAuthorities> clients) {
+  return server_.listen_tls(address, reuse_port, std::move(certificates), std::move(clients));
 }
 
 Result<> Worker::listen_unix(const std::string& path, mode_t mode) { return server_.listen_unix(path, mode); }
@@ -251,6 +252,7 @@ void Worker::tick() {
   telemetry::set(metrics.http_connections_refused, stats.refused_connections);
   telemetry::set(metrics.http_accept_errors, stats.accept_errors);
   telemetry::set(metrics.http_bad_requests, stats.bad_requests);
+  telemetry::set(metrics.tls_failures, stats.tls_failures);
   telemetry::set(metrics.http_waiting_output, stats.waiting_output);
   telemetry::set(metrics.http_slow_readers, stats.slow_readers);
   if (redis_) {

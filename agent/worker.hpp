@@ -62,7 +62,8 @@ class Worker {
   // `reuse_port`: other workers listen on the same address. REQUIRES: called before run().
   Result<std::uint16_t> listen_tcp(const std::string& address, bool reuse_port);
   Result<std::uint16_t> listen_tls(const std::string& address, bool reuse_port,
-                                   std::shared_ptr<const http::Certificates> certificates);
+                                   std::shared_ptr<const http::Certificates> certificates,
+                                   std::shared_ptr<const http::ClientAuthorities> clients);
   Result<> listen_unix(const std::string& path, mode_t mode);
 
   // For a front end with another protocol than HTTP. None exists yet.

@@ -18,6 +18,7 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
+#include "common/program/client_ca.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/listener_log.hpp"
 #include "common/program/loop_pulse.hpp"
@@ -42,6 +43,7 @@
 #include "server/identity/reviewer.hpp"
 #include "server/injector/injector.hpp"
 #include "server/kubernetes/api_client.hpp"
+#include "server/metrics.hpp"
 #include "server/postgres/metrics.hpp"
 #include "server/schema.hpp"
 #include "server/serving_certificate.hpp"
@@ -82,6 +84,8 @@ class App {
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
         certificate_(loop_, clock_, log_, metrics_),
+        client_ca_(loop_, log_),
+        webhook_client_ca_(loop_, log_),
         pulse_(loop_),
         probe_port_(
             "The admin port",
@@ -173,13 +177,17 @@ class App {
   boost::asio::steady_timer tidy_timer_;
   std::unique_ptr<kubernetes::ApiClient> kubernetes_;  // only with --kubernetes
   ServingCertificate certificate_;
+  program::ClientCa client_ca_;                   // of --listen
+  program::ClientCa webhook_client_ca_;           // of --webhook
   std::unique_ptr<injector::Injector> injector_;  // only with --webhook
+  TlsListeners tls_listeners_{.api = &server_};
   program::LoopPulse pulse_;
   program::ProbePort probe_port_;  // the last one, because its thread reads the others
 };
 
 bool App::prepare_certificate() {
   if (config_.kubernetes.api) kubernetes_ = std::make_unique<kubernetes::ApiClient>(loop_, *config_.kubernetes.api);
+  if (!client_ca_.load(config_.client_ca)) return false;
   if (!config_.kubernetes.self_managed) return certificate_.load(config_.certificate, config_.tls_ca);
   certificate_.use_own_authority(*kubernetes_, *config_.kubernetes.self_managed);
   return true;
@@ -187,9 +195,17 @@ bool App::prepare_certificate() {
 
 bool App::prepare_injector() {
   if (!config_.injector) return true;
+  if (!webhook_client_ca_.load(config_.injector->client_ca)) return false;
+  if (!config_.client_ca.empty()) {
+    log_.warn("sidecars_without_certificate",
+              "This server demands client certificates (--tls-client-ca), and the agents that --webhook puts into pods "
+              "have none: let --inject-server-url name servers that demand none.",
+              {{"inject_server_url", config_.injector->settings.server_url}});
+  }
   injector_ = std::make_unique<injector::Injector>(
       loop_, *config_.injector, kubernetes_.get(), [this] { return certificate_.ca_pem(); }, clock_, log_);
   injector_->add_metrics(metrics_);
+  tls_listeners_.webhook = &injector_->server();
   const auto loaded = injector_->load();
   if (!loaded) log_.error("inject_ca_faulty", loaded.error().text, {{"code", loaded.error().code}});
   return loaded.has_value();
@@ -240,19 +256,23 @@ void App::start_sync() {
 bool App::listen() {
   using program::log_listener;
   const auto& certificates = certificate_.get();
-  const auto port = certificates ? server_.listen_tls(config_.listen, false, certificates)
+  if (certificates) metrics_.add(tls_metrics(), tls_listeners_);
+  const auto port = certificates ? server_.listen_tls(config_.listen, false, certificates, client_ca_.get())
                                  : server_.listen_tcp(config_.listen, false);
   if (!log_listener(log_, port, certificates ? "API over TLS" : "API", "--listen", config_.listen)) return false;
   const auto probes = probe_port_.listen(config_.admin);
   if (!log_listener(log_, probes, "probes", "--admin", config_.admin)) return false;
   if (!injector_) return true;
-  return log_listener(log_, injector_->start(certificates), "webhook", "--webhook", config_.injector->listen);
+  const auto webhook = injector_->start(certificates, webhook_client_ca_.get());
+  return log_listener(log_, webhook, "webhook", "--webhook", config_.injector->listen);
 }
 
 void App::drain() {
   probe_port_.probes().set_draining();
   tidy_timer_.cancel();
   certificate_.stop();
+  client_ca_.stop();
+  webhook_client_ca_.stop();
   service_.end_waiting();
   server_.drain([this] { shutdown_.drained(); });
   if (injector_) injector_->drain([this] { shutdown_.drained(); });

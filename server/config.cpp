@@ -8,6 +8,7 @@
 
 #include "common/base/version.hpp"
 #include "common/program/certificate.hpp"
+#include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/redis_flags.hpp"
 #include "server/flag_table.hpp"
@@ -95,6 +96,8 @@ void read_listeners(ConfigReader& reader, Config& config) {
   const auto listen = reader.address("listen");
   const auto admin = reader.address("admin");
   const bool encrypted = !config.certificate.chain.empty() || config.kubernetes.self_managed;
+  config.client_ca = program::read_client_ca(reader, "tls-client-ca", encrypted,
+                                             "add --tls-cert and --tls-key or --tls-self-managed, or leave it out");
   const bool insecure = reader.boolean("insecure-listen");
   if (listen && !encrypted && !insecure && !program::is_loopback(listen->address())) {
     reader.fault(

@@ -47,6 +47,7 @@ struct Config {
 
   std::string listen;                          // for admin requests and agents
   sluice::http::CertificateFiles certificate;  // if empty, `listen` has no TLS, unless kubernetes.self_managed is set
+  std::string client_ca;                       // file with the CAs of clients of `listen`; "": clients need none
   std::string tls_ca;                          // file with the CA certificate of `certificate`, or ""
   std::string admin;                           // for probes and metrics
   std::chrono::milliseconds call_timeout{45'000};

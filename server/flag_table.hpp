@@ -72,6 +72,10 @@ inline constexpr std::array kFlags{
     FlagSpec{"tls-ca", "Listeners", "FILE", "",
              "CA certificate (PEM) of --tls-cert. With --webhook, the server gives it to the agents that it puts into "
              "pods, so that they trust the server."},
+    FlagSpec{"tls-client-ca", "Listeners", "FILE", "",
+             "CA certificates (PEM). Whoever connects to --listen must then present a client certificate that leads to "
+             "one of them: agents theirs by --server-tls-cert. Agents that --webhook puts into pods have none. Read "
+             "again when it changes. Needs --tls-cert or --tls-self-managed."},
     FlagSpec{"insecure-listen", "Listeners", "", "false",
              "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
@@ -92,6 +96,7 @@ inline constexpr std::array kFlags{
              "server answers further calls with 429."},
 
     injector::kWebhook,
+    injector::kWebhookClientCa,
     injector::kInjectImage,
     injector::kInjectPullPolicy,
     injector::kInjectServerUrl,

@@ -1,10 +1,13 @@
 #include "server/metrics.hpp"
 
+#include <atomic>
+#include <optional>
 #include <string>
 
 #include "common/telemetry/breaker_states.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/registry.hpp"
+#include "common/telemetry/worker_metrics.hpp"
 #include "server/admin/metrics.hpp"
 #include "server/auth/metrics.hpp"
 #include "server/counters/metrics.hpp"
@@ -16,6 +19,25 @@
 #include "server/sync/metrics.hpp"
 
 namespace sluice::server {
+namespace {
+
+std::optional<double> failures_of(const sluice::http::Server* server) {
+  if (server == nullptr) return std::nullopt;
+  return static_cast<double>(server->stats().tls_failures.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+const telemetry::MetricTable<TlsListeners>& tls_metrics() {
+  static const telemetry::MetricTable<TlsListeners> table{
+      {telemetry::kTlsFailures,
+       telemetry::kCounter,
+       telemetry::kTlsFailuresHelp,
+       "listener",
+       {{"api", [](const TlsListeners& listeners) { return failures_of(listeners.api); }},
+        {"webhook", [](const TlsListeners& listeners) { return failures_of(listeners.webhook); }}}}};
+  return table;
+}
 
 std::vector<telemetry::MetricSpec> metric_specs() {
   telemetry::Registry registry;
@@ -33,6 +55,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, counters::metrics(), "with `--counters`");
   specs.push_back(telemetry::BreakerStates(1).spec().registered("with `--counters`"));
   append_specs(specs, identity::metrics(), "with `--kubernetes`");
+  append_specs(specs, tls_metrics(), "with `--tls-cert` or `--tls-self-managed`");
   append_specs(specs, kubernetes::metrics(), "with `--tls-self-managed`");
   for (const telemetry::MetricSpec& spec :
        {injector::reviews_spec(), injector::skipped_pods_spec(), injector::review_duration_spec()}) {

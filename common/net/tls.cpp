@@ -20,6 +20,8 @@ Result<> make_tls(const TlsFiles& files, std::optional<asio::ssl::context>& cont
     return failure("tls", fmt::format("the {} {} cannot be used: {}", what, path, error.message()));
   };
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  // For an encrypted key, OpenSSL's own callback would ask on the terminal, and the program would stand still.
+  SSL_CTX_set_default_passwd_cb(context->native_handle(), [](char*, int, int, void*) { return -1; });
   context->set_verify_mode(asio::ssl::verify_peer, error);
   if (files.ca.empty()) {
     context->set_default_verify_paths(error);

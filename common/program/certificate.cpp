@@ -20,6 +20,14 @@ const telemetry::MetricTable<http::Certificates>& certificate_metrics() {
   return table;
 }
 
+Certificate::Certificate(boost::asio::io_context& loop, telemetry::Log& log, std::chrono::milliseconds check_every)
+    : log_(log),
+      reloads_(loop, log,
+               {.refused = "tls_refused",
+                .renewed = "tls_renewed",
+                .renewed_text = "New connections use the renewed certificate."},
+               check_every) {}
+
 bool Certificate::load(const http::CertificateFiles& files, telemetry::Registry& metrics) {
   if (files.chain.empty()) return true;
   auto loaded = http::Certificates::load(files);
@@ -29,22 +37,8 @@ bool Certificate::load(const http::CertificateFiles& files, telemetry::Registry&
   }
   certificates_ = std::move(*loaded);
   metrics.add(certificate_metrics(), *certificates_);
-  watch_files();
+  reloads_.start([this] { return certificates_->reload_if_changed(); });
   return true;
-}
-
-void Certificate::watch_files() {
-  timer_.expires_after(check_every_);
-  timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (stopped) return;
-    const auto renewed = certificates_->reload_if_changed();
-    if (!renewed) {
-      log_.warn("tls_refused", renewed.error().text, {{"code", renewed.error().code}});
-    } else if (*renewed) {
-      log_.info("tls_renewed", "New connections use the renewed certificate.");
-    }
-    watch_files();
-  });
 }
 
 }  // namespace sluice::program

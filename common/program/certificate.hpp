@@ -9,10 +9,10 @@
 #include <memory>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/http/tls.hpp"
 #include "common/program/config_reader.hpp"
+#include "common/program/reload_timer.hpp"
 #include "common/telemetry/log.hpp"
 #include "common/telemetry/registry.hpp"
 
@@ -29,22 +29,18 @@ const telemetry::MetricTable<http::Certificates>& certificate_metrics();
 class Certificate {
  public:
   Certificate(boost::asio::io_context& loop, telemetry::Log& log,
-              std::chrono::milliseconds check_every = std::chrono::seconds(5))
-      : log_(log), check_every_(check_every), timer_(loop) {}
+              std::chrono::milliseconds check_every = ReloadTimer::kEvery);
 
   // Does nothing without TLS. Returns false, and logs why, if the files are faulty.
   // REQUIRES: called before the loop runs; this object lives as long as `metrics` is read.
   bool load(const http::CertificateFiles& files, telemetry::Registry& metrics);
-  void stop() { timer_.cancel(); }
+  void stop() { reloads_.stop(); }
 
   const std::shared_ptr<http::Certificates>& get() const { return certificates_; }  // nullptr without TLS
 
  private:
-  void watch_files();
-
   telemetry::Log& log_;
-  const std::chrono::milliseconds check_every_;
-  boost::asio::steady_timer timer_;
+  ReloadTimer reloads_;
   std::shared_ptr<http::Certificates> certificates_;
 };
 

@@ -42,6 +42,7 @@ const MetricTable<WorkerSlots>& worker_metrics() {
        "Requests that the agent refused before it chose a route, because their framing is invalid or they are too "
        "large.",
        sum_of(&WorkerMetrics::http_bad_requests)},
+      {kTlsFailures, kCounter, kTlsFailuresHelp, "listener", {{"checks", sum_of(&WorkerMetrics::tls_failures)}}},
       {"sluice_http_waiting_output_bytes", kGauge, "Bytes of replies that wait until their clients read.",
        sum_of(&WorkerMetrics::http_waiting_output)},
       {"sluice_http_slow_readers_total", kCounter,

@@ -13,6 +13,13 @@
 
 namespace sluice::telemetry {
 
+// Both programs have this metric, for their own listeners.
+inline constexpr const char* kTlsFailures = "sluice_tls_handshake_failures_total";
+inline constexpr const char* kTlsFailuresHelp =
+    "TLS handshakes of clients that failed or took too long, by listener. With a client CA, those without a good "
+    "client "
+    "certificate are among them.";
+
 // The slot of one worker. Aligned to a cache line, so that workers do not slow each other down.
 struct alignas(64) WorkerMetrics {
   enum class Known : std::uint8_t { unknown, no, yes };
@@ -23,6 +30,7 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> http_accept_errors{0};
   std::atomic<std::uint64_t> http_bad_requests{0};    // refused before routing
   std::atomic<std::uint64_t> http_waiting_output{0};  // bytes
+  std::atomic<std::uint64_t> tls_failures{0};         // handshakes
   std::atomic<std::uint64_t> http_slow_readers{0};
   std::atomic<std::uint64_t> in_flight{0};  // checks without a decision yet
   std::atomic<std::uint64_t> redis_writes{0};

@@ -19,12 +19,13 @@ using namespace std::chrono_literals;
 using program::ConfigReader;
 
 constexpr std::array kWebhookFlags{
-    kInjectImage,      kInjectPullPolicy, kInjectServerUrl,   kInjectCounters,
-    kInjectCountersCa, kInjectSettings,   kInjectMissedEvery,
+    kWebhookClientCa, kInjectImage,      kInjectPullPolicy, kInjectServerUrl,
+    kInjectCounters,  kInjectCountersCa, kInjectSettings,   kInjectMissedEvery,
 };
 
 void read_listener(ConfigReader& reader, InjectorOptions& options) {
   options.listen = reader.value(kWebhook.name).text;
+  options.client_ca = reader.file(kWebhookClientCa.name);
   const auto webhook = reader.address(kWebhook.name);
   if (!webhook || webhook->port() == 0) return;
   for (const std::string_view other : {"listen", "admin"}) {

@@ -17,6 +17,10 @@ using program::FlagSpec;
 inline constexpr FlagSpec kWebhook{"webhook", "Injector", "ADDR:PORT", "",
                                    "Serve the Kubernetes admission webhook that puts the agent into pods: POST "
                                    "/v1/inject, with the certificate of --listen. Default: no webhook."};
+inline constexpr FlagSpec kWebhookClientCa{
+    "webhook-tls-client-ca", "Injector", "FILE", "",
+    "CA certificates (PEM). Whoever calls --webhook must then present a client certificate that leads to one of them. "
+    "Read again when it changes."};
 inline constexpr FlagSpec kInjectImage{"inject-image", "Injector", "IMAGE", "", "Image of the agent for pods."};
 inline constexpr FlagSpec kInjectPullPolicy{"inject-pull-policy", "Injector", "POLICY", "IfNotPresent",
                                             "When a node pulls that image: Always, IfNotPresent or Never."};
@@ -46,6 +50,7 @@ inline constexpr FlagSpec kInjectMissedEvery{
 struct InjectorOptions {
   std::string listen;
   InjectorSettings settings;  // without CA certificates, which the Injector adds
+  std::string client_ca;      // file with the CAs of the webhook's clients; "": they need no certificate
   std::string counters_ca_file;
   std::chrono::milliseconds missed_every{60'000};  // how often to search for pods without an agent
 };

@@ -37,8 +37,9 @@ void Injector::add_metrics(telemetry::Registry& registry) const {
   if (missed_) registry.add(missed_pods_metrics(), missed_->statistics());
 }
 
-Result<std::uint16_t> Injector::start(std::shared_ptr<const sluice::http::Certificates> certificates) {
-  auto port = server_.listen_tls(listen_, false, std::move(certificates));
+Result<std::uint16_t> Injector::start(std::shared_ptr<const sluice::http::Certificates> certificates,
+                                      std::shared_ptr<const sluice::http::ClientAuthorities> clients) {
+  auto port = server_.listen_tls(listen_, false, std::move(certificates), std::move(clients));
   if (!port) return port;
   reload_periodically();
   if (missed_) missed_->scan();

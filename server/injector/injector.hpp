@@ -36,8 +36,10 @@ class Injector {
   void add_metrics(telemetry::Registry& registry) const;  // REQUIRES: this object outlives every scrape
   // Reads --inject-counters-ca. Error: that of PemFile::read().
   Result<> load();
-  // Returns the webhook's port. Errors: those of http::Server.
-  Result<std::uint16_t> start(std::shared_ptr<const sluice::http::Certificates> certificates);
+  // Returns the webhook's port. `clients`: as for http::Server. Errors: those of http::Server.
+  Result<std::uint16_t> start(std::shared_ptr<const sluice::http::Certificates> certificates,
+                              std::shared_ptr<const sluice::http::ClientAuthorities> clients);
+  const sluice::http::Server& server() const { return server_; }
   void drain(std::function<void()> drained);
 
  private:

@@ -31,12 +31,12 @@ def certificate(folder: Path, name: str) -> tuple[Path, Path]:
 class Authority:
     """Signs certificates that end when a test wants."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "authority"
+    def __init__(self, folder: Path, name: str = "authority") -> None:
+        self._folder = folder / name
         self._folder.mkdir()
         (self._folder / "index").touch()
         (self._folder / "settings").write_text(SETTINGS.format(folder=self._folder))
-        self.cert, self._key = certificate(self._folder, "authority")
+        self.cert, self._key = certificate(self._folder, name)
 
     def sign(self, folder: Path, name: str, ends: datetime) -> tuple[Path, Path]:
         """A certificate for 127.0.0.1 and localhost, and its key."""

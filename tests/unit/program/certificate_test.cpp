@@ -2,39 +2,24 @@
 #include "common/program/certificate.hpp"
 
 #include <array>
-#include <cstdio>
-#include <memory>
 #include <string>
 
 #include <openssl/ssl.h>
-#include <unistd.h>
 
-#include "common/telemetry/line_writer.hpp"
-#include "tests/unit/http/certificate_maker.hpp"
 #include "tests/unit/program/invocation.hpp"
+#include "tests/unit/program/watched_files.hpp"
 
 namespace sluice::program {
 namespace {
 
-using namespace std::chrono_literals;
 using http::make_pair;
 using http::PemPair;
 
-// A folder with the pair "one", whose files are checked every millisecond.
-struct Watched {
+// The pair "one" in files.
+struct Watched : WatchedFiles {
   Watched() { folder.write(make_pair("one")); }
 
   bool load() { return certificate.load({folder.path("tls.crt"), folder.path("tls.key")}, exposed); }
-
-  // Runs the loop until `condition`; false where that does not come within 20 s.
-  template <class Condition>
-  [[nodiscard]] bool run_until(Condition condition) {
-    for (int i = 0; i < 20'000 && !condition(); ++i) {
-      loop.restart();
-      loop.run_for(1ms);
-    }
-    return condition();
-  }
   std::string name() const {
     const http::SessionPtr session = certificate.get()->new_session();
     std::array<char, 64> text{};
@@ -42,26 +27,9 @@ struct Watched {
                               text.size());
     return text.data();
   }
-  // How often an event was logged so far.
-  int logged(std::string_view event) const {
-    std::array<char, 8192> buffer{};
-    const ssize_t size = ::pread(::fileno(file.get()), buffer.data(), buffer.size(), 0);
-    const std::string_view text(buffer.data(), static_cast<std::size_t>(size));
-    int count = 0;
-    for (std::size_t at = 0; (at = text.find(event, at)) != std::string_view::npos; ++at) ++count;
-    return count;
-  }
 
-  http::Folder folder;
-  struct Close {
-    void operator()(std::FILE* opened) const { std::fclose(opened); }
-  };
-  std::unique_ptr<std::FILE, Close> file{std::tmpfile()};  // closed after `lines`, whose thread writes to it, has ended
   telemetry::Registry exposed;
-  boost::asio::io_context loop{1};
-  telemetry::LineWriter lines{::fileno(file.get())};
-  telemetry::Log log{lines, telemetry::LogLevel::info};
-  Certificate certificate{loop, log, 1ms};
+  Certificate certificate{loop, log, kEvery};
 };
 
 TEST_CASE("A renewed certificate is used without a restart, and the log says so each time") {
