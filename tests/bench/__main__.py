@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import pkgutil
 import sys
 import time
@@ -45,6 +46,18 @@ def arguments(known: dict[str, ModuleType]) -> argparse.Namespace:
     return chosen
 
 
+def without_root(wanted: dict[str, ModuleType], named: list[str]) -> dict[str, ModuleType]:
+    """What of it can run as this user. A section that was asked for by its name must."""
+    if os.geteuid() == 0:
+        return wanted
+    for name, reason in {name: getattr(module, "NEEDS_ROOT", "") for name, module in wanted.items()}.items():
+        if reason and name in named:
+            sys.exit(f"scripts/bench: the section {name} needs root: {reason}")
+        if reason:
+            print(f"    {name}: left out, because it needs root: {reason}", file=sys.stderr)
+    return {name: module for name, module in wanted.items() if not getattr(module, "NEEDS_ROOT", "")}
+
+
 def main() -> int:
     """Runs it."""
     known = all_sections()
@@ -53,6 +66,7 @@ def main() -> int:
     if chosen.list_programs:
         print(" ".join(sorted({program for module in wanted.values() for program in module.PROGRAMS})))
         return 0
+    wanted = without_root(wanted, chosen.sections)
     rounds = chosen.rounds or (1 if chosen.quick else 5)
     report = Report(machine(), {"rounds": rounds, "quick": chosen.quick, "sections": list(wanted)})
     with work_folder() as folder:

@@ -9,6 +9,7 @@ from support.process import Process
 ORDER = 40
 ABOUT = "resident memory of the agent, after the start and after load"
 PROGRAMS = ["sluice-agent"]
+NEEDS_ROOT = "the agent keeps its memory from debuggers, so only root may read /proc/PID/smaps_rollup"
 
 
 def memory_mb(process: Process) -> dict[str, float]:
