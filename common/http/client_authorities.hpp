@@ -20,8 +20,8 @@ namespace sluice::http {
 
 class ClientAuthorities {
  public:
-  // More names than these would make every handshake slow, and are a list of public authorities rather than of one's
-  // own.
+  // Certificates in a file. Every handshake sends their names. A file with more is probably the list of public
+  // authorities, which would admit clients of strangers.
   static constexpr std::size_t kMost = 100;
 
   // Reads the authorities from a PEM file. Error `tls`: the file is faulty.

@@ -64,35 +64,42 @@ class Annotations {
   bool exists_;
 };
 
+// Leaves the webhook's word on a pod that is skipped, for scans that see only metadata. An annotation that the pod
+// brought with it does not count.
+void annotate_skipped(Annotations& annotations, const Pod& pod, const Skip& skip) {
+  if (!skip.may_annotate() || pod.sidecar()) return;
+  annotations.set(kInjected, "");
+  annotations.set(kSkipped, skip.needs_warning() ? to_string(skip.reason) : "");
+  if (skip.needs_warning()) annotations.set(kWarnings, "the pod gets no agent: " + on_one_line(skip.text));
+}
+
 }  // namespace
 
 Injection inject(const json::Value& root, std::string_view namespace_, const InjectorSettings& settings) {
   const Pod pod(root);
   Injection made;
+  json::Patch patch;
+  Annotations annotations(patch, pod);
   if ((made.skip = find_skip(pod, namespace_, settings))) {
+    annotate_skipped(annotations, pod, *made.skip);
     made.result = Injection::Result::skipped;
+    made.patch = std::move(patch).take();
     return made;
   }
   const SidecarSettings sidecar = read_pod_settings(pod, settings.sidecar, made.warnings);
-  json::Patch patch;
   patch_containers(patch, pod, made.warnings);
   patch_volumes(patch, pod, sidecar_volumes(settings));
   patch_sidecar(patch, pod, sidecar_container(settings, sidecar, !has_pod_resources(pod)));
   for (std::string& warning : made.warnings) warning = on_one_line(std::move(warning));
-  Annotations annotations(patch, pod);
   annotations.set(kServerCa, settings.server_ca);
   annotations.set(kCountersCa, settings.counters_ca);
   annotations.set(kWarnings, joined(made.warnings));
+  annotations.set(kSkipped, "");
   annotations.set(kInjected, settings.version);
   using Result = Injection::Result;
   made.result = !pod.sidecar() ? Result::injected : patch.empty() ? Result::unchanged : Result::updated;
   made.patch = std::move(patch).take();
   return made;
-}
-
-bool lacks_sidecar(const json::Value& root, std::string_view namespace_, const InjectorSettings& settings) {
-  const Pod pod(root);
-  return !pod.sidecar() && !find_skip(pod, namespace_, settings);
 }
 
 }  // namespace sluice::server::injector

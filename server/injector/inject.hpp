@@ -1,4 +1,5 @@
-// Computes the JSON patch that adds a sidecar (a container with the agent) to a pod, or updates an existing sidecar.
+// Computes the JSON patch that adds a sidecar (a container with the agent) to a pod, or updates an existing sidecar. A
+// pod that is skipped gets an annotation that says why.
 //
 // Patching a pod again with the same settings changes nothing, even if the API server has filled in defaults.
 // An unknown or invalid annotation gives only a warning, so that the pod can start. Warnings also become an annotation,
@@ -26,8 +27,5 @@ struct Injection {
 };
 
 Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
-
-// Whether inject() would add a sidecar.
-bool lacks_sidecar(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
 
 }  // namespace sluice::server::injector

@@ -7,16 +7,16 @@
 
 #include "common/base/percent_encoding.hpp"
 #include "common/json/tree.hpp"
-#include "server/injector/inject.hpp"
 #include "server/injector/names.hpp"
 #include "server/injector/pod.hpp"
+#include "server/injector/skip.hpp"
 
 namespace sluice::server::injector {
 namespace {
 
 constexpr std::chrono::seconds kDeadline{20};
 constexpr std::size_t kNamespacePage = 500;
-constexpr std::size_t kPodPage = 50;     // about 1 MB, which the loop parses in one go
+constexpr std::size_t kPodPage = 200;    // about 1 MB of metadata, which the loop parses in one go
 constexpr std::size_t kMaxEvents = 200;  // per scan
 
 std::string namespaces_path() {
@@ -25,9 +25,12 @@ std::string namespaces_path() {
 }
 
 std::string pods_path(std::string_view namespace_, std::size_t page) {
+  // The API server itself leaves out the pods on the node's network. So nobody is told of those that were created
+  // before the webhook annotated the pods that it skips.
+  constexpr std::string_view kFields = "status.phase!=Succeeded,status.phase!=Failed,spec.hostNetwork!=true";
   return fmt::format("/api/v1/namespaces/{}/pods?labelSelector={}&fieldSelector={}&limit={}",
                      percent_encode(namespace_), percent_encode(fmt::format("{}!=disabled", kInjectLabel)),
-                     percent_encode("status.phase!=Succeeded,status.phase!=Failed"), page);
+                     percent_encode(kFields), page);
 }
 
 kubernetes::Event event_of(const kubernetes::ObjectReference& pod) {
@@ -35,8 +38,9 @@ kubernetes::Event event_of(const kubernetes::ObjectReference& pod) {
           .reason = "SidecarMissing",
           .message = fmt::format(
               "The pod runs without the Sluice agent, though its namespace {} has the label {}=enabled: the pod was "
-              "created before the label, or while the injector did not answer. To give the pod an agent, recreate it "
-              "(kubectl rollout restart of its owner). If the pod needs no agent, label the pod {}=disabled.",
+              "created before the label, or while the injector did not answer, or was skipped by an injector that did "
+              "not yet note that. To give the pod an agent or the note, recreate it (kubectl rollout restart of its "
+              "owner). If the pod needs no agent, label the pod {}=disabled.",
               pod.namespace_, kInjectLabel, kInjectLabel)};
 }
 
@@ -68,9 +72,10 @@ void MissedPods::stop() {
 void MissedPods::request(List list) {
   std::string path = list == List::namespaces ? namespaces_path() : pods_path(namespaces_.back(), page_);
   if (!continue_token_.empty()) path += "&continue=" + percent_encode(continue_token_);
-  api_.send("GET", std::move(path), {}, kDeadline, [this, list, alive = std::weak_ptr(alive_)](Answer answer) {
+  const auto on_answer = [this, list, alive = std::weak_ptr(alive_)](const Answer& answer) {
     if (!alive.expired()) on_page(list, answer);
-  });
+  };
+  api_.send("GET", std::move(path), {}, kDeadline, on_answer, {}, kubernetes::kMetadataList);
 }
 
 void MissedPods::on_page(List list, const Answer& answer) {
@@ -98,7 +103,8 @@ bool MissedPods::read_page(List list, std::string_view body) {
   continue_token_ = root->get("metadata").text_of("continue");
   for (const json::Value& item : root->items_of("items")) {
     if (list == List::namespaces) {
-      namespaces_.emplace_back(item.get("metadata").text_of("name"));
+      const std::string_view name = item.get("metadata").text_of("name");
+      if (!is_excluded(name, settings_)) namespaces_.emplace_back(name);
     } else {
       read_pod(item);
     }
@@ -108,7 +114,7 @@ bool MissedPods::read_page(List list, std::string_view body) {
 
 void MissedPods::read_pod(const json::Value& pod) {
   const json::Value metadata = pod.get("metadata");
-  if (member(metadata, "deletionTimestamp") != nullptr || !lacks_sidecar(pod, namespaces_.back(), settings_)) return;
+  if (member(metadata, "deletionTimestamp") != nullptr || !was_missed(Pod(pod))) return;
   found_.push_back({.namespace_ = namespaces_.back(),
                     .name = std::string(metadata.text_of("name")),
                     .uid = std::string(metadata.text_of("uid"))});

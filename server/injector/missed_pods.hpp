@@ -1,5 +1,8 @@
-// Finds missed pods: pods without a sidecar in labelled namespaces. Such a pod was created while the injector did not
-// answer, or before its namespace had the label. MissedPods counts missed pods and writes one Event for each.
+// Finds missed pods: pods of labelled namespaces that the webhook has neither given a sidecar nor skipped. Such a pod
+// was created while the injector did not answer, or before its namespace had the label. MissedPods counts missed pods
+// and writes one Event for each.
+//
+// It asks the API server for metadata alone, and sees no container, variable or volume of a pod.
 //
 // Thread: the loop's; the statistics may be read from any thread. REQUIRES: the objects that the constructor gets by
 // reference outlive this object.

@@ -11,6 +11,7 @@ namespace sluice::server::injector {
 inline constexpr std::string_view kPrefix = "sluice.dev/";
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";      // label: enabled (namespace), disabled (pod)
 inline constexpr std::string_view kInjected = "sluice.dev/injected";       // annotation: the injector's version
+inline constexpr std::string_view kSkipped = "sluice.dev/skipped";         // annotation: why the pod has no agent
 inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // annotation: the injector's warnings
 inline constexpr std::string_view kServerCa = "sluice.dev/server-ca";      // annotation: the server's CA (PEM)
 inline constexpr std::string_view kCountersCa = "sluice.dev/counters-ca";  // annotation: the CA of Redis (PEM)

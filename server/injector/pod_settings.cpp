@@ -13,7 +13,7 @@ namespace sluice::server::injector {
 namespace {
 
 // Annotations that the injector writes itself.
-constexpr std::array<std::string_view, 4> kReserved{kInjected, kWarnings, kServerCa, kCountersCa};
+constexpr std::array<std::string_view, 5> kReserved{kInjected, kSkipped, kWarnings, kServerCa, kCountersCa};
 constexpr std::array<std::string_view, 4> kAmounts{"cpu-request", "cpu-limit", "memory-request", "memory-limit"};
 
 bool is_amount(std::string_view name) { return std::ranges::find(kAmounts, name) != kAmounts.end(); }

@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 3> kVolumes{kSocketVolume, kStateVolume, 
 
 std::optional<Skip> skip(SkipReason reason, std::string text) { return Skip{reason, std::move(text)}; }
 
+bool has_opted_out(const Pod& pod) { return pod.label(kInjectLabel) == "disabled"; }
+
 bool is_tcp(const json::Value& port) {
   const std::string_view protocol = port.text_of("protocol");
   return protocol.empty() || protocol == "TCP";
@@ -76,13 +78,24 @@ bool Skip::needs_warning() const {
          reason != SkipReason::not_a_create;
 }
 
+bool Skip::may_annotate() const { return reason != SkipReason::namespace_ && reason != SkipReason::mirror_pod; }
+
+bool is_excluded(std::string_view namespace_, const InjectorSettings& settings) {
+  return namespace_ == settings.own_namespace ||
+         std::ranges::find(kSystemNamespaces, namespace_) != kSystemNamespaces.end();
+}
+
+bool was_missed(const Pod& pod) {
+  const bool reviewed = pod.annotation(kInjected) != nullptr || pod.annotation(kSkipped) != nullptr;
+  return !reviewed && pod.annotation(kMirror) == nullptr && !has_opted_out(pod);
+}
+
 std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const InjectorSettings& settings) {
-  if (namespace_ == settings.own_namespace ||
-      std::ranges::find(kSystemNamespaces, namespace_) != kSystemNamespaces.end()) {
+  if (is_excluded(namespace_, settings)) {
     return skip(SkipReason::namespace_,
                 fmt::format("pods of the namespace {} never get an agent, whatever its labels say", namespace_));
   }
-  if (pod.label(kInjectLabel) == "disabled") {
+  if (has_opted_out(pod)) {
     return skip(SkipReason::opted_out, fmt::format("its label {} says disabled", kInjectLabel));
   }
   if (pod.annotation(kMirror) != nullptr) {

@@ -1,4 +1,4 @@
-// Decides which pods are skipped (get no sidecar), and why.
+// Decides which pods are skipped (get no sidecar), and why; and which running pods should have been asked about.
 #pragma once
 
 #include <array>
@@ -32,9 +32,19 @@ struct Skip {
   std::string text;  // one sentence for people
   // False if the pod's creator wanted no sidecar, or cannot change the reason.
   bool needs_warning() const;
+  // False if the injector must not change anything of the pod.
+  bool may_annotate() const;
 };
 
 // nullopt: the pod gets a sidecar.
 std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const InjectorSettings& settings);
+
+// Whether no pod of the namespace gets a sidecar: it is one of Kubernetes itself, or the server's own.
+bool is_excluded(std::string_view namespace_, const InjectorSettings& settings);
+
+// Whether a running pod should have a sidecar, but the webhook was not asked when the pod was created. Reads only the
+// pod's metadata, where the webhook has left its word. REQUIRES: the pod's namespace is labelled and not excluded, and
+// the pod does not use the node's network.
+bool was_missed(const Pod& pod);
 
 }  // namespace sluice::server::injector

@@ -188,12 +188,13 @@ ApiClient::ApiClient(asio::io_context& context, ApiOptions options)
 ApiClient::~ApiClient() { impl_->close(); }
 
 void ApiClient::send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
-                     Done done, std::string content_type) {
+                     Done done, std::string content_type, std::string accept) {
   http_client::Request request;
   request.method = std::move(method);
   request.target = std::move(path);
   request.body = std::move(body);
   request.content_type = std::move(content_type);
+  if (!accept.empty()) request.fields.emplace_back("Accept", std::move(accept));
   request.max_body = kMaxAnswerBytes;
   impl_->send(std::move(request), deadline, std::move(done));
 }

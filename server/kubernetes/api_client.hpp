@@ -47,6 +47,9 @@ inline constexpr const char* kJsonPatch = "application/json-patch+json";    // R
 inline constexpr const char* kMergePatch = "application/merge-patch+json";  // RFC 7396
 inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";  // server-side apply
 
+// For `accept` of a list: of each object only its metadata comes, whatever kind it is.
+inline constexpr const char* kMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
 class Api {
  public:
   // Called once, from the loop, never inside send(). The callback may send another request or destroy the API. A status
@@ -56,9 +59,10 @@ class Api {
 
   virtual ~Api() = default;
 
-  // `path`: percent-encoded, with the query. `deadline`: includes the time in the queue; > 0.
+  // `path`: percent-encoded, with the query. `deadline`: includes the time in the queue; > 0. `accept`: the form of the
+  // answer; "": the API server's own, JSON.
   virtual void send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline,
-                    Done done, std::string content_type = "application/json") = 0;
+                    Done done, std::string content_type = "application/json", std::string accept = {}) = 0;
 };
 
 class ApiClient final : public Api {
@@ -69,7 +73,7 @@ class ApiClient final : public Api {
   ApiClient& operator=(const ApiClient&) = delete;
 
   void send(std::string method, std::string path, std::string body, std::chrono::milliseconds deadline, Done done,
-            std::string content_type = "application/json") override;
+            std::string content_type = "application/json", std::string accept = {}) override;
 
   const ApiOptions& options() const { return options_; }
 

@@ -73,10 +73,13 @@ def test_a_pod_gets_the_sidecar_once_loses_nothing_and_is_one_by_the_schema(inje
     pytest.param(pod("network", {"hostNetwork": True}), "it uses the node's network", id="host network"),
     pytest.param(pod("mirror", annotations={"kubernetes.io/config.mirror": "1"}), "", id="mirror"),
 ])
-def test_a_pod_that_gets_none_is_left_as_it_is_and_its_maker_told_why(injector: InjectorServer, manifest: dict[str, Any],
-                                                                      reason: str) -> None:
+def test_a_pod_that_gets_none_keeps_its_spec_and_its_maker_is_told_why(injector: InjectorServer, manifest: dict[str, Any],
+                                                                       reason: str) -> None:
     made, warnings = admitted(injector, manifest)
-    assert made == manifest and has_no_sidecar(made)
+    assert made["spec"] == manifest["spec"] and has_no_sidecar(made)
+    assert made["metadata"].get("annotations", {}).get("sluice.dev/skipped") == ("host_network" if reason else None)
+    assert made == manifest or reason
+    assert admitted(injector, made) == (made, warnings), "asked again it changes nothing"
     assert reason in " ".join(warnings) and bool(warnings) == bool(reason), warnings
 
 

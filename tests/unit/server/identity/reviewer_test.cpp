@@ -19,7 +19,8 @@ using Outcome = identity::Review::Outcome;
 
 class FakeApi final : public kubernetes::Api {
  public:
-  void send(std::string, std::string, std::string body, std::chrono::milliseconds, Done done, std::string) override {
+  void send(std::string, std::string, std::string body, std::chrono::milliseconds, Done done, std::string,
+            std::string) override {
     bodies.push_back(std::move(body));
     waiting_.push_back(std::move(done));
   }

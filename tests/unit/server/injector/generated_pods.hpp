@@ -64,6 +64,7 @@ class PodMaker {
                                                  R"("sluice.dev/server-ca":"forged")",
                                                  R"("sluice.dev/warnings":"old")",
                                                  R"("sluice.dev/injected":"0.0.1")",
+                                                 R"("sluice.dev/skipped":"windows")",
                                                  R"("a/b~c":"d\n")",
                                                  R"("prometheus.io/scrape":"true")"};
     std::vector<std::string> parts;

@@ -28,15 +28,17 @@ class FakeApi final : public kubernetes::Api {
  public:
   explicit FakeApi(boost::asio::io_context& loop) : loop_(loop) {}
 
-  void send(std::string method, std::string path, std::string body, std::chrono::milliseconds, Done done,
-            std::string) override {
+  void send(std::string method, std::string path, std::string body, std::chrono::milliseconds, Done done, std::string,
+            std::string accept) override {
     asked.push_back(method + ' ' + path);
+    if (method == "GET") accepts.push_back(std::move(accept));
     Result<ApiResponse> answer = answer_to(method, path, body);
     boost::asio::post(loop_, [done = std::move(done), answer = std::move(answer)] { done(answer); });
   }
 
   std::map<std::string, std::vector<std::string>> pods;  // by namespace
   std::vector<std::string> asked;
+  std::vector<std::string> accepts;
   std::vector<std::string> events;
   unsigned event_status = 201;
   bool down = false;
@@ -51,7 +53,7 @@ class FakeApi final : public kubernetes::Api {
       return ApiResponse{event_status, "{}"};
     }
     if (path.starts_with("/api/v1/namespaces?")) return namespaces();
-    if (large_pages_fail && path.find("limit=50") != std::string::npos) return failure("too_large", "too large");
+    if (large_pages_fail && path.find("limit=200") != std::string::npos) return failure("too_large", "too large");
     const std::size_t begin = std::string_view("/api/v1/namespaces/").size();
     return list_pods(path.substr(begin, path.find('/', begin) - begin), path);
   }
@@ -79,10 +81,11 @@ class FakeApi final : public kubernetes::Api {
 };
 
 std::string bare(const std::string& uid, const std::string& metadata = "") {
-  return fmt::format(
-      R"({{"metadata":{{"name":"cart-{0}","uid":"{0}"{1}}},"spec":{{"containers":[{{"name":"app"}}]}}}})", uid,
-      metadata);
+  return fmt::format(R"({{"metadata":{{"name":"cart-{0}","uid":"{0}"{1}}}}})", uid, metadata);
 }
+
+// What the API server sends of a pod.
+std::string metadata_of(const Node& whole) { return R"({"metadata":)" + text_of(whole.at("/metadata")) + "}"; }
 
 struct Rig {
   boost::asio::io_context loop;
@@ -107,7 +110,7 @@ struct Rig {
 
 TEST_CASE("pods without a sidecar are counted, and each is marked once") {
   Rig rig;
-  rig.api.pods["shop"] = {bare("u1"), text_of(run(pod()).after), bare("u2"),
+  rig.api.pods["shop"] = {bare("u1"), metadata_of(run(pod()).after), bare("u2"),
                           bare("u3", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")")};
   rig.api.pods["empty"] = {};
   rig.look();
@@ -118,6 +121,15 @@ TEST_CASE("pods without a sidecar are counted, and each is marked once") {
   CHECK(rig.count() == 2);
   CHECK(rig.api.events.size() == 2);
   CHECK(rig.missed.statistics().scans == 2);
+}
+
+TEST_CASE("only metadata are asked for, and pods that the webhook has skipped are not missed") {
+  Rig rig;
+  rig.api.pods["shop"] = {bare("u1"), metadata_of(run(pod(R"("os":{"name":"windows"})")).after)};
+  rig.look();
+  CHECK(rig.count() == 1);
+  CHECK(rig.api.accepts ==
+        std::vector<std::string>(2, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"));
 }
 
 TEST_CASE("the event is a warning about the pod that says what to do") {
@@ -156,6 +168,7 @@ TEST_CASE("lists are read page by page, and only what runs and has not opted out
   CHECK(rig.api.asked[0].find("labelSelector=sluice.dev%2Finject%3Denabled") != std::string::npos);
   CHECK(rig.api.asked[1].find("labelSelector=sluice.dev%2Finject%21%3Ddisabled") != std::string::npos);
   CHECK(rig.api.asked[1].find("Succeeded") != std::string::npos);
+  CHECK(rig.api.asked[1].find("spec.hostNetwork%21%3Dtrue") != std::string::npos);
   CHECK(rig.api.asked[2].ends_with("&continue=2"));
 }
 
@@ -165,7 +178,7 @@ TEST_CASE("pods too large for a page are asked for in smaller ones") {
   rig.api.pods["shop"] = {bare("u1")};
   rig.look();
   CHECK(rig.count() == 1);
-  CHECK(rig.api.asked[2].find("limit=25") != std::string::npos);
+  CHECK(rig.api.asked[2].find("limit=100") != std::string::npos);
 }
 
 TEST_CASE("while the API server is away the last count stands, and a pod is marked when it is back") {
@@ -197,9 +210,10 @@ TEST_CASE("without the right to write events, pods are counted all the same") {
 
 TEST_CASE("namespaces that are never touched are not missed, whatever their labels say") {
   Rig rig;
-  rig.api.pods["sluice-system"] = {bare("u1")};
+  for (const char* const name : {"sluice-system", "kube-system"}) rig.api.pods[name] = {bare("u1")};
   rig.look();
   CHECK(rig.count() == 0);
+  CHECK(rig.api.asked.size() == 1);  // not even their metadata are read
 }
 
 TEST_CASE("answers that come after the stop find nobody") {

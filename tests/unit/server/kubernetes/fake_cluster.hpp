@@ -54,7 +54,7 @@ class FakeCluster final : public Api {
   explicit FakeCluster(boost::asio::io_context& its_loop) : loop_(its_loop) {}
 
   void send(std::string method, std::string path, std::string body, std::chrono::milliseconds, Done done,
-            std::string content_type) override {
+            std::string content_type, std::string) override {
     asked.push_back({method, path});
     boost::asio::post(loop_, [this, method, path, body, done, content_type] {
       if (away || chance(losing_requests)) return done(failure("refused", "the API server is away"));

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 struct Said final : Api {
   explicit Said(Result<ApiResponse> its_answer) : answer(std::move(its_answer)) {}
-  void send(std::string method, std::string path, std::string, std::chrono::milliseconds, Done done,
+  void send(std::string method, std::string path, std::string, std::chrono::milliseconds, Done done, std::string,
             std::string) override {
     asked = method + " " + path;
     done(answer);
