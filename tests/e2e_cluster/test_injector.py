@@ -18,6 +18,8 @@ from support.process import wait_until
 from support.server import Server
 
 PARALLEL = 50
+WINDOWS = pod("windows", {"os": {"name": "windows"}}, {"securityContext": {}})
+FORGED = {"sluice.dev/skipped": "windows", "sluice.dev/injected": "9"}
 
 
 @pytest.fixture(scope="module")
@@ -76,16 +78,18 @@ def test_whoever_makes_a_pod_that_gets_none_is_told_why(control_plane: KubeClust
                                                         make_namespace: Callable[..., str]) -> None:
     del rig
     space = make_namespace(control_plane, OPT_IN)   # not restricted: it would refuse the node's network
-    for name, manifest, reason in [
-            ("network", pod("network", {"hostNetwork": True}), "it uses the node's network"),
-            ("port", pod("port", container={"ports": [{"containerPort": 8088}]}), 'its container "app" listens on port 8088'),
-            ("windows", pod("windows", {"os": {"name": "windows"}}, {"securityContext": {}}), "it is for Windows"),
-            ("mirror", pod("mirror", annotations={"kubernetes.io/config.mirror": "1"}), "")]:
+    for name, manifest, reason, note in [
+            ("network", pod("network", {"hostNetwork": True}), "it uses the node's network", "host_network"),
+            ("port", pod("port", container={"ports": [{"containerPort": 8088}]}), 'its container "app" listens on port 8088', "port_clash"),
+            ("windows", WINDOWS, "it is for Windows", "windows"),
+            ("mirror", pod("mirror", annotations={"kubernetes.io/config.mirror": "1"}), "", None)]:
         done = control_plane.try_kubectl("create", "-n", space, "-o", "json", "-f", "-", text=json.dumps(manifest))
         if name == "mirror" and done.returncode != 0:
             continue   # only a node may make one
         assert done.returncode == 0, done.stderr
-        assert has_no_sidecar(json.loads(done.stdout)), name
+        made = json.loads(done.stdout)
+        assert has_no_sidecar(made), name
+        assert made["metadata"].get("annotations", {}).get("sluice.dev/skipped") == note
         assert f"Warning: Sluice: the pod gets no agent: {reason}" in done.stderr or not reason, done.stderr
 
 
@@ -219,6 +223,44 @@ def test_pods_made_while_the_server_was_down_are_counted_and_marked_once_when_it
     assert "SidecarMissing" in control_plane.kubectl("describe", "pod", "missed", "-n", space)
     control_plane.kubectl("delete", "pod", "missed", "-n", space, "--grace-period=0", "--force")
     wait_until("nothing missed", lambda: rig.server.metric("sluice_injector_missed_pods") == before, 30)
+
+
+def test_a_pod_that_is_skipped_or_was_and_uses_the_nodes_network_is_not_missed(
+        control_plane: KubeCluster, rig: InjectorRig, make_namespace: Callable[..., str]) -> None:
+    space = make_namespace(control_plane, OPT_IN)   # not restricted: it would refuse the node's network
+    create(control_plane, space, WINDOWS)
+    network = pod("network", {"hostNetwork": True})
+    create(control_plane, space, network)
+    before = rig.server.metric("sluice_injector_missed_pods")
+    assert rig.server.stop() == 0
+    try:   # as an older injector left them: without a note
+        for old in (network, WINDOWS, pod("missed")):
+            old = json.loads(json.dumps(old))
+            old["metadata"]["name"] += "-old"
+            assert "sluice.dev/skipped" not in create(control_plane, space, old)["metadata"].get("annotations", {})
+    finally:
+        rig.server.start()
+
+    def missed() -> float:
+        scans = rig.server.metric("sluice_injector_scans_total", result="ok")
+        wait_until("two more scans", lambda: rig.server.metric("sluice_injector_scans_total", result="ok") >= scans + 2, 30)
+        return rig.server.metric("sluice_injector_missed_pods") - before
+
+    assert missed() == 2, "the one that lacks an agent, and the one whose metadata do not say that it needs none"
+    control_plane.kubectl("annotate", "pod", "windows-old", "-n", space, "sluice.dev/skipped=windows")
+    assert missed() == 1
+    events = control_plane.get("events", "", space)["items"]
+    assert {event["involvedObject"]["name"] for event in events if event["reason"] == "SidecarMissing"} == {"windows-old", "missed-old"}
+    control_plane.kubectl("delete", "pod", "missed-old", "windows-old", "-n", space, "--grace-period=0", "--force")
+
+
+def test_a_pod_that_brings_the_webhooks_word_with_it_gets_the_sidecar_all_the_same(control_plane: KubeCluster, space: str) -> None:
+    made = create(control_plane, space, pod("forged", annotations=FORGED))
+    assert_injected(made)
+    assert "sluice.dev/skipped" not in made["metadata"]["annotations"]
+    port = create(control_plane, space, pod("forged-port", container={"ports": [{"containerPort": 8088}]}, annotations=FORGED))
+    assert port["metadata"]["annotations"]["sluice.dev/skipped"] == "port_clash"
+    assert "sluice.dev/injected" not in port["metadata"]["annotations"]
 
 
 def test_users_read_why_the_webhook_refused_where_the_failure_policy_is_fail(

@@ -116,7 +116,7 @@ class InjectorRig(InjectorServer):
     """One that knows of an API server, which knows of it."""
 
     def __init__(self, cluster: KubeCluster, make_server: Callable[..., Server], folder: Path, account: str,
-                 selector: dict[str, str]) -> None:
+                 selector: dict[str, str], *flags: str) -> None:
         self.cluster = cluster
         self.account = account
         self.selector = selector
@@ -126,7 +126,7 @@ class InjectorRig(InjectorServer):
         token.write_text(cluster.token("default", account))
         token.chmod(0o600)
         super().__init__(make_server, folder, "--inject-missed-every", "1s", "--kubernetes", cluster.url, "--kubernetes-ca",
-                         str(cluster.ca_file), "--kubernetes-token-file", str(token), "--kubernetes-namespace", "sluice-system")
+                         str(cluster.ca_file), "--kubernetes-token-file", str(token), "--kubernetes-namespace", "sluice-system", *flags)
 
     def _grant(self) -> None:
         """What the server may do, and no more."""
