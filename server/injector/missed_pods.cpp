@@ -34,14 +34,15 @@ std::string pods_path(std::string_view namespace_, std::size_t page) {
 }
 
 kubernetes::Event event_of(const kubernetes::ObjectReference& pod) {
-  return {.type = kubernetes::Event::Type::warning,
-          .reason = "SidecarMissing",
-          .message = fmt::format(
-              "The pod runs without the Sluice agent, though its namespace {} has the label {}=enabled: the pod was "
-              "created before the label, or while the injector did not answer, or was skipped by an injector that did "
-              "not yet note that. To give the pod an agent or the note, recreate it (kubectl rollout restart of its "
-              "owner). If the pod needs no agent, label the pod {}=disabled.",
-              pod.namespace_, kInjectLabel, kInjectLabel)};
+  return {
+      .type = kubernetes::Event::Type::warning,
+      .reason = "SidecarMissing",
+      .message = fmt::format(
+          "The pod runs without the Sluice agent, though its namespace {} has the label {}=enabled: the pod was "
+          "created before the label, or while the injector did not answer, or an older injector skipped it without "
+          "a note. To give the pod an agent, or the note, recreate it (kubectl rollout restart of its owner). If the "
+          "pod needs no agent, label the pod {}=disabled.",
+          pod.namespace_, kInjectLabel, kInjectLabel)};
 }
 
 }  // namespace

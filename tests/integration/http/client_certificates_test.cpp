@@ -1,7 +1,10 @@
 // A listener that demands a certificate of its clients: whom it admits, whom it refuses, and what a renewed list of
 // authorities changes.
+#include <atomic>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <openssl/ssl.h>
 
@@ -124,6 +127,21 @@ TEST_CASE("a faulty list of authorities changes nothing") {
   CHECK_FALSE(guarded.clients->reload_if_changed());
   CHECK(guarded.ask(guarded.authority.issue(kNames)) == kAnswer);
   CHECK(guarded.ask({}) != kAnswer);
+}
+
+TEST_CASE("authorities may be renewed by another thread while connections come") {
+  Guarded guarded;
+  std::atomic<bool> done = false;
+  std::thread renewing([&] {
+    for (int i = 0; !done; ++i) {
+      guarded.folder.write("next.crt", guarded.authority.certificate() + std::to_string(i));
+      std::filesystem::rename(guarded.folder.path("next.crt"), guarded.folder.path("clients.crt"));
+      CHECK(guarded.clients->reload_if_changed() == true);
+    }
+  });
+  for (int i = 0; i < 20; ++i) CHECK(guarded.ask(guarded.authority.issue(kNames)) == kAnswer);
+  done = true;
+  renewing.join();
 }
 
 TEST_CASE("no session is resumed, so that every connection shows a certificate") {
