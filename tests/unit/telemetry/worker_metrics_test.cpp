@@ -22,6 +22,7 @@ TEST_CASE("The workers' own numbers are added up") {
     set(worker.http_bad_requests, 5 + i);
     set(worker.http_waiting_output, 20 + i);
     set(worker.http_slow_readers, 30 + i);
+    set(worker.tls_failures, 40 + i);
     set(worker.in_flight, 7 + i);
     set(worker.redis_writes, 8 + i);
   }
@@ -33,6 +34,7 @@ TEST_CASE("The workers' own numbers are added up") {
   CHECK(scraped["sluice_http_bad_requests_total"] == 11);
   CHECK(scraped["sluice_http_waiting_output_bytes"] == 41);
   CHECK(scraped["sluice_http_slow_readers_total"] == 61);
+  CHECK(scraped[R"(sluice_tls_handshake_failures_total{listener="checks"})"] == 81);
   CHECK(scraped["sluice_checks_in_flight"] == 15);
   CHECK(scraped["sluice_redis_writes_total"] == 17);
 }
