@@ -69,11 +69,11 @@ struct ClientRig {
     context.restart();
     context.poll();
   }
-  void listen_tls(const PemPair& pair) {
+  void listen_tls(const PemPair& pair, std::shared_ptr<const ClientAuthorities> clients = nullptr) {
     folder.write(pair);
     const auto loaded = Certificates::load({folder.path("tls.crt"), folder.path("tls.key")});
     REQUIRE(loaded);
-    const auto listening = server.listen_tls("127.0.0.1:0", false, *loaded);
+    const auto listening = server.listen_tls("127.0.0.1:0", false, *loaded, std::move(clients));
     REQUIRE(listening);
     port = *listening;
     url = "https://127.0.0.1:" + std::to_string(port);

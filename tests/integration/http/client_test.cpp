@@ -197,5 +197,38 @@ TEST_CASE("a server's certificate must be from the authority, in time, and of th
   CHECK(rig.site.handled == 2);
 }
 
+TEST_CASE("a client presents its certificate, read anew at each connect, and asks nobody for a passphrase") {
+  ClientRig rig(Over::tls);
+  rig.folder.write("clients.crt", rig.authority.certificate());
+  const auto clients = ClientAuthorities::load(rig.folder.path("clients.crt"));
+  REQUIRE(clients);
+  rig.listen_tls(rig.authority.issue("IP:127.0.0.1"), *clients);
+  const PemPair identity = rig.authority.issue("DNS:client");
+  auto options = rig.options();
+  options.tls.ca = rig.folder.path("ca.crt");
+  const auto ask = [&](client::Client& asking) {
+    auto result = asked(rig.context, asking, {.method = "POST", .target = "/a", .body = "b"});
+    asking.close_idle();
+    return result ? result->body : result.error().code + ": " + result.error().text;
+  };
+  client::Client without(rig.context, options);
+  CHECK(ask(without).find("certificate required") != std::string::npos);
+
+  options.tls.chain = rig.folder.path("client.crt");
+  options.tls.key = rig.folder.path("client.key");
+  client::Client with(rig.context, options);
+  rig.folder.write("client.crt", identity.certificate);
+  rig.folder.write("client.key", encrypted(identity.key));
+  CHECK(ask(with).find("the client key " + options.tls.key + " cannot be used") != std::string::npos);
+  rig.folder.write("client.key", identity.key);
+  CHECK(ask(with) == "b");
+  const PemPair next = rig.authority.issue("DNS:client");
+  rig.folder.write("client.crt", next.certificate);
+  CHECK(ask(with).find("key values mismatch") != std::string::npos);  // until the other file is there too
+  rig.folder.write("client.key", next.key);
+  CHECK(ask(with) == "b");
+  CHECK(rig.site.handled == 2);
+}
+
 }  // namespace
 }  // namespace sluice::http::test

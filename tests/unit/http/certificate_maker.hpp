@@ -56,6 +56,19 @@ inline PemPair make_pair(const std::string& name, long end = 86'400, EVP_PKEY* k
   return {taken_from(certificate_text), taken_from(key_text)};
 }
 
+// The same key, under a passphrase.
+inline std::string encrypted(const std::string& key_text) {
+  BIO* text = BIO_new_mem_buf(key_text.data(), static_cast<int>(key_text.size()));
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(text, nullptr, nullptr, nullptr);
+  BIO_free(text);
+  REQUIRE(key != nullptr);
+  BIO* made = BIO_new(BIO_s_mem());
+  unsigned char phrase[] = "secret";
+  PEM_write_bio_PrivateKey(made, key, EVP_aes_128_cbc(), phrase, 6, nullptr, nullptr);
+  EVP_PKEY_free(key);
+  return taken_from(made);
+}
+
 // Gone with the test.
 class Folder {
  public:
