@@ -215,12 +215,15 @@ bool App::prepare_injector() {
 // for Redis; without an answer, the server starts and the publisher keeps trying.
 bool App::start_publisher() {
   if (!config_.redis) return true;
-  publisher_ = std::make_unique<counters::Publisher>(
-      counters::Publisher::Options{
-          .database = config_.database, .redis = *config_.redis, .allow_evicting = config_.allow_evicting},
-      clock_, log_);
+  publisher_ =
+      std::make_unique<counters::Publisher>(counters::Publisher::Options{.database = config_.database,
+                                                                         .redis = *config_.redis,
+                                                                         .allow_evicting = config_.allow_evicting,
+                                                                         .survey_every = config_.redis_survey},
+                                            clock_, log_);
   metrics_.add(counters::metrics(), *publisher_);
   metrics_.add(publisher_->link().breaker_states());
+  publisher_->survey().add_metrics(metrics_);
   executor_.set_publisher(*publisher_);
   const auto started = publisher_->start();
   if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});

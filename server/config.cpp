@@ -82,6 +82,8 @@ void read_counters(ConfigReader& reader, Config& config) {
                                    .useless_text = "has no use without --counters; name the Redis, or leave it out"});
   config.allow_evicting = reader.boolean("allow-evicting-redis");
   reader.require_use("allow-evicting-redis", config.redis.has_value(), "has no use without --counters; leave it out");
+  config.redis_survey = reader.duration("redis-survey-every", 0ms, 1h, "0s to 1h");
+  reader.require_use("redis-survey-every", config.redis.has_value(), "has no use without --counters; leave it out");
   if (config.redis && is_placeholder(config.redis->target.password)) {
     reader.fault_without_value("counters", "has a placeholder for a password; choose a real one");
   }

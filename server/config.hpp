@@ -43,7 +43,8 @@ struct Config {
   std::string owner_url;           // of the role that owns the schema, or "" to leave the schema unchanged
 
   std::optional<redis::Options> redis;
-  bool allow_evicting = false;  // start even if Redis may evict overrides
+  bool allow_evicting = false;                     // start even if Redis may evict overrides
+  std::chrono::milliseconds redis_survey{60'000};  // how often the server surveys Redis' memory; 0: never
 
   std::string listen;                          // for admin requests and agents
   sluice::http::CertificateFiles certificate;  // if empty, `listen` has no TLS, unless kubernetes.self_managed is set

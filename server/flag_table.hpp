@@ -62,6 +62,10 @@ inline constexpr std::array kFlags{
              "publishes the call's overrides later."},
     FlagSpec{"allow-evicting-redis", "Counters", "", "false",
              "Start although Redis' maxmemory-policy is not noeviction. Redis may then drop overrides and counters."},
+    FlagSpec{"redis-survey-every", "Counters", "DURATION", "1m",
+             "How often the server asks each Redis for its memory, and for 400 random keys to estimate which tenants "
+             "use it: 0s to 1h; 0s for never. The metrics sluice_redis_memory_… and sluice_redis_tenant_… have the "
+             "results."},
 
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8080",
              "Where the server answers the admin API and agents. Port 0 takes any free port; the log names it. An "

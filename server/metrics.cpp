@@ -10,6 +10,7 @@
 #include "common/telemetry/worker_metrics.hpp"
 #include "server/admin/metrics.hpp"
 #include "server/auth/metrics.hpp"
+#include "server/counters/memory_survey.hpp"
 #include "server/counters/metrics.hpp"
 #include "server/fleet/metrics.hpp"
 #include "server/identity/metrics.hpp"
@@ -54,6 +55,9 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, sync::metrics());
   append_specs(specs, counters::metrics(), "with `--counters`");
   specs.push_back(telemetry::BreakerStates(1).spec().registered("with `--counters`"));
+  for (const telemetry::MetricSpec& spec : counters::MemorySurvey::specs()) {
+    specs.push_back(spec.registered("with `--counters`"));
+  }
   append_specs(specs, identity::metrics(), "with `--kubernetes`");
   append_specs(specs, tls_metrics(), "with `--tls-cert` or `--tls-self-managed`");
   append_specs(specs, kubernetes::metrics(), "with `--tls-self-managed`");

@@ -47,6 +47,9 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   std::optional<std::size_t> node_of(std::string_view key) const;
   std::size_t nodes() const { return in_cluster() ? topology_.map().primaries().size() : 1; }
   std::uint64_t slots_hash(std::size_t node) const { return in_cluster() ? topology_.map().hash_of(node) : 0; }
+  const std::string& endpoint(std::size_t node) const {
+    return in_cluster() ? primaries_[node]->endpoint : members_[0]->endpoint;
+  }
   std::size_t connected() const;
 
   Breaker::State breaker() const;
@@ -406,6 +409,7 @@ bool Client::ready() const { return impl_->nodes() > 0 && impl_->connected() == 
 bool Client::reachable() const { return impl_->connected() > 0; }
 std::optional<std::size_t> Client::node_of(std::string_view key) const { return impl_->node_of(key); }
 std::uint64_t Client::slots_hash(std::size_t node) const { return impl_->slots_hash(node); }
+const std::string& Client::endpoint(std::size_t node) const { return impl_->endpoint(node); }
 std::size_t Client::nodes() const { return impl_->nodes(); }
 std::size_t Client::unfinished() const { return impl_->unfinished(); }
 std::size_t Client::waiting() const { return impl_->waiting(); }

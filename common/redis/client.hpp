@@ -84,8 +84,10 @@ struct ServerInfo {
   std::string version;  // "7.0.15", "9.1.0"
   std::string role;     // "master", "slave"
   std::string maxmemory_policy;
-  std::string run_id;   // new at each start of the server
-  std::string address;  // the URL without a password; with Sentinel that of the primary
+  std::int64_t used_memory = 0;  // bytes
+  std::int64_t maxmemory = 0;    // bytes; 0: no limit
+  std::string run_id;            // new at each start of the server
+  std::string address;           // the URL without a password; with Sentinel that of the primary
   bool in_cluster = false;
 };
 
@@ -120,6 +122,8 @@ class Client {
   std::optional<std::size_t> node_of(std::string_view key) const;
   // Changes when the primary with this number gets or loses slots. Without a Cluster: 0.
   std::uint64_t slots_hash(std::size_t node) const;
+  // The URL of the primary with this number, as Observer::breaker_changed names it.
+  const std::string& endpoint(std::size_t node) const;
   // How many primaries have slots; without a Cluster: 1. A new slot map may number them differently.
   std::size_t nodes() const;
 

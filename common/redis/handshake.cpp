@@ -25,6 +25,14 @@ std::string quote(const Reply& reply) {
   return text;
 }
 
+namespace {
+
+void read_number(std::string_view text, std::int64_t& number) {
+  std::from_chars(text.data(), text.data() + text.size(), number);
+}
+
+}  // namespace
+
 void read_info(std::string_view text, ServerInfo& info) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -51,6 +59,10 @@ void read_info(std::string_view text, ServerInfo& info) {
       info.role = value;
     } else if (name == "maxmemory_policy") {
       info.maxmemory_policy = value;
+    } else if (name == "used_memory") {
+      read_number(value, info.used_memory);
+    } else if (name == "maxmemory") {
+      read_number(value, info.maxmemory);
     } else if (name == "run_id") {
       info.run_id = value;
     }

@@ -9,11 +9,6 @@
 namespace sluice::server::counters {
 namespace {
 
-// The result is never a counter key, because every hash tag of a counter key contains a '|'.
-std::string marker_key(unsigned number) {
-  return number == 0 ? std::string("sl:{marker}") : fmt::format("sl:{{marker:{}}}", number);
-}
-
 // The key that begin() writes, and that end() renames to `marker`. It has the hash tag of `marker`, because RENAME in a
 // Cluster needs both keys on one node.
 std::string next_of(const std::string& marker) { return marker + ":next"; }
@@ -37,6 +32,10 @@ Result<NodeStatus> read_node(RedisLink& link, const std::string& key) {
 }
 
 }  // namespace
+
+std::string marker_key(unsigned number) {
+  return number == 0 ? std::string("sl:{marker}") : fmt::format("sl:{{marker:{}}}", number);
+}
 
 Result<Marker::Status> Marker::read() {
   Status all;

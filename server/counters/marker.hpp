@@ -16,6 +16,10 @@
 
 namespace sluice::server::counters {
 
+// Names of markers: each primary has the first one whose slot it serves. Never a counter key, because every hash tag of
+// a counter key contains a '|'.
+std::string marker_key(unsigned number);
+
 class Marker {
  public:
   explicit Marker(RedisLink& link) : link_(link) {}

@@ -129,6 +129,7 @@ void Publisher::run() {
   Backoff retry(200ms, 5s);
   std::chrono::nanoseconds delay{0};
   while (wait(delay)) {
+    survey_if_due();
     if (run_once()) {
       retry.reset();
       delay = options_.check_every;
@@ -136,6 +137,18 @@ void Publisher::run() {
       delay = retry.next(share(random));
     }
   }
+}
+
+// Needs no PostgreSQL.
+void Publisher::survey_if_due() {
+  if (options_.survey_every == 0ms || !link_.ready() || steady_clock::now() < next_survey_) return;
+  next_survey_ = steady_clock::now() + options_.survey_every;
+  const auto done = survey_.run();
+  if (!done && !survey_failed_) {
+    log_.warn("redis_survey_failed", "Redis did not say which tenants use its memory; the server asks again.",
+              {{"code", done.error().code}, {"reason", done.error().text}});
+  }
+  survey_failed_ = !done;
 }
 
 bool Publisher::run_once() {

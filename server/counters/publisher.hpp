@@ -1,6 +1,6 @@
 // Writes overrides into the counter keys in Redis. The admin API calls publish() right after a commit. A thread
 // publishes the rows that are left in the outbox, also those of other servers, and publishes all overrides again when
-// Redis has lost data.
+// Redis has lost data. It also surveys the memory of Redis.
 //
 // Thread safety: publish() and the statistics from any thread. Several servers may run publishers at the same time.
 #pragma once
@@ -22,6 +22,7 @@
 #include "common/base/timed_join_thread.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/counters/marker.hpp"
+#include "server/counters/memory_survey.hpp"
 #include "server/counters/publication.hpp"
 #include "server/counters/redis_link.hpp"
 #include "server/postgres/pool.hpp"
@@ -33,8 +34,9 @@ class Publisher {
   struct Options {
     postgres::DatabaseOptions database;
     redis::Options redis;
-    bool allow_evicting = false;                   // publish even if Redis may evict overrides
-    std::chrono::milliseconds check_every{1'000};  // for marker and outbox
+    bool allow_evicting = false;                     // publish even if Redis may evict overrides
+    std::chrono::milliseconds check_every{1'000};    // for marker and outbox
+    std::chrono::milliseconds survey_every{60'000};  // see MemorySurvey; 0: never
   };
 
   Publisher(Options options, const Clock& clock, telemetry::Log& log);
@@ -57,6 +59,7 @@ class Publisher {
 
   RedisLink& link() { return link_; }
   const RedisLink& link() const { return link_; }
+  const MemorySurvey& survey() const { return survey_; }
 
   // Sentences for /readyz; empty if the server can publish.
   std::vector<std::string> degraded() const;
@@ -78,6 +81,7 @@ class Publisher {
   bool stopping();
   // If the tenant's rules do not compile, logs that and returns one failure.
   Published publish_guarded(const TenantIdentities& identities, const std::function<Published()>& publish);
+  void survey_if_due();
   void count_and_expire(pqxx::connection& connection);
   bool republish(pqxx::connection& connection, Marker::Status& marker);
   bool republish_tenant(pqxx::connection& connection, TenantIdentities tenant);
@@ -94,10 +98,13 @@ class Publisher {
   telemetry::Log& log_;
   RedisLink link_;
   Marker marker_{link_};
+  MemorySurvey survey_{link_};
   Statistics statistics_;
 
   std::unique_ptr<pqxx::connection> connection_;  // used by the thread only
   std::chrono::steady_clock::time_point expired_removed_at_{};
+  std::chrono::steady_clock::time_point next_survey_{};
+  bool survey_failed_ = false;
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

@@ -1,6 +1,7 @@
 #include "server/counters/redis_link.hpp"
 
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -106,27 +107,60 @@ class RedisLink::Judgement final : public limiter::JudgeListener {
   Handover<limiter::StoreResult<limiter::Outcome>> done_;
 };
 
-class RedisLink::Command final : public redis::Command {
+// Thread: everything except the constructor and wait() runs on the link's loop.
+class RedisLink::Exchange {
  public:
-  using Answer = Result<std::optional<std::string>>;
-
-  explicit Command(std::vector<std::string> words) : words_(std::move(words)) {}
-
-  void write(redis::CommandWriter& out, redis::CallBy) override {
-    out.array(words_.size());
-    for (const std::string& word : words_) out.bulk(std::string_view(word));
+  explicit Exchange(std::span<const Request> requests) : unfinished_(requests.size() + 1) {
+    for (const Request& request : requests) slots_.emplace_back(*this, request);
   }
-  void on_reply(const redis::Reply& reply) override {
-    if (reply.is_error()) return done_.set(failure("redis", std::string(reply.text)));
-    if (reply.type == redis::Reply::Type::nil) return done_.set(std::nullopt);
-    done_.set(std::optional<std::string>(reply.text));
+
+  void submit(redis::Client& client) {
+    for (Slot& slot : slots_) client.submit(slot, slot.request.key, {.patience = redis::Patience::batch});
+    finish_one();  // not before all are submitted: then the waiting thread may destroy this object
   }
-  void on_failure(redis::Failure) override { done_.set(failure("unavailable", "Redis did not answer")); }
-  Answer wait() { return done_.wait(); }
+  std::vector<Answer> wait() {
+    done_.wait();
+    std::vector<Answer> answers;
+    answers.reserve(slots_.size());
+    for (Slot& slot : slots_) answers.push_back(std::move(slot.answer));
+    return answers;
+  }
 
  private:
-  const std::vector<std::string> words_;
-  Handover<Answer> done_;
+  struct Slot final : redis::Command {
+    Slot(Exchange& its_owner, const Request& its_request) : owner(its_owner), request(its_request) {}
+
+    void write(redis::CommandWriter& out, redis::CallBy) override {
+      out.array(request.words.size());
+      for (const std::string& word : request.words) out.bulk(std::string_view(word));
+    }
+    void on_reply(const redis::Reply& reply) override {
+      if (reply.is_error()) {
+        answer = failure("redis", std::string(reply.text));
+      } else if (reply.type == redis::Reply::Type::integer) {
+        answer = std::to_string(reply.integer);
+      } else if (reply.type != redis::Reply::Type::nil) {
+        answer = std::string(reply.text);
+      }
+      owner.finish_one();
+    }
+    void on_failure(redis::Failure) override {
+      answer = failure("unavailable", "Redis did not answer");
+      owner.finish_one();
+    }
+
+    Exchange& owner;
+    const Request& request;
+    Answer answer;
+  };
+
+  void finish_one() {
+    if (--unfinished_ == 0) done_.set(true);
+  }
+
+  std::deque<Slot> slots_;  // their addresses stay
+  std::size_t unfinished_;
+  Handover<bool> done_;
 };
 
 RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
@@ -269,7 +303,7 @@ std::vector<RedisLink::NodeKey> RedisLink::key_of_each_node(const std::function<
       std::string key = name(number);
       const auto node = client_.node_of(key);
       if (!node || !keys[*node].key.empty()) continue;
-      keys[*node] = {std::move(key), client_.slots_hash(*node)};
+      keys[*node] = {std::move(key), client_.slots_hash(*node), client_.endpoint(*node)};
       ++found;
     }
     std::erase_if(keys, [](const NodeKey& each) { return each.key.empty(); });
@@ -278,12 +312,18 @@ std::vector<RedisLink::NodeKey> RedisLink::key_of_each_node(const std::function<
   return post(find) ? done.wait() : Keys();
 }
 
-Result<std::optional<std::string>> RedisLink::command(std::string key, std::vector<std::string> words) {
-  Command command(std::move(words));
-  const bool posted =
-      post([this, &key, &command] { client_.submit(command, key, {.patience = redis::Patience::batch}); });
-  if (!posted) return failure("unavailable", "the server is stopping");
-  return command.wait();
+RedisLink::Answer RedisLink::command(std::string key, std::vector<std::string> words) {
+  const Request request{.key = std::move(key), .words = std::move(words)};
+  return std::move(commands({&request, 1}).front());
+}
+
+std::vector<RedisLink::Answer> RedisLink::commands(std::span<const Request> requests) {
+  if (requests.empty()) return {};
+  Exchange exchange(requests);
+  if (!post([this, &exchange] { exchange.submit(client_); })) {
+    return {requests.size(), failure("unavailable", "the server is stopping")};
+  }
+  return exchange.wait();
 }
 
 }  // namespace sluice::server::counters

@@ -55,7 +55,8 @@ class RedisLink {
 
   struct NodeKey {
     std::string key;
-    std::uint64_t slots = 0;  // redis::Client::slots_hash()
+    std::uint64_t slots = 0;    // redis::Client::slots_hash()
+    std::string endpoint = {};  // redis::Client::endpoint()
   };
   // For each primary that has slots, returns the first key of name(0), name(1), … that this primary serves.
   std::vector<NodeKey> key_of_each_node(const std::function<std::string(unsigned)>& name);
@@ -63,14 +64,21 @@ class RedisLink {
   // Result i belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
-  // Sends one command to the node that serves the slot of `key`. Returns the reply's text, or nullopt for nil. Errors:
-  // `unavailable`, and `redis` for an error reply.
-  Result<std::optional<std::string>> command(std::string key, std::vector<std::string> words);
+  // The reply's text, an integer in decimals, or nullopt for nil. Errors: `unavailable`, and `redis` for an error
+  // reply.
+  using Answer = Result<std::optional<std::string>>;
+  struct Request {
+    std::string key;  // the command goes to the node that serves the slot of this key
+    std::vector<std::string> words;
+  };
+  Answer command(std::string key, std::vector<std::string> words);
+  // Sends all commands without waiting in between. Answer i belongs to requests[i].
+  std::vector<Answer> commands(std::span<const Request> requests);
 
  private:
   class Batch;
   class Judgement;
-  class Command;
+  class Exchange;
 
   redis::Observer observer();
   void note_ready();

@@ -117,7 +117,7 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
             tmp_path: Path) -> dict[str, str]:
     """Job → /metrics: of a server with Redis, and of an agent that follows it, has --snapshot-cache and listens with TLS."""
     redis = make_redis()
-    server = make_server("--counters", redis.counters).start()
+    server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms").start()
     with server.admin() as admin:
         token = admin.create("/agent-tokens", {"name": "agents"})["token"]
         api_key = admin.create("/keys", {"tenant_id": admin.tenant(), "name": "app"})["key"]
@@ -131,7 +131,9 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
         wait_until("a decision", lambda: client.check(resource="GET:/", subject="user:1").status == 200)
     metrics = wait_until("a scrape with the eviction policy", lambda: next(
         (text for text in [agent.metrics()] if "sluice_redis_eviction_policy_ok" in text), None))
-    return {"sluice-agent": metrics, "sluice-server": str(server.probe("/metrics").body)}
+    of_server = wait_until("a survey of Redis' keys", lambda: next(
+        (text for text in [str(server.probe("/metrics").body)] if "sluice_redis_tenant_share" in text), None))
+    return {"sluice-agent": metrics, "sluice-server": of_server}
 
 
 def test_promtool_finds_no_fault_in_what_the_programs_expose(scraped: dict[str, str]) -> None:
