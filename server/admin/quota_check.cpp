@@ -3,7 +3,6 @@
 #include <map>
 
 #include <fmt/core.h>
-#include <pqxx/pqxx>
 
 #include "common/base/text.hpp"
 #include "server/admin/quotas.hpp"
@@ -12,7 +11,7 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr int kMaxUseRows = 8;  // of a tenant; more are replaced by their sum
+constexpr std::int64_t kMaxUseRows = 8;  // of an owner; more are replaced by their sum
 
 using Owner = std::pair<std::string, std::string>;  // organization, tenant; tenant "": the organization
 
@@ -42,10 +41,12 @@ std::map<Owner, Amounts> increases(const std::vector<store::Change>& changes) {
   return found;
 }
 
+// REQUIRES: the audit head of the organization is locked.
 void judge(postgres::Transaction& tx, const Owner& owner, const Amounts& increase, Faults& faults) {
   const auto& [organization, tenant] = owner;
   const Amounts limits = quotas_of(tx, organization, tenant).amounts;
-  const Amounts use = amounts_of(tx, organization, tenant);
+  const Use found = use_of(tx, organization, tenant);
+  const Amounts& use = found.amounts;
   const std::string name = tenant.empty() ? "organization " + quoted(organization) : "tenant " + quoted(tenant);
   for (const AmountRow& row : kAmounts) {
     if (increase.*row.member <= 0 || use.*row.member <= limits.*row.member) continue;
@@ -55,18 +56,7 @@ void judge(postgres::Transaction& tx, const Owner& owner, const Amounts& increas
                          row.name, name, limits.*row.member, use.*row.member - increase.*row.member,
                          increase.*row.member)});
   }
-}
-
-// REQUIRES: the audit head of the organization is locked.
-void compact(postgres::Transaction& tx, const Owner& owner) {
-  const pqxx::result rows = tx.exec("SELECT count(*) FROM quota_use WHERE organization_id = $1 AND tenant_id = $2",
-                                    owner.first, owner.second);
-  if (rows[0][0].as<int>() <= kMaxUseRows) return;
-  tx.exec(
-      "WITH old AS (DELETE FROM quota_use WHERE organization_id = $1 AND tenant_id = $2 RETURNING *) INSERT INTO "
-      "quota_use SELECT organization_id, tenant_id, sum(plans), sum(policies), sum(keys), sum(bytes) FROM old GROUP BY "
-      "organization_id, tenant_id",
-      owner.first, owner.second);
+  if (found.rows > kMaxUseRows) compact_use(tx, organization, tenant);
 }
 
 }  // namespace
@@ -76,10 +66,7 @@ void check_quotas(postgres::Transaction& tx, const store::ChangeLog& log) {
   if (found.empty()) return;
   log.lock_heads(tx);
   Faults faults;
-  for (const auto& [owner, increase] : found) {
-    judge(tx, owner, increase, faults);
-    if (!owner.second.empty()) compact(tx, owner);
-  }
+  for (const auto& [owner, increase] : found) judge(tx, owner, increase, faults);
   if (faults.empty()) return;
   const std::string detail = faults.front().text;
   throw http::Refusal(409, "quota-exceeded", detail, std::move(faults));

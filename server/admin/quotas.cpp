@@ -10,6 +10,19 @@ namespace {
 
 constexpr std::int64_t kMaxQuota = std::int64_t{1} << 40;
 
+// A table whose rows are summed to what its owners use.
+struct UseTable {
+  std::string_view name;
+  std::string_view owner;  // its columns
+  std::string_view rows;   // of the owner $1, $2
+};
+constexpr UseTable kUseOfTenants{"quota_use", "organization_id, tenant_id", "organization_id = $1 AND tenant_id = $2"};
+constexpr UseTable kUseOfOrganizations{"organization_use", "organization_id", "organization_id = $1 AND $2::text = ''"};
+
+const UseTable& use_table(const std::string& tenant_id) {
+  return tenant_id.empty() ? kUseOfOrganizations : kUseOfTenants;
+}
+
 }  // namespace
 
 void read_quotas(const json::Value& object, const json::Place& at, Quotas& quotas, Faults& faults) {
@@ -70,16 +83,26 @@ std::map<std::string, limiter::PlanCost> plan_budgets(postgres::Transaction& tx,
   return budgets;
 }
 
-Amounts amounts_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id) {
+Use use_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id) {
+  const UseTable& table = use_table(tenant_id);
   const pqxx::row row = tx.exec(
-      "SELECT coalesce(sum(policies), 0)::bigint, coalesce(sum(plans), 0)::bigint, coalesce(sum(keys), "
-      "0)::bigint, coalesce(sum(bytes), 0)::bigint FROM quota_use WHERE organization_id = $1 AND ($2 = '' OR "
-      "tenant_id = $2)",
+      fmt::format("SELECT coalesce(sum(policies), 0)::bigint, coalesce(sum(plans), 0)::bigint, coalesce(sum(keys), "
+                  "0)::bigint, coalesce(sum(bytes), 0)::bigint, count(*) FROM {} WHERE {}",
+                  table.name, table.rows),
       organization_id, tenant_id)[0];
-  return {.policies = row[0].as<std::int64_t>(),
-          .plans = row[1].as<std::int64_t>(),
-          .keys = row[2].as<std::int64_t>(),
-          .snapshot_bytes = row[3].as<std::int64_t>()};
+  return {.amounts = {.policies = row[0].as<std::int64_t>(),
+                      .plans = row[1].as<std::int64_t>(),
+                      .keys = row[2].as<std::int64_t>(),
+                      .snapshot_bytes = row[3].as<std::int64_t>()},
+          .rows = row[4].as<std::int64_t>()};
+}
+
+void compact_use(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id) {
+  const UseTable& table = use_table(tenant_id);
+  tx.exec(fmt::format("WITH old AS (DELETE FROM {0} WHERE {1} RETURNING *) INSERT INTO {0} SELECT {2}, sum(plans), "
+                      "sum(policies), sum(keys), sum(bytes) FROM old GROUP BY {2}",
+                      table.name, table.rows, table.owner),
+          organization_id, tenant_id);
 }
 
 }  // namespace sluice::server::admin

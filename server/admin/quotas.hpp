@@ -58,7 +58,15 @@ Quotas quotas_of(postgres::Transaction& tx, const std::string& organization_id, 
 std::map<std::string, limiter::PlanCost> plan_budgets(postgres::Transaction& tx,
                                                       const std::set<std::string>& tenant_ids);
 
-// What the tenant stores, or with a `tenant_id` of "" all tenants of the organization together.
-Amounts amounts_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id);
+// What the tenant stores, or with a `tenant_id` of "" all tenants of the organization together. Reads few rows, however
+// many tenants and objects there are; see migration 7.
+struct Use {
+  Amounts amounts;
+  std::int64_t rows = 0;  // the amounts are their sum
+};
+Use use_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id);
+
+// Replaces these rows by their sum. REQUIRES: the audit head of the organization is locked.
+void compact_use(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id);
 
 }  // namespace sluice::server::admin

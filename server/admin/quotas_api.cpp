@@ -47,7 +47,7 @@ Answer show_quotas(Context& context, const QuotaOwner& owner, const store::Store
   out.end_object();
   out.key("used");
   out.begin_object();
-  write_amounts(out, amounts_of(context.tx, owner.organization_id, owner.tenant_id));
+  write_amounts(out, use_of(context.tx, owner.organization_id, owner.tenant_id).amounts);
   out.end_object();
   if (stored != nullptr) {
     out.field("version", stored->version);

@@ -1,7 +1,10 @@
 """Quotas of organizations and tenants: what is refused, what is counted, and that one call wins at the edge."""
 
+import random
+import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from support.client import Answer
 from support.postgres import OWNER, Database
 from support.server import Server, bootstrap
 
+MIGRATIONS = Path(__file__).resolve().parents[2] / "server/postgres/migrations"
 LIMITS = [{"name": "n", "algorithm": "fixed_window", "limit": 5, "window": "1s"}]
 
 
@@ -154,7 +158,7 @@ def test_a_database_that_was_filled_before_there_were_quotas_is_upgraded_in_plac
     assert before.stop() == 0
     # Takes back what the migration made: the database is as the version before it left it.
     database.execute("DROP FUNCTION count_use CASCADE")
-    database.execute("DROP TABLE quotas, quota_use")
+    database.execute("DROP TABLE quotas, quota_use, organization_use")
     database.execute("DELETE FROM schema_migrations WHERE version >= 6")
     with make_server(*flags, database=database).start().admin(token) as admin:
         assert used(admin, tenant) == use
@@ -165,3 +169,118 @@ def test_a_database_that_was_filled_before_there_were_quotas_is_upgraded_in_plac
         assert admin.delete("/policies/p0", tenant=tenant).status == 204
         admin.create("/policies", policy(3), tenant=tenant)
         assert used(admin, tenant)["policies"] == 3
+
+
+def assert_counted_exactly(database: Database) -> None:
+    """The use of each tenant and organization is what its objects add up to."""
+    for table, owner in (("quota_use", "organization_id, tenant_id"), ("organization_use", "organization_id")):
+        counted = database.execute(
+            f"SELECT {owner}, sum(plans), sum(policies), sum(keys), sum(bytes) FROM {table} GROUP BY {owner} "
+            "HAVING sum(plans) <> 0 OR sum(policies) <> 0 OR sum(keys) <> 0 OR sum(bytes) <> 0 ORDER BY 1, 2")
+        stored = database.execute(
+            f"SELECT {owner}, count(*) FILTER (WHERE kind = 'plan'), count(*) FILTER (WHERE kind = 'policy'), "
+            "count(*) FILTER (WHERE kind = 'key'), sum(octet_length(document::text)) FROM ("
+            "SELECT 'plan' AS kind, organization_id, tenant_id, document FROM plans UNION ALL "
+            "SELECT 'policy', organization_id, tenant_id, document FROM policies UNION ALL "
+            f"SELECT 'key', organization_id, tenant_id, document FROM keys) AS objects GROUP BY {owner} ORDER BY 1, 2")
+        assert counted == stored, table
+
+
+def rows_of(database: Database, table: str, organization: str) -> int:
+    """How many rows are summed for one decision."""
+    return int(database.execute(f"SELECT count(*) FROM {table} WHERE organization_id = %s", (organization,))[0][0])
+
+
+def test_the_use_is_exact_whatever_is_done_at_once_and_stays_few_rows(make_server: Callable[..., Server]) -> None:
+    first = make_server().start()
+    second = make_server(database=first.database)
+    second.token = first.token
+    second.start()
+    with first.admin() as admin:
+        organization = admin.organization()
+        tenants = [admin.tenant(organization) for _ in range(6)]
+
+    def write(server: Server, seed: int) -> None:
+        chance = random.Random(seed)
+        with server.admin() as client:
+            for _ in range(40):
+                tenant, number = chance.choice(tenants), chance.randrange(8)
+                path = f"/policies/p{number}"
+                action = chance.choice(("put", "put", "put", "delete", "rollback", "apply", "key"))
+                if action == "put":
+                    client.put(path, {**policy(number), "name": "x" * chance.randrange(1, 200)}, tenant=tenant)
+                elif action == "delete":
+                    client.delete(path, tenant=tenant)
+                elif action == "rollback":
+                    client.post(f"{path}/rollback", {"version": 1}, tenant=tenant)
+                elif action == "key":
+                    client.post("/keys", {"tenant_id": tenant, "name": "k"})
+                else:
+                    client.post("/apply", {"format": "sluice/v1", "organizations": [{"id": organization}],
+                                           "tenants": [{"id": tenant, "organization_id": organization}],
+                                           "policies": [{"tenant_id": tenant, **policy(other)} for other in range(number)]})
+
+    threads = [threading.Thread(target=write, args=(server, seed)) for seed, server in enumerate((first, second) * 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert_counted_exactly(first.database)
+    with first.admin() as admin:
+        shown = [admin.get(f"/quotas/tenants/{tenant}").body["used"] for tenant in tenants]
+        whole = admin.get(f"/quotas/organizations/{organization}").body["used"]
+        assert {name: sum(each[name] for each in shown) for name in ("policies", "plans", "keys", "snapshot_bytes")} == {
+            name: whole[name] for name in ("policies", "plans", "keys", "snapshot_bytes")}
+        assert whole["policies"] > 0 and whole["keys"] > 0
+        admin.create("/policies", policy(99), tenant=tenants[0])
+    assert rows_of(first.database, "organization_use", organization) <= 8
+    assert_counted_exactly(first.database)
+
+
+def test_many_growing_writes_leave_few_rows_to_sum(admin: AdminClient, server: Server, organization: str) -> None:
+    tenants = [admin.tenant(organization) for _ in range(12)]
+    for number in range(5):
+        for tenant in tenants:
+            admin.create("/policies", policy(number), tenant=tenant)
+            assert rows_of(server.database, "organization_use", organization) <= 8
+    assert admin.get(f"/quotas/organizations/{organization}").body["used"]["policies"] == 60
+
+
+def test_objects_that_an_earlier_server_wrote_during_an_upgrade_are_counted(
+        make_server: Callable[..., Server], database: Database) -> None:
+    """Such a server does not know organization_use; it writes objects, and sums and compacts quota_use."""
+    flags = ("--database-owner-url", database.url(OWNER))
+    first = make_server(*flags, database=database).start()
+    token = bootstrap(first.program, database)
+    with first.admin(token) as admin:
+        organization = admin.organization()
+        tenants = [admin.tenant(organization) for _ in range(3)]
+        for number in range(12):
+            admin.create("/policies", policy(number), tenant=tenants[number % 3])
+        admin.create("/keys", {"tenant_id": tenants[0], "name": "k"})
+    assert first.stop() == 0
+    # The database as the version with migration 6 left it, with one amount that is wrong.
+    sixth = (MIGRATIONS / "m0006_quotas.sql").read_text()
+    function = re.findall(r"CREATE (FUNCTION count_use.*?\nEND \$\$;)", sixth, re.S)[0]
+    database.execute("DROP TABLE organization_use")
+    database.execute("CREATE OR REPLACE " + function)
+    database.execute("DELETE FROM schema_migrations WHERE version >= 7")
+    database.execute("UPDATE quota_use SET policies = policies + 1 WHERE tenant_id = %s", (tenants[0],))
+    with make_server(*flags, database=database).start().admin(token) as admin:
+        assert_counted_exactly(database)
+        assert admin.get(f"/quotas/organizations/{organization}").body["used"]["policies"] == 12
+        # What the earlier server does:
+        for tenant in tenants:
+            database.execute("DELETE FROM policies WHERE tenant_id = %s AND id IN ('p0', 'p1')", (tenant,))
+            database.execute("UPDATE policies SET document = jsonb_set(document::jsonb, '{name}', '\"longer\"')::json "
+                             "WHERE tenant_id = %s", (tenant,))
+        database.execute("INSERT INTO policies (organization_id, tenant_id, id, version, document, place, unindexed) "
+                         "SELECT organization_id, tenant_id, 'copy-of-' || id, version, "
+                         "jsonb_set(document::jsonb, '{id}', to_jsonb('copy-of-' || id))::json, place, unindexed FROM policies")
+        database.execute("WITH old AS (DELETE FROM quota_use WHERE tenant_id = %s RETURNING *) INSERT INTO quota_use "
+                         "SELECT organization_id, tenant_id, sum(plans), sum(policies), sum(keys), sum(bytes) FROM old "
+                         "GROUP BY organization_id, tenant_id", (tenants[0],))
+        assert_counted_exactly(database)
+        assert admin.get(f"/quotas/organizations/{organization}").body["used"]["policies"] == 20
+        set_quotas(admin, f"organizations/{organization}", policies=20)
+        assert_refused(admin.post("/policies", policy(50), tenant=tenants[1]), "policies of organization")
