@@ -76,7 +76,7 @@ class App {
         lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
         rates_(config.admin_rates, clock_),
         gate_(lookups_, throttle_, rates_, clock_),
-        executor_(pool_, throttle_, clock_, log_),
+        executor_(pool_, throttle_, config.admin_rates, clock_, log_),
         service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout),
         sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options(config)),
         dispatch_({{sync::SyncService::kPrefix, sync_}}, service_),
@@ -249,7 +249,10 @@ void App::start_sync() {
     metrics_.add(identity::metrics(), reviewer_->statistics());
     sync_.review_through(*reviewer_);
   }
-  sync_.give_admin_tokens([this](const auth::KnownTokensPtr& tokens) { gate_.set_tokens(tokens); });
+  sync_.follow([this](const sync::SyncState& state) {
+    gate_.set_tokens(state.admin_tokens, state.quotas);
+    fleet_.set_quotas(state.quotas);
+  });
   sync_.start();
   const auto read = std::make_shared<std::promise<void>>();
   feed_.poll([read](bool) { read->set_value(); });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/json/writer.hpp"
+#include "server/admin/token_rates.hpp"
 #include "server/auth/roles.hpp"
 #include "server/counters/rules.hpp"
 #include "server/http/answer.hpp"
@@ -92,6 +93,7 @@ struct Context {
   store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
+  TokenRates::PerSecond default_rates;         // of tokens without a quota
   std::vector<counters::RulesPtr> compiled{};  // Draft::rules (drafts.hpp) of this call's drafts
   counters::Publisher* publisher = nullptr;    // nullptr if the server runs without Redis
   std::vector<counters::CounterRef> resets{};  // counters to reset after the commit

@@ -44,7 +44,16 @@ void CallerGate::check_again(const Call& call, bool charged, bool looked_up, con
 }
 
 void CallerGate::accept(const Call& call, bool charged, std::string_view token_id, const Next& next) {
-  next(charged ? std::nullopt : rates_.charge(token_id, call.route->changes()));
+  const bool writes = call.route->changes();
+  next(charged ? std::nullopt : rates_.charge(token_id, writes, rate_quota(token_id, writes)));
+}
+
+// REQUIRES: tokens_ has the token.
+std::optional<auth::KnownQuotas::Found> CallerGate::rate_quota(std::string_view token_id, bool writes) const {
+  const auth::TokenDocument& token = tokens_->find(token_id)->second->document;
+  return quotas_->nearest(
+      token.organization_id, token.tenant_ids,
+      writes ? &auth::TokenQuotas::admin_writes_per_second : &auth::TokenQuotas::admin_reads_per_second);
 }
 
 http::Refusal CallerGate::refusal_of(const Call& call) { return unauthorized(throttle_, call.source, clock_.now_us()); }

@@ -1,7 +1,7 @@
 // Checks the token of each admin call in memory, before the call takes a thread of the pool. So calls without a valid
 // token cost PostgreSQL at most the look-ups of auth::TokenLookups, and delay nobody.
 //
-// Also limits how many calls a second a token makes.
+// Also limits how many calls a second a token makes, to the quota of its tenant or organization if one is set.
 //
 // Until the first tokens have been read, all calls pass; their transactions authenticate them.
 // Thread: the event loop's.
@@ -20,6 +20,7 @@
 #include "server/auth/missed_ids.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/auth/token_lookups.hpp"
+#include "server/auth/token_quotas.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::admin {
@@ -36,7 +37,10 @@ class CallerGate {
   CallerGate(auth::TokenLookups& lookups, auth::FailureThrottle& throttle, TokenRates& rates, const Clock& clock)
       : lookups_(lookups), throttle_(throttle), rates_(rates), clock_(clock) {}
 
-  void set_tokens(auth::KnownTokensPtr tokens) { tokens_ = std::move(tokens); }
+  void set_tokens(auth::KnownTokensPtr tokens, auth::KnownQuotasPtr quotas) {
+    tokens_ = std::move(tokens);
+    quotas_ = std::move(quotas);
+  }
 
   // Calls `next` once: at once, or after a look-up. `charged`: the call was counted before, when the server asked
   // whether to read its body. REQUIRES: `call` lives until then.
@@ -45,6 +49,7 @@ class CallerGate {
  private:
   void check_again(const Call& call, bool charged, bool looked_up, const Next& next);
   void accept(const Call& call, bool charged, std::string_view token_id, const Next& next);
+  std::optional<auth::KnownQuotas::Found> rate_quota(std::string_view token_id, bool writes) const;
   http::Refusal refusal_of(const Call& call);
 
   auth::TokenLookups& lookups_;
@@ -52,6 +57,7 @@ class CallerGate {
   TokenRates& rates_;
   const Clock& clock_;
   auth::KnownTokensPtr tokens_;  // nullptr: not read yet
+  auth::KnownQuotasPtr quotas_;  // nullptr: as tokens_
   auth::MissedIds missed_;
 };
 

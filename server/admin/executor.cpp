@@ -172,6 +172,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
                   .log = log,
                   .now_us = clock_.now_us(),
                   .snapshots = snapshots_,
+                  .default_rates = default_rates_,
                   .publisher = publisher_};
   done.answer = call.route->handler(context);
   if (!log.empty()) {

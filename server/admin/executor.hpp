@@ -23,8 +23,10 @@ inline constexpr unsigned kAdmitted = 100;  // HTTP's "Continue"
 // its answer is meaningless and its session is dropped.
 class Executor {
  public:
-  Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const Clock& clock, telemetry::Log& log)
-      : pool_(pool), throttle_(throttle), clock_(clock), log_(log) {}
+  // `default_rates`: of tokens without a quota; calls that show quotas show them.
+  Executor(postgres::Pool& pool, auth::FailureThrottle& throttle, const TokenRates::PerSecond& default_rates,
+           const Clock& clock, telemetry::Log& log)
+      : pool_(pool), throttle_(throttle), default_rates_(default_rates), clock_(clock), log_(log) {}
 
   // REQUIRES: called before the first run().
   void set_publisher(counters::Publisher& publisher) { publisher_ = &publisher; }
@@ -50,6 +52,7 @@ class Executor {
 
   postgres::Pool& pool_;
   auth::FailureThrottle& throttle_;
+  const TokenRates::PerSecond default_rates_;
   const Clock& clock_;
   telemetry::Log& log_;
   TenantSnapshots snapshots_;

@@ -4,6 +4,7 @@
 #include <pqxx/pqxx>
 
 #include "common/json/fields.hpp"
+#include "server/fleet/agent_census.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -34,6 +35,7 @@ void read_quotas(const json::Value& object, const json::Place& at, Quotas& quota
   for (const AmountRow& row : kAmounts) read(row.name, quotas.amounts.*row.member);
   read("plan_check_us", quotas.plan.check_us);
   read("plan_subject_bytes", quotas.plan.subject_bytes);
+  auth::read_token_quotas(fields, quotas.tokens);
   fields.reject_unknown();
   for (Fault& fault : found.take()) faults.push_back(std::move(fault));
 }
@@ -49,10 +51,23 @@ void write_amounts(json::Writer& out, const Amounts& amounts) {
   for (const AmountRow& row : kAmounts) out.field(row.name, amounts.*row.member);
 }
 
-void write_quotas(json::Writer& out, const Quotas& quotas) {
+void write_quotas(json::Writer& out, const Quotas& quotas, const TokenRates::PerSecond& rates) {
   write_amounts(out, quotas.amounts);
   out.field("plan_check_us", quotas.plan.check_us);
   out.field("plan_subject_bytes", quotas.plan.subject_bytes);
+  const auto write_rate = [&out](std::string_view name, const std::optional<std::int64_t>& quota, std::int64_t rate) {
+    const std::int64_t in_force = quota.value_or(rate);
+    if (quota || rate > 0) {
+      out.field(name, in_force);
+    } else {
+      out.null_field(name);
+    }
+  };
+  write_rate("admin_writes_per_second", quotas.tokens.admin_writes_per_second, rates.writes);
+  write_rate("admin_reads_per_second", quotas.tokens.admin_reads_per_second, rates.reads);
+  const fleet::AgentLimits agents;
+  out.field("agents", quotas.tokens.agents.value_or(static_cast<std::int64_t>(agents.per_tenant)));
+  out.field("agents_per_token", quotas.tokens.agents_per_token.value_or(static_cast<std::int64_t>(agents.per_token)));
 }
 
 Quotas quotas_of(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id) {
@@ -61,10 +76,13 @@ Quotas quotas_of(postgres::Transaction& tx, const std::string& organization_id, 
                                  "('', $2) ORDER BY tenant_id",
                                  organization_id, tenant_id)) {
     const Amounts defaults = Quotas().amounts;
-    // The amounts of an organization are for all its tenants together, so a tenant does not take them over.
+    // What an organization's tenants may have together, a tenant does not take over.
     quotas.amounts = defaults;
     read_quotas(row[1].c_str(), quotas);
-    if (row[0].c_str() != tenant_id) quotas.amounts = defaults;
+    if (row[0].c_str() != tenant_id) {
+      quotas.amounts = defaults;
+      quotas.tokens.agents.reset();
+    }
   }
   return quotas;
 }

@@ -9,6 +9,7 @@
 #include "server/admin/drafts.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/quotas.hpp"
+#include "server/fleet/fleet_store.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::admin {
@@ -34,6 +35,14 @@ std::optional<store::StoredObject> stored_quotas(Context& context, const QuotaOw
   return store::find(context.tx, Kind::quota, owner.tenant_id, owner.id, lock);
 }
 
+// Also counts agents that serve more tenants than the caller may see, because they use the quota too.
+fleet::AgentUse agents_of(Context& context, const QuotaOwner& owner) {
+  context.tx.enter(postgres::Scope::everything(context.principal.token_id));
+  const fleet::AgentUse use = fleet::count_agents(context.tx, owner.organization_id, owner.tenant_id);
+  context.tx.enter(context.principal.scope());
+  return use;
+}
+
 Answer show_quotas(Context& context, const QuotaOwner& owner, const store::StoredObject* stored) {
   Answer answer;
   json::Writer& out = answer.object.emplace(open_object());
@@ -43,11 +52,14 @@ Answer show_quotas(Context& context, const QuotaOwner& owner, const store::Store
   out.raw(stored == nullptr ? "{}" : stored->document);
   out.key("limits");
   out.begin_object();
-  write_quotas(out, quotas_of(context.tx, owner.organization_id, owner.tenant_id));
+  write_quotas(out, quotas_of(context.tx, owner.organization_id, owner.tenant_id), context.default_rates);
   out.end_object();
   out.key("used");
   out.begin_object();
   write_amounts(out, use_of(context.tx, owner.organization_id, owner.tenant_id).amounts);
+  const fleet::AgentUse agents = agents_of(context, owner);
+  out.field("agents", agents.agents);
+  out.field("agents_per_token", agents.per_token);
   out.end_object();
   if (stored != nullptr) {
     out.field("version", stored->version);

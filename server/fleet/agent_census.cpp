@@ -3,6 +3,8 @@
 namespace sluice::server::fleet {
 namespace {
 
+using auth::TokenQuotas;
+
 std::size_t agents_in(const std::map<std::string, std::size_t, std::less<>>& counts, const std::string& id) {
   const auto found = counts.find(id);
   return found == counts.end() ? 0 : found->second;
@@ -21,22 +23,33 @@ ShareOwner share_owner(const AgentCensus::Member& member) {
 
 std::optional<sync::QuotaExceeded> AgentCensus::check(const Member& member) const {
   const AgentScope& scope = member.scope;
-  const auto full = [](std::string quota, const CountsById& counts, const std::string& id,
+  const auto full = [](std::string_view owner_kind, const CountsById& counts, const std::string& id,
                        std::size_t limit) -> std::optional<sync::QuotaExceeded> {
     const std::size_t used = agents_in(counts, id);
     if (used < limit) return std::nullopt;
-    return sync::QuotaExceeded{.quota = std::move(quota), .owner = id, .used = used, .limit = limit};
+    return sync::QuotaExceeded{.quota = owner_kind == "token" ? "agents_per_token" : "agents",
+                               .owner_kind = owner_kind,
+                               .owner = id,
+                               .used = used,
+                               .limit = limit};
   };
-  if (auto exceeded = full("agents_per_token", by_token_, member.token_id, limits_.per_token)) return exceeded;
+  const auto of_token = quotas_->nearest(scope.organization_id, scope.tenant_ids, &TokenQuotas::agents_per_token);
+  const std::size_t per_token = of_token ? static_cast<std::size_t>(of_token->value) : limits_.per_token;
+  if (auto exceeded = full("token", by_token_, member.token_id, per_token)) return exceeded;
   if (!scope.organization_id.empty() && scope.tenant_ids.empty()) {
-    auto exceeded = full("agents_per_organization", by_organization_, scope.organization_id, limits_.per_organization);
+    const auto set = quotas_->of_organization(scope.organization_id, &TokenQuotas::agents);
+    auto exceeded = full("organization", by_organization_, scope.organization_id,
+                         set ? static_cast<std::size_t>(*set) : limits_.per_organization);
     if (exceeded) return exceeded;
   }
   for (const std::string& tenant : scope.tenant_ids) {
-    if (auto exceeded = full("agents_per_tenant", by_tenant_, tenant, limits_.per_tenant)) return exceeded;
+    const auto set = quotas_->of_tenant(tenant, &TokenQuotas::agents);
+    auto exceeded = full("tenant", by_tenant_, tenant, set ? static_cast<std::size_t>(*set) : limits_.per_tenant);
+    if (exceeded) return exceeded;
   }
   if (list_.fits(share_owner(member), 1)) return std::nullopt;
-  return sync::QuotaExceeded{.quota = "agents_per_server", .owner = "", .used = list_.used(), .limit = limits_.total};
+  return sync::QuotaExceeded{
+      .quota = "agents_per_server", .owner_kind = "", .owner = "", .used = list_.used(), .limit = limits_.total};
 }
 
 void AgentCensus::add(const Member& member) {

@@ -7,15 +7,19 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "server/auth/token_quotas.hpp"
 #include "server/fleet/agent_key.hpp"
 #include "server/fleet/fair_share.hpp"
 #include "server/sync/fleet_port.hpp"
 
 namespace sluice::server::fleet {
 
+// Where no quota is set (auth::TokenQuotas), and for all agents of a server.
 struct AgentLimits {
   std::size_t per_token = 5'000;         // also per binding
   std::size_t per_tenant = 5'000;        // agents whose token lists the tenant
@@ -33,6 +37,8 @@ class AgentCensus {
 
   explicit AgentCensus(const AgentLimits& limits) : limits_(limits), list_(limits.total) {}
 
+  void set_quotas(auth::KnownQuotasPtr quotas) { quotas_ = std::move(quotas); }
+
   // The quota that an additional agent would exceed, if any.
   std::optional<sync::QuotaExceeded> check(const Member& member) const;
 
@@ -45,6 +51,7 @@ class AgentCensus {
   using CountsById = std::map<std::string, std::size_t, std::less<>>;
 
   AgentLimits limits_;
+  auth::KnownQuotasPtr quotas_ = std::make_shared<auth::KnownQuotas>();
   CountsById by_token_;
   CountsById by_tenant_;
   CountsById by_organization_;

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/sync/report.hpp"
@@ -60,6 +61,8 @@ class AgentTable {
   using Listed = std::expected<void, sync::QuotaExceeded>;
 
   explicit AgentTable(const AgentLimits& limits = {}) : census_(limits) {}
+
+  void set_quotas(auth::KnownQuotasPtr quotas) { census_.set_quotas(std::move(quotas)); }
 
   Listed report(const sync::AgentCaller& caller, const sluice::sync::AgentState& state, FleetTime now);
   // `held`: the position in force when the agent opened the watch.

@@ -96,6 +96,7 @@ void Fleet::note_unlisted(const sync::QuotaExceeded& exceeded, FleetTime now) {
   log_.warn("agent_quota",
             "An additional agent is not listed, and its reports are refused, because a quota is used up.",
             {{"quota", exceeded.quota},
+             {"owner_kind", exceeded.owner_kind},
              {"owner", exceeded.owner},
              {"used", static_cast<std::int64_t>(exceeded.used)},
              {"limit", static_cast<std::int64_t>(exceeded.limit)}});
@@ -111,6 +112,11 @@ sluice::sync::LiveAgents Fleet::live_agents(const sync::AgentCaller& caller) {
   sluice::sync::LiveAgents live = agents_.live_agents(caller, options_.now());
   update_counts();
   return live;
+}
+
+void Fleet::set_quotas(const auth::KnownQuotasPtr& quotas) {
+  const std::lock_guard lock(mutex_);
+  agents_.set_quotas(quotas);
 }
 
 std::size_t Fleet::live() const { return static_cast<std::size_t>(statistics_.live.load()); }

@@ -49,6 +49,8 @@ class Fleet final : public sync::FleetPort {
   // then ends with the process.
   bool stop_within(std::chrono::milliseconds timeout);
   void stop();
+  // From now on, additional agents are held to these quotas. Any thread.
+  void set_quotas(const auth::KnownQuotasPtr& quotas);
 
   std::expected<std::int64_t, sync::QuotaExceeded> report(const sync::AgentCaller& caller, std::string_view source,
                                                           sluice::sync::ReportDocument report) override;

@@ -185,6 +185,17 @@ std::vector<StoredAgent> read_agents(postgres::Transaction& tx) {
   return agents;
 }
 
+AgentUse count_agents(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id) {
+  const std::string sql = fmt::format(
+      "SELECT coalesce(sum(counted), 0)::bigint, coalesce(max(agents), 0) FROM (SELECT count(*) FILTER (WHERE $2 "
+      "= '' OR cardinality(tenant_ids) = 1) AS agents, count(*) FILTER (WHERE $2 <> '' OR tenant_ids = '{{}}') AS "
+      "counted FROM agents WHERE organization_id = $1 AND ($2 = '' OR "
+      "$2 = ANY (tenant_ids)) AND NOT gone AND heard_at > now() - interval '{} s' GROUP BY token_id) AS tokens",
+      std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count());
+  const pqxx::row row = tx.exec(sql, organization_id, tenant_id)[0];
+  return {.agents = row[0].as<std::int64_t>(), .per_token = row[1].as<std::int64_t>()};
+}
+
 TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations) {
   TenantsByOrganization tenants;
   const pqxx::result rows = tx.exec("SELECT organization_id, id FROM tenants WHERE organization_id = ANY ($1::text[])",

@@ -21,6 +21,13 @@ void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, 
 // Reads all agents that were heard from within kRememberedFor, including those that have left.
 std::vector<StoredAgent> read_agents(postgres::Transaction& tx);
 
+// Agents that use quotas, of a tenant or (with a `tenant_id` of "") of an organization; see auth::TokenQuotas.
+struct AgentUse {
+  std::int64_t agents = 0;
+  std::int64_t per_token = 0;  // of the token that has the most; for a tenant, of its tokens for this tenant alone
+};
+AgentUse count_agents(postgres::Transaction& tx, const std::string& organization_id, const std::string& tenant_id);
+
 TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
 inline constexpr int kUsageStatements = 5;  // SQL statements of one store_usage()

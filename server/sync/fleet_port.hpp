@@ -30,8 +30,9 @@ struct AgentCaller {
 
 // The server cannot list one more agent, so it refuses the agent's report.
 struct QuotaExceeded {
-  std::string quota;  // "agents_per_token", …
-  std::string owner;  // id of the token, tenant or organization; "": the server
+  std::string quota;            // "agents", "agents_per_token"; "agents_per_server" is not of anybody
+  std::string_view owner_kind;  // "token", "tenant" or "organization"; a literal
+  std::string owner;            // id; "": the server
   std::size_t used = 0;
   std::size_t limit = 0;
 

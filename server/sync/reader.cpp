@@ -16,8 +16,8 @@ namespace {
 
 // Returns a list in SQL.
 std::string followed_kinds() {
-  std::string names =
-      fmt::format("'{}','{}','{}'", info(Kind::token).name, info(Kind::agent_token).name, info(Kind::binding).name);
+  std::string names = fmt::format("'{}','{}','{}','{}'", info(Kind::token).name, info(Kind::agent_token).name,
+                                  info(Kind::binding).name, info(Kind::quota).name);
   for (const Kind kind : kAllKinds) {
     if (info(kind).to_agents()) names += fmt::format(",'{}'", info(kind).name);
   }
@@ -171,6 +171,26 @@ std::shared_ptr<const Tokens> all_tokens(postgres::Transaction& tx, Kind kind, R
   return tokens;
 }
 
+void read_quotas(const pqxx::result& rows, auth::KnownQuotas& quotas) {
+  for (const auto& row : rows) quotas.set(row[1].c_str(), row[2].c_str(), row[4].c_str());
+}
+
+// Returns `before` with the present form of the quotas that changed.
+auth::KnownQuotasPtr renewed_quotas(postgres::Transaction& tx, const KeysOfKind& keys, auth::KnownQuotasPtr before) {
+  const auto touched = keys.find(Kind::quota);
+  if (touched == keys.end()) return before;
+  auto quotas = std::make_shared<auth::KnownQuotas>(*before);
+  for (const ObjectId* key : touched->second) quotas->erase(key->tenant_id, key->id);
+  read_quotas(read_rows(tx, Kind::quota, touched->second), *quotas);
+  return quotas;
+}
+
+auth::KnownQuotasPtr all_quotas(postgres::Transaction& tx) {
+  auto quotas = std::make_shared<auth::KnownQuotas>();
+  read_quotas(tx.exec_text(columns(Kind::quota)), *quotas);
+  return quotas;
+}
+
 // For each namespace, the last revision that changed its bindings. Moving a binding to another namespace changes both
 // namespaces.
 constexpr const char* kBindingChanges = R"(
@@ -238,6 +258,7 @@ SyncState read_full(postgres::Transaction& tx) {
   state.owners = std::move(owners);
   state.tokens = all_tokens<AgentTokens>(tx, Kind::agent_token, read_token);
   state.admin_tokens = all_tokens<auth::KnownTokens>(tx, Kind::token, read_admin_token);
+  state.quotas = all_quotas(tx);
   state.bindings = read_bindings(tx);
   return state;
 }
@@ -268,6 +289,7 @@ Advance read_next(postgres::Transaction& tx, const SyncState& before) {
   Advance advance{.progress = Progress::advanced, .state = before, .revisions = revisions};
   advance.state.tokens = renewed_tokens(tx, Kind::agent_token, keys, before.tokens, read_token);
   advance.state.admin_tokens = renewed_tokens(tx, Kind::token, keys, before.admin_tokens, read_admin_token);
+  advance.state.quotas = renewed_quotas(tx, keys, before.quotas);
   if (keys.contains(Kind::binding)) advance.state.bindings = read_bindings(tx);
   renew_objects(tx, keys, advance.state);
   for (RevisionChanges& revision : by_revision) advance.state.history.append(std::move(revision));

@@ -28,14 +28,16 @@ std::string announced_field(const SyncCall& call) {
 }
 
 http::Refusal quota_refusal(const QuotaExceeded& exceeded) {
-  const std::string owner = exceeded.owner.empty() ? "this server" : quoted(exceeded.owner);
-  return {429,
-          "quota",
-          fmt::format("The quota {} of {} is used up: {} of {}. The report of this additional agent was not taken. "
-                      "Agents that end, or send nothing for 10 minutes, make room.",
-                      exceeded.quota, owner, exceeded.used, exceeded.limit),
-          {},
-          fmt::format("Retry-After: {}\r\n", kQuotaRetry.count())};
+  const std::string owner =
+      exceeded.owner.empty() ? "this server" : fmt::format("{} {}", exceeded.owner_kind, quoted(exceeded.owner));
+  return {
+      429,
+      "quota",
+      fmt::format("The quota {} of {} is used up: {} of {}. The report of this additional agent was not taken. "
+                  "Agents that end, or send nothing for 10 minutes, make room; a platform_admin can raise the quota.",
+                  exceeded.quota, owner, exceeded.used, exceeded.limit),
+      {},
+      fmt::format("Retry-After: {}\r\n", kQuotaRetry.count())};
 }
 
 http::Refusal unavailable(std::string detail) {
@@ -67,7 +69,7 @@ void SyncService::start() {
   feed_.start([this](const SyncStatePtr& state) {
     boost::asio::post(loop_, [this, state] {
       state_ = state;
-      if (use_admin_tokens_) use_admin_tokens_(state->admin_tokens);
+      if (use_state_) use_state_(*state);
       watches_.announce(state);
     });
   });

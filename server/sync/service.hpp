@@ -49,9 +49,9 @@ class SyncService final : public sluice::http::Handler {
 
   // Accepts tokens of service accounts, which Kubernetes verifies. REQUIRES: called before start().
   void review_through(identity::Reviewer& reviewer);
-  // `use` gets the admin tokens of each new state, before any look-up that the state answers is done. REQUIRES: called
-  // before start().
-  void give_admin_tokens(std::function<void(const auth::KnownTokensPtr&)> use) { use_admin_tokens_ = std::move(use); }
+  // `use` gets each new state, on the loop, before any look-up that the state answers is done. REQUIRES: called before
+  // start().
+  void follow(std::function<void(const SyncState&)> use) { use_state_ = std::move(use); }
   void start();
   // Returns false if a thread still waits for PostgreSQL after `patience`.
   bool stop_within(std::chrono::milliseconds patience);
@@ -97,7 +97,7 @@ class SyncService final : public sluice::http::Handler {
   AgentAuthenticator authenticator_;
   Documents documents_;
   Watches watches_;
-  std::function<void(const auth::KnownTokensPtr&)> use_admin_tokens_;
+  std::function<void(const SyncState&)> use_state_;
   SyncStatePtr state_;  // nullptr: PostgreSQL was not read yet
 };
 

@@ -1,5 +1,5 @@
 // The state that agents follow, at one revision: all objects of the installation, the tokens and bindings that give
-// access to them, the admin tokens, and the recent history.
+// access to them, the admin tokens, the quotas that servers check in memory, and the recent history.
 //
 // A state is immutable once built. The next state shares all unchanged parts with the former one.
 #pragma once
@@ -15,6 +15,7 @@
 #include "common/sync/object_set.hpp"
 #include "server/auth/known_tokens.hpp"
 #include "server/auth/token_document.hpp"
+#include "server/auth/token_quotas.hpp"
 #include "server/identity/binding.hpp"
 #include "server/identity/pod_identity.hpp"
 #include "server/sync/history.hpp"
@@ -48,6 +49,7 @@ struct SyncState {
   std::shared_ptr<const TenantOwners> owners = std::make_shared<TenantOwners>();
   std::shared_ptr<const AgentTokens> tokens = std::make_shared<AgentTokens>();
   auth::KnownTokensPtr admin_tokens = std::make_shared<auth::KnownTokens>();  // agents do not get them
+  auth::KnownQuotasPtr quotas = std::make_shared<auth::KnownQuotas>();        // agents do not get them
   std::shared_ptr<const identity::Bindings> bindings = std::make_shared<identity::Bindings>();
 };
 

@@ -56,7 +56,8 @@ def used(admin: AdminClient, tenant: str) -> dict[str, int]:
 def test_the_defaults_are_shown_with_the_use(admin: AdminClient, tenant: str) -> None:
     shown = admin.get(f"/quotas/tenants/{tenant}").body
     assert shown["limits"] == {"policies": 10_000, "plans": 10_000, "keys": 10_000, "snapshot_bytes": 32 << 20,
-                               "plan_check_us": 100, "plan_subject_bytes": 256 << 10}
+                               "plan_check_us": 100, "plan_subject_bytes": 256 << 10, "admin_writes_per_second": None,
+                               "admin_reads_per_second": None, "agents": 5000, "agents_per_token": 5000}
     admin.create("/policies", policy(1), tenant=tenant)
     admin.create("/keys", {"tenant_id": tenant, "name": "k"})
     before = used(admin, tenant)
@@ -125,6 +126,22 @@ def test_only_the_platform_sets_quotas_and_each_change_is_audited(admin: AdminCl
 def test_faulty_quotas_are_named(admin: AdminClient, tenant: str) -> None:
     faulty = admin.put(f"/quotas/tenants/{tenant}", {"quotas": {"policies": -1, "colour": 3}})
     assert (faulty.status, sorted(pointers(faulty))) == (422, ["/quotas/colour", "/quotas/policies"])
+    faulty = admin.put(f"/quotas/tenants/{tenant}", {"quotas": {"agents": 1_000_001, "agents_per_token": 1.5,
+                                                                "admin_writes_per_second": "9", "admin_reads_per_second": -1}})
+    assert (faulty.status, sorted(pointers(faulty))) == (422, [f"/quotas/{name}" for name in (
+        "admin_reads_per_second", "admin_writes_per_second", "agents", "agents_per_token")])
+
+
+def test_quotas_of_one_token_or_plan_are_taken_over_from_the_organization_and_sums_are_not(
+        admin: AdminClient, organization: str, tenant: str) -> None:
+    set_quotas(admin, f"organizations/{organization}", policies=7, agents=8, agents_per_token=9, admin_reads_per_second=10,
+               plan_check_us=110)
+    limits = admin.get(f"/quotas/tenants/{tenant}").body["limits"]
+    assert [limits[name] for name in ("policies", "agents", "agents_per_token", "admin_reads_per_second", "plan_check_us")] == [
+        10_000, 5_000, 9, 10, 110]
+    set_quotas(admin, f"tenants/{tenant}", agents=3, agents_per_token=2)
+    limits = admin.get(f"/quotas/tenants/{tenant}").body["limits"]
+    assert [limits[name] for name in ("agents", "agents_per_token", "admin_reads_per_second")] == [3, 2, 10]
 
 
 def test_a_raised_budget_admits_a_costlier_plan(admin: AdminClient, organization: str, tenant: str) -> None:

@@ -85,7 +85,7 @@ class AdminRig {
   auth::FailureThrottle throttle_;
   postgres::Pool pool_;
   postgres::Session session_{pool_};
-  admin::Executor executor_{pool_, throttle_, clock, log_};
+  admin::Executor executor_{pool_, throttle_, {}, clock, log_};
   std::string admin_;
   int calls_ = 0;
 };

@@ -24,14 +24,14 @@ struct GateRig {
   }
 
   // The tokens with these texts are in memory from now on.
-  void learn(const std::vector<std::string>& texts) {
+  void learn(const std::vector<std::string>& texts, const auth::TokenDocument& document = {}) {
     auto tokens = std::make_shared<auth::KnownTokens>();
     for (const std::string& text : texts) {
       const auto key = *split_key(text, CredentialKind::admin_token);
-      tokens->emplace(key.id, std::make_shared<const auth::KnownToken>(
-                                  auth::KnownToken{.document = {}, .hash = *parse_key_hash(hash_secret(key.secret))}));
+      tokens->emplace(key.id, std::make_shared<const auth::KnownToken>(auth::KnownToken{
+                                  .document = document, .hash = *parse_key_hash(hash_secret(key.secret))}));
     }
-    gate.set_tokens(std::move(tokens));
+    gate.set_tokens(std::move(tokens), std::make_shared<const auth::KnownQuotas>(quotas));
   }
   // Returns the status, 200 if the call may go on, 0 if there is no answer.
   unsigned check(const std::string& text, bool charged = false) {
@@ -45,6 +45,7 @@ struct GateRig {
     return status;
   }
 
+  auth::KnownQuotas quotas;  // in memory from the next learn() on
   SystemClock clock;
   auth::FailureThrottle throttle;
   boost::asio::io_context loop;
@@ -113,9 +114,39 @@ TEST_CASE("a token's calls are counted, once each") {
   CHECK(rig.check("nonsense") == 401);
 }
 
+TEST_CASE("a token is held to the quota of its one tenant, else to that of its organization") {
+  GateRig rig;
+  const std::string shop = mint_key("token-a", CredentialKind::admin_token);
+  const std::string both = mint_key("token-b", CredentialKind::admin_token);
+  const auto of_acme = [](std::vector<std::string> tenant_ids) {
+    auth::TokenDocument document;
+    document.organization_id = "acme";
+    document.tenant_ids = std::move(tenant_ids);
+    return document;
+  };
+  const auto passed = [&rig](const std::string& text) {
+    int count = 0;
+    while (rig.check(text) == 200) ++count;
+    return count;
+  };
+  rig.quotas.set("", "acme", R"({"admin_reads_per_second":3,"admin_writes_per_second":90})");
+  rig.quotas.set("shop", "shop", R"({"admin_reads_per_second":2,"a_quota_of_later_versions":1})");
+  rig.learn({shop}, of_acme({"shop"}));
+  CHECK(passed(shop) == 2);
+  rig.learn({both}, of_acme({"bank", "shop"}));
+  CHECK(passed(both) == 3);
+  const std::string platform = mint_key("token-c", CredentialKind::admin_token);
+  rig.learn({platform});
+  CHECK(passed(platform) == 5);
+  rig.quotas.erase("shop", "shop");
+  const std::string later = mint_key("token-d", CredentialKind::admin_token);
+  rig.learn({later}, of_acme({"shop"}));
+  CHECK(passed(later) == 3);
+}
+
 TEST_CASE("before the first tokens are read, transactions authenticate") {
   GateRig rig;
-  rig.gate.set_tokens(nullptr);
+  rig.gate.set_tokens(nullptr, nullptr);
   CHECK(rig.check("nonsense") == 200);
 }
 

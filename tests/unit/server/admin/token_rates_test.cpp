@@ -50,6 +50,30 @@ TEST_CASE("a refusal names the rate and when to come back") {
   CHECK(refusal->headers == "Retry-After: 1\r\n");
 }
 
+TEST_CASE("a quota replaces the rate, and the refusal names it and whose it is") {
+  RatesRig rig({.writes = 1, .reads = 0});
+  const auto with = [&rig](std::int64_t quota, bool writes) {
+    return rig.rates.charge("a", writes, auth::KnownQuotas::Found{quota, "tenant", "shop"});
+  };
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(with(3, true));
+  auto refusal = with(3, true);
+  REQUIRE(refusal);
+  CHECK(refusal->detail.starts_with("The quota admin_writes_per_second of tenant \"shop\" allows a token 3 writes"));
+  CHECK_FALSE(with(4, true));  // raised
+  refusal = with(0, false);
+  REQUIRE(refusal);  // unlike a rate of 0
+  CHECK(refusal->headers == "Retry-After: 60\r\n");
+  CHECK(rig.rates.refused(false) == 1);
+}
+
+TEST_CASE("however many rates there were, tokens keep theirs") {
+  RatesRig rig({.writes = 1, .reads = 0});
+  for (std::int64_t rate = 1; rate <= 1'000; ++rate) {
+    CHECK_FALSE(rig.rates.charge("a", true, auth::KnownQuotas::Found{rate, "tenant", "shop"}));
+  }
+  CHECK(rig.passed("b", true, 5) == 1);
+}
+
 TEST_CASE("a rate of 0 is none") {
   RatesRig rig({.writes = 1, .reads = 0});
   CHECK(rig.passed("a", false, 10'000) == 10'000);

@@ -178,10 +178,34 @@ TEST_CASE_FIXTURE(World, "more agents than are kept are not taken, and those tha
   const auto refused = small.report(kShop, state("c"), now);
   REQUIRE_FALSE(refused);
   CHECK(refused.error() ==
-        server::sync::QuotaExceeded{.quota = "agents_per_token", .owner = "t2", .used = 2, .limit = 2});
+        server::sync::QuotaExceeded{
+            .quota = "agents_per_token", .owner_kind = "token", .owner = "t2", .used = 2, .limit = 2});
   CHECK_FALSE(small.watch_began(kShop, "c", std::nullopt, now));
   CHECK(small.report(kShop, state("a"), now));
   CHECK(small.report(kBoth, state("c"), now));
+}
+
+TEST_CASE_FIXTURE(World, "quotas that are set replace the limits, from the next additional agent on") {
+  fleet::AgentTable small({.per_token = 1, .per_tenant = 1, .per_organization = 1});
+  const auto set = [&small](std::string_view tenant, std::string_view id, const std::string& document) {
+    auto quotas = std::make_shared<server::auth::KnownQuotas>();
+    quotas->set(tenant, id, document);
+    small.set_quotas(std::move(quotas));
+  };
+  CHECK(small.report(kShop, state("a"), now));
+  set("shop", "shop", R"({"agents":3,"agents_per_token":2})");
+  CHECK(small.report(kShop, state("b"), now));
+  CHECK(small.report(kShop, state("c"), now).error().quota == "agents_per_token");
+  set("shop", "shop", R"({"agents":2,"agents_per_token":9})");
+  CHECK(small.report(kShop, state("c"), now).error() ==
+        server::sync::QuotaExceeded{.quota = "agents", .owner_kind = "tenant", .owner = "shop", .used = 2, .limit = 2});
+  set("", "acme", R"({"agents":2,"agents_per_token":2})");
+  CHECK(small.report(kAcme, state("d"), now));
+  CHECK(small.report(kAcme, state("e"), now));
+  CHECK(small.report(kAcme, state("f"), now).error().limit == 2);
+  set("", "acme", R"({"agents":0})");
+  CHECK(small.report(kAcme, state("d"), now));                     // a listed agent goes on
+  CHECK(small.report(kAcme, state("f"), now).error().limit == 1);  // of the token, which is checked first
 }
 
 TEST_CASE_FIXTURE(World, "more tokens do not give a tenant or an organization more agents") {
@@ -190,9 +214,9 @@ TEST_CASE_FIXTURE(World, "more tokens do not give a tenant or an organization mo
   another.token_id = "t7";
   CHECK(small.report(kShop, state("a"), now));
   CHECK(small.report(kBoth, state("b"), now));
-  CHECK(small.report(another, state("c"), now).error().quota == "agents_per_tenant");
+  CHECK(small.report(another, state("c"), now).error().owner_kind == "tenant");
   CHECK(small.report(kAcme, state("d"), now));
-  CHECK(small.report(kAcme, state("e"), now).error().quota == "agents_per_organization");
+  CHECK(small.report(kAcme, state("e"), now).error().owner_kind == "organization");
   const server::sync::AgentCaller bank{.token_id = "t8", .organization_id = "acme", .tenant_ids = {"bank"}};
   CHECK(small.report(bank, state("f"), now));
   CHECK(small.report(kPlatform, state("g"), now));
