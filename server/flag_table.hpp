@@ -92,12 +92,13 @@ inline constexpr std::array kFlags{
     FlagSpec{"request-memory", "Bounds", "SIZE", "160MiB",
              "How much memory all requests in flight may take together: 16MB to 64GB. One request gets at most three "
              "quarters of it. The server answers 413 or 503 to requests that need more, before it changes anything."},
-    FlagSpec{"admin-writes-per-second", "Bounds", "N", "100",
-             "How many calls other than GET an admin token may make a second on this server: 0 to 1000000; 0 for any "
-             "number. The server answers further calls with 429."},
+    FlagSpec{
+        "admin-writes-per-second", "Bounds", "N", "100",
+        "How many calls other than GET an admin token may make a second on this server, if no quota of its tenant or "
+        "organization says otherwise: 0 to 1000000; 0 for any number. The server answers further calls with 429."},
     FlagSpec{"admin-reads-per-second", "Bounds", "N", "1000",
-             "How many GET calls an admin token may make a second on this server: 0 to 1000000; 0 for any number. The "
-             "server answers further calls with 429."},
+             "How many GET calls an admin token may make a second on this server, if no quota of its tenant or "
+             "organization says otherwise: 0 to 1000000; 0 for any number. The server answers further calls with 429."},
 
     injector::kWebhook,
     injector::kWebhookClientCa,

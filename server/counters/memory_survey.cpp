@@ -1,7 +1,7 @@
 #include "server/counters/memory_survey.hpp"
 
-#include <algorithm>
 #include <charconv>
+#include <cstdint>
 
 #include "common/redis/handshake.hpp"
 #include "common/telemetry/families.hpp"
@@ -85,17 +85,26 @@ Result<> MemorySurvey::run() {
   max_.replace(std::move(max));
   // Without the keys of one node, the shares of all could be wrong.
   if (!result) samples.clear();
-  const std::vector<TenantShare> shares = estimate_shares(samples, kTenants);
-  const auto show = [&shares](GaugeRows& gauge, double TenantShare::* value) {
+  show(estimate_shares(samples, kTenants));
+  return result;
+}
+
+void MemorySurvey::forget() {
+  used_.replace({});
+  max_.replace({});
+  show({});
+}
+
+void MemorySurvey::show(std::span<const TenantShare> shares) {
+  const auto show_in = [&shares](GaugeRows& gauge, double TenantShare::* value) {
     GaugeRows::Rows rows;
     for (const TenantShare& share : shares) rows.emplace_back(share.tenant, share.*value);
     gauge.replace(std::move(rows));
   };
-  show(tenant_share_, &TenantShare::share);
-  show(tenant_margin_, &TenantShare::margin);
-  show(tenant_bytes_, &TenantShare::bytes);
-  show(tenant_keys_, &TenantShare::keys);
-  return result;
+  show_in(tenant_share_, &TenantShare::share);
+  show_in(tenant_margin_, &TenantShare::margin);
+  show_in(tenant_bytes_, &TenantShare::bytes);
+  show_in(tenant_keys_, &TenantShare::keys);
 }
 
 Result<NodeSample> MemorySurvey::sample(const std::string& key_of_node) {

@@ -6,9 +6,9 @@
 // Threads: run() on one thread at a time; the instruments on any thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,11 +46,15 @@ class MemorySurvey {
   // Asks Redis. What is not answered is missing in the metrics until the next run. Returns the last error, if any.
   Result<> run();
 
+  // Removes what the metrics show, because nobody knows whether it still holds.
+  void forget();
+
   void add_metrics(telemetry::Registry& registry) const;
   static std::vector<telemetry::MetricSpec> specs();
 
  private:
   Result<NodeSample> sample(const std::string& key_of_node);
+  void show(std::span<const TenantShare> shares);
 
   RedisLink& link_;
   GaugeRows used_{specs()[0]};

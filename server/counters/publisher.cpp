@@ -141,7 +141,8 @@ void Publisher::run() {
 
 // Needs no PostgreSQL.
 void Publisher::survey_if_due() {
-  if (options_.survey_every == 0ms || !link_.ready() || steady_clock::now() < next_survey_) return;
+  if (options_.survey_every == 0ms || steady_clock::now() < next_survey_) return;
+  if (!link_.ready()) return survey_.forget();
   next_survey_ = steady_clock::now() + options_.survey_every;
   const auto done = survey_.run();
   if (!done && !survey_failed_) {

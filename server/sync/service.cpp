@@ -28,16 +28,17 @@ std::string announced_field(const SyncCall& call) {
 }
 
 http::Refusal quota_refusal(const QuotaExceeded& exceeded) {
+  const bool has_owner = !exceeded.owner.empty();
   const std::string owner =
-      exceeded.owner.empty() ? "this server" : fmt::format("{} {}", exceeded.owner_kind, quoted(exceeded.owner));
-  return {
-      429,
-      "quota",
-      fmt::format("The quota {} of {} is used up: {} of {}. The report of this additional agent was not taken. "
-                  "Agents that end, or send nothing for 10 minutes, make room; a platform_admin can raise the quota.",
-                  exceeded.quota, owner, exceeded.used, exceeded.limit),
-      {},
-      fmt::format("Retry-After: {}\r\n", kQuotaRetry.count())};
+      has_owner ? fmt::format("{} {}", exceeded.owner_kind, quoted(exceeded.owner)) : std::string("this server");
+  return {429,
+          "quota",
+          fmt::format("The quota {} of {} is used up: {} of {}. The report of this additional agent was not taken. "
+                      "Agents that end, or send nothing for 10 minutes, make room{}.",
+                      exceeded.quota, owner, exceeded.used, exceeded.limit,
+                      has_owner ? "; a platform_admin can raise the quota" : ""),
+          {},
+          fmt::format("Retry-After: {}\r\n", kQuotaRetry.count())};
 }
 
 http::Refusal unavailable(std::string detail) {

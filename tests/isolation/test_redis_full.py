@@ -1,6 +1,7 @@
 """One tenant fills Redis with subjects: before Redis is full, the servers' metrics name that tenant."""
 
 import re
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Optional
 import pytest
 
 from support.agent import Agent
-from support.process import wait_until
+from support.cluster import SLOTS, Cluster, slot_of
+from support.process import all_of, wait_until
 from support.program import metric_sum
 from support.redis_server import RedisServer
 from support.resp import RespConnection
@@ -162,3 +164,43 @@ def test_without_surveys_there_are_no_metrics_of_memory(make_server: Callable[..
     wait_until("the marker", lambda: redis.calls("rename") >= 1)
     assert "sluice_redis_memory_used_bytes{" not in str(server.probe("/metrics").body)
     assert redis.calls("randomkey") == 0
+
+
+def samples(server: Server, name: str) -> dict[str, float]:
+    """Of a metric with one label, by the label's value."""
+    text = str(server.probe("/metrics").body)
+    return {match[1]: float(match[2]) for match in re.finditer(rf'^{name}\{{\w+="([^"]*)"\}} (\S+)$', text, re.M)}
+
+
+def test_in_a_cluster_every_primary_is_asked_and_weighs_what_it_holds(make_server: Callable[..., Server]) -> None:
+    with tempfile.TemporaryDirectory(prefix="sluice-cluster-", dir="/dev/shm") as folder:
+        cluster = Cluster(Path(folder), replicas=0, options=["--maxmemory", str(MAXMEMORY)]).start()
+        try:
+            server = make_server("--counters", cluster.counters, "--redis-survey-every", "300ms").start()
+            nodes = [node.connect() for node in cluster.nodes]
+            expected = {"": 0.0}
+            for tenant, count in (("a", 300), ("b", 900), ("c", 1800)):
+                # A tenant's counters are on all nodes, because their hash tags have the subject.
+                for number in range(count):
+                    key = f"sl:{{{tenant}|subject=user:{number}}}:p=p"
+                    nodes[slot_of(key) * 3 // SLOTS].command("SET", key, "x" * 40)
+                expected[tenant] = count / 3000
+            wait_until("all three", lambda: all_of(expected, lambda tenant: abs(
+                shares(server).get(tenant, 0) - expected[tenant]) < 0.06), 20)
+            for node in nodes:
+                node.close()
+            limits = samples(server, "sluice_redis_memory_max_bytes")
+            assert len(limits) == 3 and set(limits.values()) == {MAXMEMORY}, limits
+            assert set(samples(server, "sluice_redis_memory_used_bytes")) == set(limits)
+            assert sum(samples(server, "sluice_redis_tenant_keys").values()) == pytest.approx(3000, rel=0.1)
+        finally:
+            cluster.stop()
+
+
+def test_what_redis_no_longer_says_is_no_longer_shown(make_server: Callable[..., Server], redis: RedisServer) -> None:
+    server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms").start()
+    wait_until("a survey", lambda: samples(server, "sluice_redis_memory_used_bytes"))
+    redis.kill9()
+    wait_until("nothing to be shown", lambda: not samples(server, "sluice_redis_memory_used_bytes") and not shares(server), 20)
+    redis.start()
+    wait_until("a survey", lambda: samples(server, "sluice_redis_memory_used_bytes"), 20)
