@@ -42,17 +42,18 @@ std::vector<telemetry::MetricSpec> MemorySurvey::specs() {
     return telemetry::MetricSpec{
         .name = std::move(name), .type = telemetry::kGauge, .help = std::move(help), .labels = {label}};
   };
-  return {gauge("sluice_redis_memory_used_bytes", "Memory that each Redis uses (used_memory), at the last survey.",
-                endpoint),
-          gauge("sluice_redis_memory_max_bytes", "The maxmemory of each Redis; 0: it has no limit.", endpoint),
-          gauge("sluice_redis_tenant_share",
-                "The tenant's part of the memory of all keys in Redis, 0 to 1, estimated from 400 random keys of each "
-                "Redis.",
-                tenant),
-          gauge("sluice_redis_tenant_share_margin",
-                "How far sluice_redis_tenant_share may be from the truth: in 95 of 100 cases no farther.", tenant),
-          gauge("sluice_redis_tenant_bytes", "Memory of the tenant's keys in Redis, estimated likewise.", tenant),
-          gauge("sluice_redis_tenant_keys", "How many keys the tenant has in Redis, estimated likewise.", tenant)};
+  return {
+      gauge("sluice_redis_memory_used_bytes", "Memory that each Redis uses (used_memory), at the last survey.",
+            endpoint),
+      gauge("sluice_redis_memory_max_bytes", "The maxmemory of each Redis; 0: it has no limit.", endpoint),
+      gauge("sluice_redis_tenant_share",
+            "The tenant's part of the memory of all keys that the server may read, 0 to 1, estimated from 400 random "
+            "keys of each Redis.",
+            tenant),
+      gauge("sluice_redis_tenant_share_margin",
+            "How far sluice_redis_tenant_share may be from the truth: in 95 of 100 cases no farther.", tenant),
+      gauge("sluice_redis_tenant_bytes", "Memory of the tenant's keys in Redis, estimated likewise.", tenant),
+      gauge("sluice_redis_tenant_keys", "How many keys the tenant has in Redis, estimated likewise.", tenant)};
 }
 
 void MemorySurvey::add_metrics(telemetry::Registry& registry) const {
@@ -121,11 +122,13 @@ Result<NodeSample> MemorySurvey::sample(const std::string& key_of_node) {
     }
     const std::vector<RedisLink::Answer> weights = link_.commands(sizes);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (!weights[i] && weights[i].error().code != "redis") return std::unexpected(weights[i].error());
-      // A key that has expired meanwhile, or that is not ours and may not be read, is left out.
-      if (!weights[i] || !*weights[i]) continue;
-      made.sampled.push_back(
-          {.tenant = std::string(tenant_of(sizes[i].key).value_or("")), .bytes = number_in(**weights[i])});
+      if (!weights[i]) {
+        if (!weights[i].error().text.starts_with("NOPERM")) return std::unexpected(weights[i].error());
+        made.sampled.push_back({.tenant = "", .bytes = 0});  // it is not Sluice's, and nobody says how large it is
+      } else if (*weights[i]) {                              // else it has just expired
+        made.sampled.push_back(
+            {.tenant = std::string(tenant_of(sizes[i].key).value_or("")), .bytes = number_in(**weights[i])});
+      }
     }
   }
   return made;

@@ -1,5 +1,7 @@
 #include "server/fleet/agent_census.hpp"
 
+#include <cstdint>
+
 namespace sluice::server::fleet {
 namespace {
 
@@ -13,6 +15,10 @@ std::size_t agents_in(const std::map<std::string, std::size_t, std::less<>>& cou
 void take_one(std::map<std::string, std::size_t, std::less<>>& counts, const std::string& id) {
   const auto found = counts.find(id);
   if (found != counts.end() && --found->second == 0) counts.erase(found);
+}
+
+std::size_t limit_of(const std::optional<std::int64_t>& quota, std::size_t otherwise) {
+  return quota ? static_cast<std::size_t>(*quota) : otherwise;
 }
 
 ShareOwner share_owner(const AgentCensus::Member& member) {
@@ -36,16 +42,13 @@ std::optional<sync::QuotaExceeded> AgentCensus::check(const Member& member) cons
   const auto of_token = quotas_->nearest(scope.organization_id, scope.tenant_ids, &TokenQuotas::agents_per_token);
   const std::size_t per_token = of_token ? static_cast<std::size_t>(of_token->value) : limits_.per_token;
   if (auto exceeded = full("token", by_token_, member.token_id, per_token)) return exceeded;
-  if (!scope.organization_id.empty() && scope.tenant_ids.empty()) {
-    const auto set = quotas_->of_organization(scope.organization_id, &TokenQuotas::agents);
-    auto exceeded = full("organization", by_organization_, scope.organization_id,
-                         set ? static_cast<std::size_t>(*set) : limits_.per_organization);
-    if (exceeded) return exceeded;
+  if (const std::string& id = scope.organization_id; !id.empty() && scope.tenant_ids.empty()) {
+    const std::size_t limit = limit_of(quotas_->of_organization(id, &TokenQuotas::agents), limits_.per_organization);
+    if (auto exceeded = full("organization", by_organization_, id, limit)) return exceeded;
   }
   for (const std::string& tenant : scope.tenant_ids) {
-    const auto set = quotas_->of_tenant(tenant, &TokenQuotas::agents);
-    auto exceeded = full("tenant", by_tenant_, tenant, set ? static_cast<std::size_t>(*set) : limits_.per_tenant);
-    if (exceeded) return exceeded;
+    const std::size_t limit = limit_of(quotas_->of_tenant(tenant, &TokenQuotas::agents), limits_.per_tenant);
+    if (auto exceeded = full("tenant", by_tenant_, tenant, limit)) return exceeded;
   }
   if (list_.fits(share_owner(member), 1)) return std::nullopt;
   return sync::QuotaExceeded{

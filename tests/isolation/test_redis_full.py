@@ -60,6 +60,12 @@ def shares(server: Server) -> dict[str, float]:
             for match in re.finditer(r'^sluice_redis_tenant_share(?:\{tenant="([^"]*)"\})? (\S+)$', text, re.M)}
 
 
+def samples(server: Server, name: str) -> dict[str, float]:
+    """Of a metric with one label, by the label's value."""
+    text = str(server.probe("/metrics").body)
+    return {match[1]: float(match[2]) for match in re.finditer(rf'^{name}\{{\w+="([^"]*)"\}} (\S+)$', text, re.M)}
+
+
 def ask(agent: Agent, keys: dict[str, str], tenant: str, first: int, count: int) -> None:
     """Checks of new subjects."""
     with agent.unix_client(keys[tenant]) as client:
@@ -143,11 +149,13 @@ def test_a_survey_costs_redis_less_than_a_thousandth_of_its_time(make_server: Ca
     assert one < 60e6 / 1000
 
 
-def test_keys_of_others_count_as_the_rest_and_an_empty_redis_has_no_shares(
-        make_server: Callable[..., Server], redis: RedisServer) -> None:
-    # With the rights of images/redis, the server may not read keys of others: then they do not count at all.
-    server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms").start()
-    wait_until("a survey", lambda: "sluice_redis_memory_used_bytes{" in str(server.probe("/metrics").body))
+@pytest.mark.parametrize("may_read", [True, False], ids=["readable", "not readable"])
+def test_keys_of_others_are_never_a_tenants_and_an_empty_redis_has_no_shares(
+        make_server: Callable[..., Server], redis: RedisServer, may_read: bool) -> None:
+    """With the rights of images/redis, the server may not read keys of others."""
+    user = "" if may_read else "sluice-server:long-and-random-7f3a@"
+    server = make_server("--counters", f"redis://{user}127.0.0.1:{redis.port}/0", "--redis-survey-every", "200ms").start()
+    wait_until("a survey", lambda: samples(server, "sluice_redis_memory_used_bytes"))
     redis.cli("FLUSHALL")
     wait_until("no shares, or the marker's", lambda: set(shares(server)) <= {""})
     connection = redis.connect()
@@ -155,8 +163,11 @@ def test_keys_of_others_count_as_the_rest_and_an_empty_redis_has_no_shares(
     for number in range(300):
         connection.command("SET", f"cache:{number}", "x" * 60)
     connection.close()
-    wait_until("both", lambda: set(shares(server)) == {"a", ""})
-    wait_until("about a half each", lambda: abs(shares(server)["a"] - 0.5) < 0.15)
+    wait_until("the tenant's half of the keys",
+               lambda: abs(samples(server, "sluice_redis_tenant_keys").get("a", 0) - 300) < 60)
+    share = 0.5 if may_read else 1.0   # of what the server may read
+    wait_until("the tenant's share", lambda: abs(shares(server)["a"] - share) < 0.1)
+    assert set(samples(server, "sluice_redis_tenant_bytes")) == {"a"}
 
 
 def test_without_surveys_there_are_no_metrics_of_memory(make_server: Callable[..., Server], redis: RedisServer) -> None:
@@ -164,12 +175,6 @@ def test_without_surveys_there_are_no_metrics_of_memory(make_server: Callable[..
     wait_until("the marker", lambda: redis.calls("rename") >= 1)
     assert "sluice_redis_memory_used_bytes{" not in str(server.probe("/metrics").body)
     assert redis.calls("randomkey") == 0
-
-
-def samples(server: Server, name: str) -> dict[str, float]:
-    """Of a metric with one label, by the label's value."""
-    text = str(server.probe("/metrics").body)
-    return {match[1]: float(match[2]) for match in re.finditer(rf'^{name}\{{\w+="([^"]*)"\}} (\S+)$', text, re.M)}
 
 
 def test_in_a_cluster_every_primary_is_asked_and_weighs_what_it_holds(make_server: Callable[..., Server]) -> None:
