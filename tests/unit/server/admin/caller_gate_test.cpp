@@ -133,7 +133,7 @@ TEST_CASE("a token is held to the quota of its one tenant, else to that of its o
   rig.quotas.set("shop", "shop", R"({"admin_reads_per_second":2,"a_quota_of_later_versions":1})");
   rig.learn({shop}, of_acme({"shop"}));
   CHECK(passed(shop) == 2);
-  rig.learn({both}, of_acme({"bank", "shop"}));
+  rig.learn({both}, of_acme({"shop", "till"}));
   CHECK(passed(both) == 3);
   const std::string platform = mint_key("token-c", CredentialKind::admin_token);
   rig.learn({platform});
