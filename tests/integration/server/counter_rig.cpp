@@ -59,7 +59,8 @@ std::unique_ptr<counters::Publisher> CounterRig::make_publisher(const std::strin
   return std::make_unique<counters::Publisher>(counters::Publisher::Options{.database = database_options(),
                                                                             .redis = redis_options(redis_url),
                                                                             .allow_evicting = allow_evicting,
-                                                                            .check_every = 100ms},
+                                                                            .check_every = 100ms,
+                                                                            .survey_every = 0ms},
                                                clock_, log_);
 }
 
