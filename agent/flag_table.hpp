@@ -67,6 +67,7 @@ inline constexpr std::array kFlags{
     program::kRedisTlsCa,
     program::kRedisTlsCert,
     program::kRedisTlsKey,
+    program::kInsecureRedis,
     FlagSpec{
         "redis-deadline", "Counters", "DURATION", "25ms",
         "How long Redis may take to answer a call, counted from sending it: 1ms to 10s. After that the failure mode "

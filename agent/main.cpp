@@ -37,6 +37,9 @@ int main(int argc, char** argv) {
       fmt::print("{}", sluice::agent::mint_key_document(config->mint));
       return 0;
     case Config::Command::check_config:
+      for (const sluice::Fault& warning : config->warnings) {  // run() logs them
+        fmt::print(stderr, "{}: warning: {}.\n", sluice::agent::kProgram.name, warning.text);
+      }
       return sluice::agent::check_config(*config);
     case Config::Command::run:
       break;

@@ -55,9 +55,7 @@ void read_url(ConfigReader& reader, policies::ServerOptions& options) {
   }
   options.sync.server = *url;
   if (url->transport == Transport::tls || reader.boolean("insecure-server")) return;
-  boost::system::error_code no_address;
-  const auto address = boost::asio::ip::make_address(url->host, no_address);
-  if (url->host == "localhost" || (!no_address && program::is_loopback(address))) return;
+  if (program::is_loopback(url->host)) return;
   reader.fault("server",
                "would send the agent token across the network in clear; use https://, or add --insecure-server where "
                "the network is trusted");

@@ -31,6 +31,24 @@ bool is_placeholder(std::string_view password) {
 constexpr std::string_view kPasswordFile = "the file of --database-password-file";
 constexpr std::string_view kPassfile = "a passfile that the URL names (?passfile=FILE)";
 
+void require_encryption(ConfigReader& reader, std::string_view flag, const std::string& url) {
+  const bool allowed = reader.boolean("insecure-database");
+  const auto route = postgres::route_of(url);
+  if (!route) {
+    return reader.fault_without_value(
+        flag, "cannot be completed by libpq; name a service that its service file has (PGSERVICE, PGSERVICEFILE)");
+  }
+  const auto remote = std::ranges::find_if_not(
+      route->hosts, [](const std::string& host) { return program::is_loopback(host); });
+  if (allowed || route->demands_tls() || remote == route->hosts.end()) return;
+  reader.fault_without_value(
+      flag, fmt::format("may send passwords and policies across the network in clear, to {}; PostgreSQL on another "
+                        "machine needs TLS, and sslmode={} does not demand it: add sslmode=verify-full, and "
+                        "sslrootcert=FILE for an authority of your own, or add --insecure-database where the network "
+                        "is trusted",
+                        *remote, route->sslmode));
+}
+
 // Returns "" if the flag was not given. `instead`: where a password is better kept than in the URL.
 std::string read_url(ConfigReader& reader, std::string_view flag, bool required, std::string_view instead) {
   const program::FlagValue& given = reader.value(flag);
@@ -38,14 +56,22 @@ std::string read_url(ConfigReader& reader, std::string_view flag, bool required,
     if (required) reader.fault_without_value(flag, "is missing; name PostgreSQL: postgresql://ROLE@HOST/NAME");
     return {};
   }
-  if (const auto wrong = postgres::url_fault(given.text)) reader.fault_without_value(flag, *wrong);
+  if (const auto wrong = postgres::url_fault(given.text)) {
+    reader.fault_without_value(flag, *wrong);
+  } else {
+    require_encryption(reader, flag, given.text);
+  }
   if (postgres::url_user(given.text).empty())
     reader.fault_without_value(flag, "names no role; write postgresql://ROLE@HOST/NAME");
   const std::string password = postgres::url_password(given.text);
   if (is_placeholder(password)) {
     reader.fault_without_value(flag, "has a placeholder for a password; choose a real one");
   }
-  if (!password.empty()) reader.warn_of_password(flag, instead);
+  if (!password.empty()) {
+    reader.warn_of_password(flag, instead);
+  } else if (!postgres::url_key_password(given.text).empty()) {
+    reader.warn_of_password(flag, "");
+  }
   return given.text;
 }
 

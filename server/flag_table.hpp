@@ -25,6 +25,10 @@ inline constexpr FlagSpec kDatabasePasswordFile{
 inline constexpr FlagSpec kOwnerUrl{"database-owner-url", "PostgreSQL", "URL", "",
                                     "URL of PostgreSQL, with the role that owns the schema. With it the server applies "
                                     "missing migrations when it starts; without it the schema must exist."};
+inline constexpr FlagSpec kInsecureDatabase{
+    "insecure-database", "PostgreSQL", "", "false",
+    "Allow a PostgreSQL on another machine without TLS, which is what sslmode disable, allow and prefer permit. "
+    "Passwords and policies then cross the network in clear, and who is on the way can change them."};
 inline constexpr FlagSpec kLogLevel{
     "log-level", "Telemetry", "LEVEL", "info",
     "The lowest level that is logged to stderr: debug (every call), info, warn or error."};
@@ -34,6 +38,7 @@ inline constexpr std::array kFlags{
     kDatabaseUrl,
     kDatabasePasswordFile,
     kOwnerUrl,
+    kInsecureDatabase,
     FlagSpec{"database-pool", "PostgreSQL", "N", "8",
              "How many connections the pool has to PostgreSQL, and so how many admin calls run at once: 1 to 200."},
     FlagSpec{"database-waiting", "PostgreSQL", "N", "1000",
@@ -57,6 +62,7 @@ inline constexpr std::array kFlags{
     program::kRedisTlsCa,
     program::kRedisTlsCert,
     program::kRedisTlsKey,
+    program::kInsecureRedis,
     FlagSpec{"redis-deadline", "Counters", "DURATION", "250ms",
              "How long a call waits for Redis: 1ms to 10s. If Redis takes longer, the server answers the call and "
              "publishes the call's overrides later."},
@@ -138,6 +144,7 @@ inline constexpr std::array kFlags{
 inline constexpr std::array kMigrateFlags{
     kOwnerUrl,
     kDatabaseUrl,
+    kInsecureDatabase,
     FlagSpec{"dry-run", "Migration", "", "false", "Apply all missing migrations, print them, and roll back."},
     FlagSpec{"wait", "Migration", "DURATION", "0s",
              "How long to wait for PostgreSQL if it cannot be reached: 0s to 1h."},
@@ -147,6 +154,7 @@ inline constexpr std::array kMigrateFlags{
 inline constexpr std::array kBootstrapFlags{
     kDatabaseUrl,
     kDatabasePasswordFile,
+    kInsecureDatabase,
     FlagSpec{"name", "Token", "TEXT", "bootstrap", "Name of the token, for people."},
     FlagSpec{"again", "Token", "", "false", "Make another token although a valid platform_admin token exists."},
     kHelp,
@@ -171,6 +179,7 @@ inline constexpr std::array kAuditFlags{kHelp};
 inline constexpr std::array kAuditVerifyFlags{
     kDatabaseUrl,
     kDatabasePasswordFile,
+    kInsecureDatabase,
     FlagSpec{"head", "Verification", "FILE", "",
              "File with the heads (last rows) of the chains, which --write-head wrote earlier. With it, rows that were "
              "cut off at the end of a chain are found too."},
@@ -185,12 +194,14 @@ inline constexpr std::string_view kDescription =
 
 inline constexpr std::string_view kExamples = R"(
 Examples:
-  sluice-server migrate --database-owner-url postgresql://sluice_owner@db/sluice --database-url postgresql://sluice_app@db/sluice
+  sluice-server migrate --database-owner-url postgresql://sluice_owner@localhost/sluice \
+      --database-url postgresql://sluice_app@localhost/sluice
       Makes or upgrades the schema, and grants the application's role what it needs.
-  sluice-server bootstrap --database-url postgresql://sluice_app@db/sluice
+  sluice-server bootstrap --database-url postgresql://sluice_app@localhost/sluice
       Prints the first platform_admin token, once.
-  sluice-server --database-url postgresql://sluice_app@db/sluice --listen 0.0.0.0:8080 --tls-cert tls.crt --tls-key tls.key
-  sluice-server audit verify --database-url postgresql://sluice_app@db/sluice --head kept-elsewhere.json
+  sluice-server --database-url 'postgresql://sluice_app@db/sluice?sslmode=verify-full&sslrootcert=ca.crt' \
+      --listen 0.0.0.0:8080 --tls-cert tls.crt --tls-key tls.key
+  sluice-server audit verify --database-url 'postgresql://sluice_app@db/sluice?sslmode=verify-full' --head kept-elsewhere.json
 
 Durations: a whole number and a unit: us, ms, s, m, h. Exit status: 0 good, 1 it could not start or found faults,
 2 faulty flags.)";

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "common/base/byte_size.hpp"
 #include "common/base/duration.hpp"
@@ -23,9 +25,21 @@ bool is_loopback(const boost::asio::ip::address& address) {
   return address.is_loopback();
 }
 
+bool is_loopback(std::string_view host) {
+  if (host == "localhost") return true;
+  boost::system::error_code no_address;
+  const auto address = boost::asio::ip::make_address(host, no_address);
+  return !no_address && is_loopback(address);
+}
+
 void ConfigReader::fault(std::string_view flag, std::string_view rule) {
   const FlagValue& given = value(flag);
-  faults_.push_back({given.source, fmt::format("{} {}", shown_value(given.text), rule)});
+  Fault fault{given.source, fmt::format("{} {}", shown_value(given.text), rule)};
+  // Some flags are read more than once: --insecure-database decides about two URLs.
+  const bool known = std::ranges::any_of(faults_, [&fault](const Fault& each) {
+    return each.pointer == fault.pointer && each.text == fault.text;
+  });
+  if (!known) faults_.push_back(std::move(fault));
 }
 
 void ConfigReader::fault_without_value(std::string_view flag, std::string_view rule) {
@@ -93,11 +107,12 @@ void ConfigReader::require_use(std::string_view flag, bool used, std::string_vie
 void ConfigReader::warn_of_password(std::string_view flag, std::string_view instead) {
   const FlagValue& given = value(flag);
   if (!given.on_command_line()) return;
+  const std::string place = instead.empty() ? "" : fmt::format("the password into {}, or ", instead);
   warnings_.push_back(
       {given.source,
        fmt::format("{} has a password on the command line, which every user of this machine can read in the process "
-                   "list. Put the password into {}{}the whole value into the variable {}",
-                   given.source, instead, instead.empty() ? "" : ", or ", given.variable)});
+                   "list. Put {}the whole value into the variable {}",
+                   given.source, place, given.variable)});
 }
 
 std::string describe(const Faults& faults, std::string_view headline, std::string_view program) {

@@ -56,6 +56,8 @@ class ConfigReader {
 
 // An IPv4 address mapped into IPv6 counts as the IPv4 address.
 bool is_loopback(const boost::asio::ip::address& address);
+// `host`: a name or an address without brackets. Of names only `localhost` counts: others may lead anywhere.
+bool is_loopback(std::string_view host);
 
 // The event of a log line for each warning about a password on the command line.
 inline constexpr std::string_view kPasswordOnCommandLine = "password_on_command_line";

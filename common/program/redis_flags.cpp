@@ -2,12 +2,32 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 namespace sluice::program {
 
 using namespace std::chrono_literals;
+
+std::string clear_text_host(const redis::Target& target) {
+  if (target.transport != redis::Target::Transport::tcp) return {};
+  const std::vector<redis::HostPort>& several = target.cluster.empty() ? target.sentinels : target.cluster;
+  const auto found = std::ranges::find_if(
+      several, [](const std::string& host) { return !is_loopback(host); }, &redis::HostPort::host);
+  if (!several.empty()) return found == several.end() ? "" : found->host;
+  return is_loopback(target.host) ? "" : target.host;
+}
+
+void require_encryption(ConfigReader& reader, std::string_view flag, const redis::Target& target) {
+  const std::string host = clear_text_host(target);
+  if (reader.boolean(kInsecureRedis.name) || host.empty()) return;
+  reader.fault_without_value(
+      flag, fmt::format("would send passwords and subjects across the network in clear, to {}; Redis on another "
+                        "machine needs TLS: write rediss:// instead of redis://, or add --insecure-redis where the "
+                        "network is trusted",
+                        host));
+}
 
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without) {
   const std::string& url = reader.value("counters").text;
@@ -22,6 +42,7 @@ std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedi
     else
       reader.fault_without_value("counters", fmt::format("{}: {}", without.invalid_text, target.error().text));
   }
+  require_encryption(reader, "counters", options.target);
   if (const program::FlagValue& user = reader.value("redis-user"); user.given) {
     if (!options.target.user.empty()) {
       reader.fault("redis-user", "is a second user; --counters already has one. Remove the one in the URL");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "common/program/config_reader.hpp"
@@ -35,6 +36,10 @@ inline constexpr FlagSpec kRedisTlsCert{
     "Client certificate for rediss:// (PEM); needs --redis-tls-key. A change is used without a restart."};
 inline constexpr FlagSpec kRedisTlsKey{"redis-tls-key", "Counters", "FILE", "",
                                        "Key of the client certificate (PEM); needs --redis-tls-cert."};
+inline constexpr FlagSpec kInsecureRedis{
+    "insecure-redis", "Counters", "", "false",
+    "Allow a Redis on another machine without TLS (redis://…). Passwords and the names of subjects then cross the "
+    "network in clear, and who is on the way can change counters."};
 
 // The value of --counters that tells the program to work without Redis, and error texts.
 struct WithoutRedis {
@@ -45,5 +50,12 @@ struct WithoutRedis {
 
 // Returns nullopt if --counters has the `flag_value` of `without`. Records faults in `reader`.
 std::optional<redis::Options> read_redis(ConfigReader& reader, const WithoutRedis& without);
+
+// The first host of `target` on another machine that would be reached without TLS; "" if there is none.
+std::string clear_text_host(const redis::Target& target);
+
+// Records a fault of `flag`, which names `target`, if clear text would cross the network and --insecure-redis does not
+// allow it.
+void require_encryption(ConfigReader& reader, std::string_view flag, const redis::Target& target);
 
 }  // namespace sluice::program

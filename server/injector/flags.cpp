@@ -10,6 +10,7 @@
 #include "common/http/address.hpp"
 #include "common/http_client/url.hpp"
 #include "common/json/fields.hpp"
+#include "common/program/redis_flags.hpp"
 #include "common/redis/target.hpp"
 
 namespace sluice::server::injector {
@@ -60,10 +61,6 @@ void read_server(ConfigReader& reader, InjectorSettings& settings) {
   }
 }
 
-bool is_loopback(const redis::Target& target) {
-  return target.host == "localhost" || target.host == "::1" || target.host.starts_with("127.");
-}
-
 // Returns --counters without its login, or "" if pods cannot use it: they cannot reach it, or it needs a file that only
 // the server has.
 std::string counters_of_server(const ConfigReader& reader) {
@@ -71,7 +68,7 @@ std::string counters_of_server(const ConfigReader& reader) {
   auto target = redis::parse_target(reader.value("counters").text);
   if (!target || target->transport == redis::Target::Transport::unix_socket) return {};
   const bool of_one_redis = target->sentinels.empty() && target->cluster.empty();
-  if (of_one_redis && is_loopback(*target)) return {};
+  if (of_one_redis && program::is_loopback(target->host)) return {};
   if (std::ranges::any_of(kOwnFiles, [&](const char* flag) { return reader.value(flag).given; })) return {};
   target->user.clear();
   return to_string(*target);
@@ -98,6 +95,11 @@ void read_counters(ConfigReader& reader, InjectorOptions& options) {
           kInjectCounters.name,
           "holds a password, which every pod would show; leave it out: agents get theirs from the "
           "server");
+    } else {
+      // What comes from --counters was judged there.
+      if (given) program::require_encryption(reader, kInjectCounters.name, *target);
+      // Only agents that need the permission get it.
+      options.settings.insecure_redis = !program::clear_text_host(*target).empty();
     }
     tls = text.starts_with("rediss");
   }

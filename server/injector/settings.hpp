@@ -30,6 +30,7 @@ struct InjectorSettings {
   std::string server_ca;                        // PEM; "": agents trust the CAs of their operating system
   std::string counters;                         // "memory", or the URL of Redis, without the password
   std::string counters_ca;                      // PEM; for a URL of Redis that starts with rediss://
+  bool insecure_redis = false;                  // agents may use `counters` without TLS, as the server does
   std::string audience = "sluice";              // of the token that the agent sends to the server
   std::string own_namespace = "sluice-system";  // the server's; pods in it get no sidecar
   SidecarSettings sidecar;                      // defaults

@@ -52,6 +52,7 @@ void write_variables(json::Writer& out, const InjectorSettings& settings, const 
   write_variable(out, "SLUICE_AGENT_COUNTERS", settings.counters);
   if (settings.counters != "memory") write_variable(out, "SLUICE_AGENT_REDIS_PASSWORD_FROM_SERVER", "true");
   if (!settings.counters_ca.empty()) write_variable(out, "SLUICE_AGENT_REDIS_TLS_CA", identity_path(kCountersCaFile));
+  if (settings.insecure_redis) write_variable(out, "SLUICE_AGENT_INSECURE_REDIS", "true");
   write_variable(out, "SLUICE_AGENT_LISTEN_UNIX", kSocket);
   // Every user may connect, because only this pod's programs can reach the folder.
   write_variable(out, "SLUICE_AGENT_LISTEN_UNIX_MODE", "0666");
