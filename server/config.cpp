@@ -38,8 +38,8 @@ void require_encryption(ConfigReader& reader, std::string_view flag, const std::
     return reader.fault_without_value(
         flag, "cannot be completed by libpq; name a service that its service file has (PGSERVICE, PGSERVICEFILE)");
   }
-  const auto remote = std::ranges::find_if_not(
-      route->hosts, [](const std::string& host) { return program::is_loopback(host); });
+  const auto remote =
+      std::ranges::find_if_not(route->hosts, [](const std::string& host) { return program::is_loopback(host); });
   if (allowed || route->demands_tls() || remote == route->hosts.end()) return;
   reader.fault_without_value(
       flag, fmt::format("may send passwords and policies across the network in clear, to {}; PostgreSQL on another "

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/base/crypto.hpp"
+#include "common/base/file_descriptor.hpp"
 #include "common/json/fault_place.hpp"
 #include "common/objects/bundle_json.hpp"
 #include "common/policy/match_expr.hpp"
@@ -18,20 +19,6 @@
 
 namespace sluice::agent::policies {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::unexpected<Fault> unreadable(const std::string& path, int error) {
   return std::unexpected(Fault{"", fmt::format("{} cannot be read: {}", path, std::strerror(error))});
@@ -69,7 +56,7 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     // Without O_NONBLOCK, opening a pipe that has no writer would wait.
-    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (only_regular ? O_NONBLOCK : 0)));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (only_regular ? O_NONBLOCK : 0)));
     struct stat before{};
     struct stat after{};
     if (file.get() < 0 || ::fstat(file.get(), &before) != 0) return unreadable(path, errno);

@@ -30,7 +30,7 @@ Result<StateSaver::LoadedState> StateSaver::load(
   });
   if (!loaded) return std::unexpected(loaded.error());
   for (const std::string& damage : loaded->damage) {
-    log_.warn("last_known_good_damaged", "A file of the last good state is damaged; the agent uses the other one.",
+    log_.warn("last_known_good_damaged", "A file of the last good state cannot be used; the agent uses the other one.",
               {{"file", path_}, {"reason", damage}});
   }
   on_disk_ = loaded->damage.empty();

@@ -36,9 +36,8 @@ void ConfigReader::fault(std::string_view flag, std::string_view rule) {
   const FlagValue& given = value(flag);
   Fault fault{given.source, fmt::format("{} {}", shown_value(given.text), rule)};
   // Some flags are read more than once: --insecure-database decides about two URLs.
-  const bool known = std::ranges::any_of(faults_, [&fault](const Fault& each) {
-    return each.pointer == fault.pointer && each.text == fault.text;
-  });
+  const bool known = std::ranges::any_of(
+      faults_, [&fault](const Fault& each) { return each.pointer == fault.pointer && each.text == fault.text; });
   if (!known) faults_.push_back(std::move(fault));
 }
 

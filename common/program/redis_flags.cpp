@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 std::string clear_text_host(const redis::Target& target) {
   if (target.transport != redis::Target::Transport::tcp) return {};
   const std::vector<redis::HostPort>& several = target.cluster.empty() ? target.sentinels : target.cluster;
-  const auto found = std::ranges::find_if(
-      several, [](const std::string& host) { return !is_loopback(host); }, &redis::HostPort::host);
+  const auto found =
+      std::ranges::find_if(several, [](const std::string& host) { return !is_loopback(host); }, &redis::HostPort::host);
   if (!several.empty()) return found == several.end() ? "" : found->host;
   return is_loopback(target.host) ? "" : target.host;
 }

@@ -18,8 +18,8 @@ std::string url_user(const std::string& url);
 std::string url_password(const std::string& url);
 std::string url_key_password(const std::string& url);  // of the client certificate's key: sslpassword
 
-// Where libpq would connect: what the URL leaves out comes from the environment (PGHOST, PGHOSTADDR, PGSSLMODE, …), from
-// the service file, and from libpq's own defaults.
+// Where libpq would connect: what the URL leaves out comes from the environment (PGHOST, PGHOSTADDR, PGSSLMODE, …),
+// from the service file, and from libpq's own defaults.
 struct Route {
   std::vector<std::string> hosts;  // names or addresses; without Unix sockets
   std::string sslmode;             // "prefer" unless somebody says otherwise

@@ -86,7 +86,7 @@ def test_a_corrupt_file_is_not_served_and_the_agent_follows_once_the_server_is_t
     agent, = crew.hire(1)
     crew.await_limit(1000)
     assert agent.stop() == 0
-    files = sorted(crew.folder.glob("agent-0.snapshot.[12]"))
+    files = sorted(crew.folder.glob("agent-0.snapshot.state/[12]"))
     assert files, "nothing was kept"
     for file in files:
         changed = spoil(file.read_bytes())
@@ -109,7 +109,7 @@ def test_the_file_holds_no_secret(make_crew: MakeCrew) -> None:
     crew = make_crew()
     agent, = crew.hire(1)
     assert agent.stop() == 0
-    files = sorted(crew.folder.glob("agent-0.snapshot.[12]"))
+    files = sorted(crew.folder.glob("agent-0.snapshot.state/[12]"))
     assert files, "nothing was kept"
     secret = crew.key.rsplit("_", 1)[1]
     token = crew.token_file.read_text().strip().rsplit("_", 1)[1] if crew.token_file else ""

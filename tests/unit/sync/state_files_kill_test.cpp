@@ -33,7 +33,7 @@ TEST_CASE("a disk that is full in the midst of writing leaves the state before")
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(loaded(folder.file()) == "one");
-  CHECK(!std::filesystem::exists(folder.file() + ".new"));
+  CHECK(!std::filesystem::exists(folder.inside("new")));
 }
 
 // Saves content_of(number) in a process of its own that kills itself before the step `fatal`; false where it lived.
@@ -78,7 +78,7 @@ TEST_CASE("a process that is killed at any step of a save leaves the state befor
     if (is_new) last = number;
     // Without the newest, the one before is still there.
     if (random() % 8 == 0 && found->generation > 2) {
-      const std::string newest = folder.file() + (found->generation % 2 == 1 ? ".1" : ".2");
+      const std::string newest = folder.inside(found->generation % 2 == 1 ? "1" : "2");
       const std::string text = text_of(newest);
       write_to(newest, "cut");
       const auto before = StateFiles(folder.file()).load();

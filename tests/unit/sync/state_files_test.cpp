@@ -39,7 +39,7 @@ TEST_CASE("a state is as old as its last confirmation, which touches the newest 
   REQUIRE(file.save("one"));
   REQUIRE(file.save("two"));
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(5);
-  for (const char* const end : {".1", ".2"}) fs::last_write_time(folder.file() + end, long_ago);
+  for (const char* const name : {"1", "2"}) fs::last_write_time(folder.inside(name), long_ago);
   const auto age = [&] {
     return std::chrono::system_clock::now() - std::chrono::system_clock::time_point(file.load()->written);
   };
@@ -48,7 +48,7 @@ TEST_CASE("a state is as old as its last confirmation, which touches the newest 
   CHECK_FALSE(successor.confirm());  // the other one holds the lock
   REQUIRE(file.confirm());
   CHECK(age() < std::chrono::hours(1));
-  CHECK(fs::last_write_time(folder.file() + ".1") == long_ago);
+  CHECK(fs::last_write_time(folder.inside("1")) == long_ago);
 }
 
 TEST_CASE("the files are their owner's alone") {
@@ -58,12 +58,10 @@ TEST_CASE("the files are their owner's alone") {
   REQUIRE(file.save("one"));
   REQUIRE(file.save("two"));
   ::umask(before);
-  for (const char* const end : {".1", ".2", ".lock"}) {
-    struct stat status{};
-    REQUIRE(::stat((folder.file() + end).c_str(), &status) == 0);
-    CHECK((status.st_mode & 07777) == 0600);
-  }
+  for (const char* const name : {"1", "2", "lock"}) CHECK(mode_of(folder.inside(name)) == 0600);
   CHECK(folder.files() == 3);
+  CHECK(mode_of(folder.inside("")) == 0700);
+  CHECK(Folder::count(folder.path()) == 1);
 }
 
 TEST_CASE("a successor goes on where the one before ended") {
@@ -81,7 +79,7 @@ TEST_CASE("whatever byte of the newest file is damaged, the generation before is
   StateFiles file(folder.file());
   REQUIRE(file.save("one"));
   REQUIRE(file.save("two"));
-  const std::string newest = folder.file() + ".2";
+  const std::string newest = folder.inside("2");
   const std::string good = text_of(newest);
   REQUIRE(good.ends_with("\ntwo"));
   const auto check_damaged = [&](std::string_view damaged) {
@@ -106,13 +104,14 @@ TEST_CASE("whatever byte of the newest file is damaged, the generation before is
 
 TEST_CASE("where both are damaged the error says what is wrong with each, and the next save heals it") {
   const Folder folder;
-  write_to(folder.file() + ".1", "nonsense");
-  write_to(folder.file() + ".2", "");
+  folder.make_inside();
+  write_to(folder.inside("1"), "nonsense");
+  write_to(folder.inside("2"), "");
   const auto found = StateFiles(folder.file()).load();
   REQUIRE(!found);
   CHECK(found.error().code == "snapshot_file_damaged");
-  CHECK(found.error().text.find("state.1") != std::string::npos);
-  CHECK(found.error().text.find("state.2") != std::string::npos);
+  CHECK(found.error().text.find("state.state/1") != std::string::npos);
+  CHECK(found.error().text.find("state.state/2") != std::string::npos);
   REQUIRE(StateFiles(folder.file()).save("new"));
   CHECK(loaded(folder.file()) == "new");
 }
@@ -124,11 +123,11 @@ TEST_CASE("a save replaces the damaged file or the older one, never the newest t
     REQUIRE(file.save("one"));
     REQUIRE(file.save("two"));
   }
-  write_to(folder.file() + ".2", "nonsense");
+  write_to(folder.inside("2"), "nonsense");
   StateFiles file(folder.file());
   REQUIRE(file.save("three"));
-  CHECK(text_of(folder.file() + ".1").ends_with("\none"));
-  CHECK(text_of(folder.file() + ".2").ends_with("\nthree"));
+  CHECK(text_of(folder.inside("1")).ends_with("\none"));
+  CHECK(text_of(folder.inside("2")).ends_with("\nthree"));
 }
 
 TEST_CASE("a content that does not pass the caller's check gives way to the one before") {
@@ -176,7 +175,7 @@ TEST_CASE("a step that fails is an error that names its file and cause, changes 
       CHECK(saved.error().text.find(folder.file()) != std::string::npos);
       CHECK(saved.error().text.find(std::strerror(cause)) != std::string::npos);
       CHECK(loaded(folder.file()) == "one");
-      CHECK(!fs::exists(folder.file() + ".new"));
+      CHECK(!fs::exists(folder.inside("new")));
       broken = false;
       REQUIRE(file.save("three"));
       CHECK(loaded(folder.file()) == "three");
@@ -202,12 +201,13 @@ TEST_CASE("a folder that is missing, and a state that is too large, are errors")
   CHECK(folder.files() == 0);
 }
 
-TEST_CASE("a pipe or a link in a file's place is damage, and neither waited for nor followed") {
+TEST_CASE("a pipe or a link in a file's place is not trusted, and neither waited for nor followed") {
   const Folder folder;
-  REQUIRE(::mkfifo((folder.file() + ".1").c_str(), 0600) == 0);
-  fs::create_symlink("/etc/passwd", folder.file() + ".2");
-  CHECK(loaded(folder.file()) == "snapshot_file_damaged");
-  fs::create_symlink("/etc/passwd", folder.file() + ".new");
+  folder.make_inside();
+  REQUIRE(::mkfifo(folder.inside("1").c_str(), 0600) == 0);
+  fs::create_symlink("/etc/passwd", folder.inside("2"));
+  CHECK(loaded(folder.file()) == "snapshot_file_untrusted");
+  fs::create_symlink("/etc/passwd", folder.inside("new"));
   REQUIRE(StateFiles(folder.file()).save("one"));
   CHECK(loaded(folder.file()) == "one");
 }

@@ -1,6 +1,7 @@
 // A folder for last-known-good files, and what is in them.
 #pragma once
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -34,15 +35,27 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  std::string file() const { return (path_ / "state").string(); }
-  std::size_t files() const {
+  const std::filesystem::path& path() const { return path_; }
+  std::string file() const { return (path_ / "state").string(); }  // StateFiles' path
+  std::string inside(std::string_view name) const { return (path_ / "state.state" / name).string(); }
+  void make_inside() const { REQUIRE(::mkdir(inside("").c_str(), 0700) == 0); }
+  std::size_t files() const { return count(path_ / "state.state"); }
+
+  static std::size_t count(const std::filesystem::path& folder) {
+    if (!std::filesystem::exists(folder)) return 0;
     return static_cast<std::size_t>(
-        std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+        std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
   }
 
  private:
   std::filesystem::path path_;
 };
+
+inline mode_t mode_of(const std::string& path) {
+  struct stat status{};
+  REQUIRE(::lstat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
 
 inline std::string text_of(const std::string& path) {
   std::ostringstream text;

@@ -187,7 +187,7 @@ TEST_CASE("an agent that starts without its server serves what was in force, and
   Rig rig;
   rig.start();
   REQUIRE(rig.enforces(1));
-  REQUIRE(rig.until([&] { return std::filesystem::exists(rig.folder / "kept.1"); }));
+  REQUIRE(rig.until([&] { return std::filesystem::exists(rig.folder / "kept.state" / "1"); }));
   rig.server().write(policy_on("y"));
   rig.server().invalidate();
   REQUIRE(rig.enforces(2));
@@ -201,14 +201,14 @@ TEST_CASE("an agent that starts without its server serves what was in force, and
     CHECK(rig.says("cannot be followed since"));
   }
   SUBCASE("that before, where the last is damaged") {
-    std::ofstream(rig.folder / "kept.2", std::ios::trunc) << "damaged";
+    std::ofstream(rig.folder / "kept.state" / "2", std::ios::trunc) << "damaged";
     rig.start();
     REQUIRE(rig.started_with);
     CHECK(rig.started_with->revision == 1);
   }
   SUBCASE("nothing, where nothing is whole; the agent runs all the same") {
-    std::filesystem::remove(rig.folder / "kept.1");
-    std::ofstream(rig.folder / "kept.2", std::ios::trunc) << "damaged";
+    std::filesystem::remove(rig.folder / "kept.state" / "1");
+    std::ofstream(rig.folder / "kept.state" / "2", std::ios::trunc) << "damaged";
     rig.start();
     CHECK_FALSE(rig.started_with);
     CHECK(rig.says("no policies are loaded"));
@@ -228,14 +228,14 @@ TEST_CASE("policies that nobody confirms for too long are taken away, and given 
   rig.fake.reset();
   // What was confirmed too long ago is not begun with.
   const utimbuf old{.actime = 1'000, .modtime = 1'000};
-  REQUIRE(::utime((rig.folder / "kept.1").c_str(), &old) == 0);
+  REQUIRE(::utime((rig.folder / "kept.state" / "1").c_str(), &old) == 0);
   rig.start(10min);
   CHECK_FALSE(rig.started_with);
 }
 
 TEST_CASE("policies that cannot be kept are in force all the same, and it is said") {
   Rig rig;
-  std::filesystem::create_directory(rig.folder / "kept.lock");
+  std::filesystem::create_directories(rig.folder / "kept.state" / "lock");
   rig.start();
   REQUIRE(rig.enforces(1));
   CHECK(rig.says("the last good state cannot be saved"));
