@@ -23,6 +23,7 @@ TEST_CASE("--help names every flag with its default and its variable, and is giv
                                       "redis-tls-ca",
                                       "redis-tls-cert",
                                       "redis-tls-key",
+                                      "insecure-redis",
                                       "redis-deadline",
                                       "max-in-flight",
                                       "listen",

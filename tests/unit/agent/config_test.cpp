@@ -109,7 +109,7 @@ TEST_CASE("Every flag arrives in the configuration") {
 TEST_CASE("Counters live in memory only where memory is asked for") {
   CHECK_FALSE(good({"--counters", "memory"}).redis.has_value());
   CHECK(good({"--counters", "unix:/run/redis.sock?db=2"}).redis->target.path == "/run/redis.sock");
-  CHECK(good({"--counters", "redis://u:p%40ss@h"}).redis->target.password == "p@ss");
+  CHECK(good({"--counters", "redis://u:p%40ss@localhost"}).redis->target.password == "p@ss");
   for (const std::string counters : {"Memory", "mem", "127.0.0.1:6379", "http://h", "redis://"}) {
     CAPTURE(counters);
     CHECK(mentions(only_fault("--counters", {"--counters", counters}), "must be memory or the URL of a Redis"));
@@ -212,6 +212,28 @@ TEST_CASE("Checks are served to others only where that was said in so many words
   }
 }
 
+TEST_CASE("Redis on another machine needs TLS, unless clear text was allowed in so many words") {
+  for (const std::string url : {"redis://redis.example:6379/0", "redis://10.0.0.1", "redis://127.evil.example",
+                                "redis+sentinel://127.0.0.1,b/main", "redis+cluster://localhost,b"}) {
+    CAPTURE(url);
+    const std::string fault = only_fault("--counters", {"--counters", url});
+    CHECK(mentions(fault, "in clear"));
+    CHECK(mentions(fault, "write rediss://"));
+    CHECK(mentions(fault, "--insecure-redis"));
+    CHECK(good({"--counters", url, "--insecure-redis"}).redis.has_value());
+    CHECK(good({"--counters", url}, {"SLUICE_AGENT_INSECURE_REDIS=true"}).redis.has_value());
+  }
+  CHECK(mentions(only_fault("--insecure-redis", {"--insecure-redis=perhaps"}), "true, false, 1 or 0"));
+  CHECK(mentions(only_fault("SLUICE_AGENT_COUNTERS", {"--policies", "/dev/null"},
+                            {"SLUICE_AGENT_COUNTERS=redis://u:hunter2@redis.example"}),
+                 "to redis.example;"));
+  for (const std::string url : {"redis://127.0.0.1", "redis://localhost", "redis://[::1]", "unix:/s", "memory",
+                                "rediss://redis.example", "rediss+cluster://a,b"}) {
+    CAPTURE(url);
+    CHECK_NOTHROW(good({"--counters", url}));
+  }
+}
+
 TEST_CASE("Checks and the admin plane are served at numeric addresses") {
   CHECK(mentions(only_fault("--listen", {"--listen", "localhost:8088"}), "must be ADDRESS:PORT"));
   CHECK(mentions(only_fault("--admin", {"--admin", "localhost:9088"}), "must be ADDRESS:PORT"));
@@ -270,11 +292,11 @@ TEST_CASE("The sentinels of a URL have a login of their own") {
   CHECK(config.redis->password_file.empty());
   CHECK(sentinel("--redis-sentinel-login-file").redis->sentinel_login_file == file);
   CHECK(mentions(only_fault("--redis-sentinel-password-file",
-                            {"--counters", "redis+sentinel://a/shop", "--redis-sentinel-password-file", file,
+                            {"--counters", "redis+sentinel://localhost/shop", "--redis-sentinel-password-file", file,
                              "--redis-sentinel-login-file", file}),
                  "second password"));
   for (const std::string flag : {"--redis-sentinel-password-file", "--redis-sentinel-login-file"}) {
-    for (const std::string counters : {"memory", "redis://h", "unix:/s"}) {
+    for (const std::string counters : {"memory", "redis://localhost", "unix:/s"}) {
       CHECK(mentions(only_fault(flag, {"--counters", counters, flag, file}), "redis+sentinel://"));
     }
   }
@@ -288,7 +310,7 @@ TEST_CASE("Flags of Redis that would silently do nothing are refused") {
   const std::string file = folder.file("f");
   CHECK(
       mentions(only_fault("--redis-password-file", {"--counters", "memory", "--redis-password-file", file}), "no use"));
-  for (const std::string counters : {"memory", "redis://h", "unix:/s"}) {
+  for (const std::string counters : {"memory", "redis://localhost", "unix:/s"}) {
     CAPTURE(counters);
     CHECK(mentions(only_fault("--redis-tls-ca", {"--counters", counters, "--redis-tls-ca", file}), "rediss://"));
   }
@@ -296,21 +318,24 @@ TEST_CASE("Flags of Redis that would silently do nothing are refused") {
                  "--redis-tls-key"));
   CHECK(mentions(only_fault("--redis-tls-key", {"--counters", "rediss://h", "--redis-tls-key", file}),
                  "--redis-tls-cert"));
-  CHECK(mentions(only_fault("--redis-password-file", {"--counters", "redis://u:p@h", "--redis-password-file", file}),
-                 "second password"));
-  CHECK(good({"--counters", "redis://u:@h", "--redis-password-file", file}).redis->password_file == file);
+  CHECK(mentions(
+      only_fault("--redis-password-file", {"--counters", "redis://u:p@localhost", "--redis-password-file", file}),
+      "second password"));
+  CHECK(good({"--counters", "redis://u:@localhost", "--redis-password-file", file}).redis->password_file == file);
   CHECK(mentions(only_fault("--redis-user", {"--counters", "memory", "--redis-user", "u"}), "no use"));
-  CHECK(mentions(only_fault("--redis-user", {"--counters", "redis://u:@h", "--redis-user", "u"}), "second user"));
-  CHECK(mentions(only_fault("--redis-user", {"--counters", "redis://h", "--redis-user", "u\n"}), "without spaces"));
+  CHECK(
+      mentions(only_fault("--redis-user", {"--counters", "redis://u:@localhost", "--redis-user", "u"}), "second user"));
+  CHECK(mentions(only_fault("--redis-user", {"--counters", "redis://localhost", "--redis-user", "u\n"}),
+                 "without spaces"));
 }
 
 TEST_CASE("The user of Redis is that of the URL or of its flag, on every topology") {
-  for (const std::string url : {"redis://h", "redis+sentinel://h/m", "redis+cluster://h"}) {
+  for (const std::string url : {"redis://localhost", "redis+sentinel://localhost/m", "redis+cluster://localhost"}) {
     CAPTURE(url);
     CHECK(good({"--counters", url}).redis->target.user.empty());
     CHECK(good({"--counters", url, "--redis-user", "limits"}).redis->target.user == "limits");
   }
-  CHECK(good({"--counters", "redis://u:@h"}).redis->target.user == "u");
+  CHECK(good({"--counters", "redis://u:@localhost"}).redis->target.user == "u");
 }
 
 TEST_CASE("No fault shows a secret, wherever it was put") {

@@ -68,6 +68,7 @@ TEST_CASE("a token does not cross the network in clear unless that is meant") {
   const Given given;
   CHECK(has(given.faults({"--server", "http://sluice.example"}), "add --insecure-server"));
   CHECK(has(given.faults({"--server", "http://10.0.0.1:80"}), "in clear"));
+  CHECK(has(given.faults({"--server", "http://127.evil.example"}), "in clear"));
   for (const char* url : {"http://127.0.0.1:1", "http://[::1]:1", "http://localhost", "https://10.0.0.1"}) {
     CHECK(given.faults({"--server", url}).empty());
   }
@@ -118,15 +119,15 @@ TEST_CASE("the login to Redis comes from the server where it is asked to, and is
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
   };
-  const auto config = given.read(with(good, {"--counters", "redis://redis:6379/0"}));
+  const auto config = given.read(with(good, {"--counters", "rediss://redis:6379/0"}));
   REQUIRE(config);
   CHECK(config->redis->login_file == cache + ".redis");
   CHECK(config->server->login_file == cache + ".redis");
   CHECK(given.read({"--server", "https://a"})->redis->login_file.empty());
   CHECK(has(given.faults({"--server", "https://a", "--redis-password-from-server"}), "add --snapshot-cache"));
   CHECK(has(given.faults(with(good, {"--counters", "memory"})), "has no use with --counters memory"));
-  CHECK(has(given.faults(with(good, {"--counters", "redis://u:secret@h"})), "conflicts with the password"));
-  CHECK_FALSE(has(given.faults(with(good, {"--counters", "redis://u:secret@h"})), "secret"));
+  CHECK(has(given.faults(with(good, {"--counters", "redis://u:secret@localhost"})), "conflicts with the password"));
+  CHECK_FALSE(has(given.faults(with(good, {"--counters", "redis://u:secret@localhost"})), "secret"));
   const std::string password = given.folder + "/password";
   std::ofstream(password) << "x";
   CHECK(has(given.faults(with(good, {"--redis-password-file", password})), "conflicts with the password"));

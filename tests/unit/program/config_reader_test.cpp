@@ -93,6 +93,18 @@ TEST_CASE("Loopback is what only this machine reaches, also where IPv6 holds an 
   CHECK_FALSE(loopback("::"));
 }
 
+TEST_CASE("A host is loopback if it is such an address, or localhost, and not if its name only looks like one") {
+  for (const char* host : {"127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1", "localhost"}) {
+    CAPTURE(host);
+    CHECK(is_loopback(host));
+  }
+  for (const char* host : {"127.evil.example", "127.0.0.1.evil.example", "127.1", "127", "128.0.0.1", "10.0.0.1", "::2",
+                           "::ffff:10.0.0.1", "0.0.0.0", "localhost.evil.example", "notlocalhost", "Localhost", ""}) {
+    CAPTURE(host);
+    CHECK_FALSE(is_loopback(host));
+  }
+}
+
 TEST_CASE("Every file named must be there and be a file") {
   Faults faults;
   const std::string folder = std::filesystem::temp_directory_path();

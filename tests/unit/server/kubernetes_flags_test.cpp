@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using program::Texts;
 
 std::expected<Config, Faults> configured(Texts arguments, Texts environment = {}) {
-  arguments.insert(arguments.end(), {"--database-url", "postgresql://sluice_app@db/sluice"});
+  arguments.insert(arguments.end(), {"--database-url", "postgresql://sluice_app@localhost/sluice"});
   const program::Invocation invocation(std::move(arguments), std::move(environment));
   return read_config(invocation.argc(), invocation.argv(), invocation.environment());
 }

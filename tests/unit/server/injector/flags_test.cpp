@@ -14,7 +14,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 auto read(Words words) {
-  Words all{"sluice-server", "--database-url", "postgresql://app@db/sluice"};
+  Words all{"sluice-server", "--database-url", "postgresql://app@localhost/sluice"};
   std::ranges::move(words, std::back_inserter(all));
   std::vector<const char*> argv;
   for (const std::string& word : all) argv.push_back(word.c_str());
@@ -75,6 +75,7 @@ TEST_CASE("agents count where the server counts, without its login, unless a fla
   const auto counted = [](const Words& more) -> std::pair<std::string, std::string> {
     Words words = enough();
     words.erase(std::ranges::find(words, "--inject-counters"), words.end());
+    words.emplace_back("--insecure-redis");
     std::ranges::move(more, std::back_inserter(words));
     const auto config = read(words);
     REQUIRE(config.has_value());
@@ -91,8 +92,8 @@ TEST_CASE("agents count where the server counts, without its login, unless a fla
   REQUIRE(own.has_value());
   CHECK(own->injector->settings.counters == "memory");
   CHECK(own->injector->counters_ca_file.empty());
-  const Words without_counters{"--webhook", "127.0.0.1:9443", "--tls-cert",     "/etc/passwd",
-                               "--tls-key", "/etc/passwd",    "--inject-image", "localhost/sluice:dev"};
+  const Words without_counters{"--webhook",   "127.0.0.1:9443", "--tls-cert",           "/etc/passwd",     "--tls-key",
+                               "/etc/passwd", "--inject-image", "localhost/sluice:dev", "--insecure-redis"};
   CHECK(says(without_counters, "--inject-counters", "is missing"));
   for (const Words& counters :
        {Words{"--counters", "unix:/run/redis"}, Words{"--counters", "redis://127.0.0.1"},
@@ -105,6 +106,43 @@ TEST_CASE("agents count where the server counts, without its login, unless a fla
   }
 }
 
+TEST_CASE("agents get leave for clear text where they need it and the server itself has it") {
+  const auto allowed = [](Words words) {
+    const auto config = read(std::move(words));
+    REQUIRE(config.has_value());
+    return config->injector->settings.insecure_redis;
+  };
+  const auto remote = with({"--inject-counters", "redis://redis.example:6379/0"});
+  CHECK(says(remote, "--inject-counters", "to redis.example;"));
+  CHECK(says(remote, "--inject-counters", "--insecure-redis"));
+  Words insecure = remote;
+  insecure.emplace_back("--insecure-redis");
+  CHECK(allowed(insecure));
+  Words of_server = enough();
+  of_server.erase(std::ranges::find(of_server, "--inject-counters"), of_server.end());
+  std::ranges::copy(Words{"--counters", "redis+cluster://a,b"}, std::back_inserter(of_server));
+  CHECK(says(of_server, "--counters", "--insecure-redis"));
+  CHECK_FALSE(says(of_server, "--inject-counters", ""));  // said once
+  of_server.emplace_back("--insecure-redis");
+  CHECK(allowed(of_server));
+  // Without TLS is not what these are.
+  for (const char* counters : {"memory", "rediss://redis.example", "redis://127.0.0.1"}) {
+    Words words = with({"--inject-counters", counters});
+    CHECK_FALSE(allowed(words));
+    words.emplace_back("--insecure-redis");
+    CHECK_FALSE(allowed(words));
+  }
+}
+
+TEST_CASE("a name that only begins like a loopback address is a Redis that pods may reach") {
+  Words words = enough();
+  words.erase(std::ranges::find(words, "--inject-counters"), words.end());
+  std::ranges::copy(Words{"--counters", "rediss://127.example"}, std::back_inserter(words));
+  const auto config = read(words);
+  REQUIRE(config.has_value());
+  CHECK(config->injector->settings.counters == "rediss://127.example:6379/0");
+}
+
 TEST_CASE("what the injector cannot work with is refused at the start") {
   CHECK(says({"--webhook", "127.0.0.1:9443"}, "--webhook", "needs a certificate"));
   CHECK(says(with({"--webhook", "127.0.0.1:8080"}), "--webhook", "has the port of --listen"));
@@ -112,8 +150,8 @@ TEST_CASE("what the injector cannot work with is refused at the start") {
   CHECK(says(with({"--inject-image", "a b"}), "--inject-image", "visible ASCII"));
   CHECK(says(with({"--inject-pull-policy", "always"}), "--inject-pull-policy", "Always, IfNotPresent or Never"));
   CHECK(says(with({"--inject-server-url", "http://a"}), "--inject-server-url", "must be https://"));
-  CHECK(says(with({"--inject-counters", "redis://u:hidden@redis"}), "--inject-counters", "holds a password"));
-  CHECK(says(with({"--inject-counters", "redis+sentinel://u:hidden@a,b/m"}), "--inject-counters", "holds a password"));
+  CHECK(says(with({"--inject-counters", "rediss://u:hidden@redis"}), "--inject-counters", "holds a password"));
+  CHECK(says(with({"--inject-counters", "rediss+sentinel://u:hidden@a,b/m"}), "--inject-counters", "holds a password"));
   CHECK(says(with({"--inject-counters", "redis+sentinel://a,b"}), "--inject-counters", "HOST,HOST,HOST/NAME"));
   CHECK(says(with({"--inject-counters", "unix:/run/redis"}), "--inject-counters", "must be memory, redis://"));
   CHECK(says(with({"--inject-counters-ca", "/etc/passwd"}), "--inject-counters-ca", "has no use without"));

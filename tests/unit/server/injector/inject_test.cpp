@@ -71,6 +71,14 @@ TEST_CASE("the agent is told where everything is, and no secret is among it") {
         R"({"name":"POD_NAME","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}})");
 }
 
+TEST_CASE("the agent may use Redis without TLS only where the settings say so") {
+  const std::string at = "/spec/initContainers/0";
+  CHECK(variable(run(pod()), at, "SLUICE_AGENT_INSECURE_REDIS").empty());
+  InjectorSettings insecure = settings();
+  insecure.insecure_redis = true;
+  CHECK(variable(run(pod(), insecure), at, "SLUICE_AGENT_INSECURE_REDIS") == "true");
+}
+
 TEST_CASE("what belongs to an authority that nobody named is left out") {
   InjectorSettings without = settings();
   without.server_ca.clear();
