@@ -207,7 +207,8 @@ def test_the_server_makes_its_schema_and_serves(stores: Stores) -> None:
     cluster, namespace = stores.cluster, stores.namespace
     env = {"DATABASE_URL": "postgresql://sluice_app@postgres/sluice", "DATABASE_PASSWORD_FILE": "/etc/sluice/server/password",
            "DATABASE_OWNER_URL": f"postgresql://sluice_owner:{OWNER_PASSWORD}@postgres/sluice",
-           "COUNTERS": "redis://sluice-server:@redis:6379/0", "REDIS_PASSWORD_FILE": "/etc/sluice/server/server-password"}
+           "COUNTERS": "redis://sluice-server:@redis:6379/0", "REDIS_PASSWORD_FILE": "/etc/sluice/server/server-password",
+           "INSECURE_DATABASE": "true", "INSECURE_REDIS": "true"}
     cluster.apply(secret_of("both", namespace, password=stores.app_password, server_password=SERVER_PASSWORD))
     cluster.apply(pod("server", namespace, {
         "image": "localhost/sluice:dev", "command": ["/usr/bin/sluice-server"],
@@ -226,7 +227,7 @@ def test_the_agent_counts_in_redis_and_ends_with_0(stores: Stores, key: MintedKe
         "image": "localhost/sluice:dev",
         "command": ["/usr/bin/sluice-agent", "--policies", "/etc/bundle/bundle.json", "--counters",
                     "redis://sluice-agent:@redis:6379/0", "--redis-password-file", "/etc/sluice/agent/password",
-                    "--listen", "0.0.0.0:8088", "--insecure-listen"],
+                    "--insecure-redis", "--listen", "0.0.0.0:8088", "--insecure-listen"],
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": 9088}, "periodSeconds": 1}}, "agent")
     wanted["metadata"]["finalizers"] = ["sluice.dev/test"]   # so that its end can be looked at
     wanted["spec"]["volumes"].append({"name": "bundle", "configMap": {"name": "bundle"}})

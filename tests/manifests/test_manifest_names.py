@@ -189,6 +189,35 @@ def test_one_variable_names_the_redis_of_servers_sidecars_and_gateways(tmp_path:
     assert source == {"name": one(found, "ConfigMap", "sluice-server")["metadata"]["name"], "key": "SLUICE_SERVER_COUNTERS"}
 
 
+def from_config_map(container: Object, variable: str) -> dict[str, Any]:
+    """The reference from which the container has its variable."""
+    entry = next(entry for entry in container["env"] if entry["name"] == variable)
+    return dict(entry["valueFrom"]["configMapKeyRef"])
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS, indirect=True)
+def test_clear_text_is_allowed_in_the_overlays_to_try_and_nowhere_else(overlay: list[Object], request: pytest.FixtureRequest) -> None:
+    server = containers(one(overlay, "Deployment", "sluice-server")["spec"]["template"])[-1]
+    given = variables(overlay, server)
+    to_try = request.node.callspec.params["overlay"] != "ha"
+    for variable in ("SLUICE_SERVER_INSECURE_DATABASE", "SLUICE_SERVER_INSECURE_REDIS"):
+        assert given.get(variable) == ("true" if to_try else None), variable
+    counters = given["SLUICE_SERVER_COUNTERS"] or ""
+    assert counters.startswith("redis") if to_try else "rediss://" in counters, counters
+
+
+def test_one_variable_allows_clear_text_to_servers_init_containers_and_gateways(tmp_path: Path) -> None:
+    found = objects(rendered(with_components(tmp_path, "overlays/dev", ("gateway",))))
+    config = one(found, "ConfigMap", "sluice-server")
+    migrate, server = containers(one(found, "Deployment", "sluice-server")["spec"]["template"])
+    assert variables(found, server)["SLUICE_SERVER_INSECURE_DATABASE"] == "true"
+    gateway = containers(one(found, "Deployment", "sluice-gateway")["spec"]["template"])[0]
+    for container, variable, key in ((migrate, "SLUICE_SERVER_INSECURE_DATABASE", "SLUICE_SERVER_INSECURE_DATABASE"),
+                                     (gateway, "SLUICE_AGENT_INSECURE_REDIS", "SLUICE_SERVER_INSECURE_REDIS")):
+        assert from_config_map(container, variable) == {"name": config["metadata"]["name"], "key": key, "optional": True}
+        assert config["data"][key] == "true"
+
+
 def test_sidecars_are_of_the_image_that_the_servers_are(overlay: list[Object]) -> None:
     containers_of_server = containers(one(overlay, "Deployment", "sluice-server")["spec"]["template"])
     server = containers_of_server[-1]

@@ -105,7 +105,8 @@ class InjectorServer:
         self.authority, key = certificate(folder, "webhook")
         self.server = make_server(
             "--tls-cert", str(self.authority), "--tls-key", str(key), "--webhook", f"127.0.0.1:{self.port}",
-            "--inject-image", IMAGE, "--tls-ca", str(self.authority), "--inject-counters", "redis://redis.invalid:6379/0", *flags)
+            "--inject-image", IMAGE, "--tls-ca", str(self.authority), "--inject-counters", "redis://redis.invalid:6379/0",
+            "--insecure-redis", *flags)
 
     def webhook(self) -> Webhook:
         """A connection to it."""
