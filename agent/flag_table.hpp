@@ -31,8 +31,9 @@ inline constexpr std::array kFlags{
     FlagSpec{"insecure-server", "Policies", "", "false",
              "Allow --server http://… to another machine. Tokens and policies then cross the network in clear."},
     FlagSpec{"snapshot-cache", "Policies", "PATH", "",
-             "Keep the last good policies of --server in PATH.1 and PATH.2 (mode 0600), and start with them. Without "
-             "it, an agent that starts while the server is away has no policies."},
+             "Keep the last good policies of --server in the folder PATH.state (mode 0700), and start with them. The "
+             "agent loads nothing that others can have written. Without it, an agent that starts while the server is "
+             "away has no policies."},
     FlagSpec{"max-snapshot-age", "Policies", "DURATION", "0s",
              "How long policies stay in force without the server's confirmation: 1s to 8760h; 0s is no limit. After "
              "that, checks are answered as --no-snapshot says."},

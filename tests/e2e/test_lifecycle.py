@@ -198,6 +198,25 @@ def test_another_bind_address_than_the_loopback_needs_a_word(program: Path, simp
     assert "--insecure-listen" in done.stderr + done.stdout
 
 
+@pytest.mark.parametrize("url", ["redis://me:hunter2@redis.invalid:6379/0", "redis://10.0.0.1", "redis://127.evil.invalid",
+                                 "redis+sentinel://127.0.0.1,b.invalid/main", "redis+cluster://localhost,b.invalid"])
+def test_clear_text_to_a_redis_elsewhere_needs_a_word(program: Path, simple: Bundle, tmp_path: Path, url: str) -> None:
+    flags = ["--policies", str(simple.write(tmp_path / "b.json")), "--counters", url]
+    for more in ([], ["--check-config"]):
+        done = run(program, *flags, *more)
+        assert done.returncode == 2 and "  --counters: would send passwords and subjects" in done.stderr, done.stderr
+        assert "--insecure-redis" in done.stderr and "rediss://" in done.stderr and "hunter2" not in done.stderr, done.stderr
+    assert run(program, *flags, "--check-config", "--insecure-redis").returncode == 0
+    assert run(program, *flags[:2], "--counters", url.replace("redis", "rediss", 1), "--check-config").returncode == 0
+
+
+def test_an_agent_that_may_use_clear_text_runs_whether_its_redis_is_there_or_not(
+        key: MintedKey, simple: Bundle, make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(simple, "redis://redis.invalid", "--insecure-redis").start()
+    with agent.client(key.text) as client:
+        assert client.check(plan_id="bucket", subject="a").body["reason"] == "fail_closed"
+
+
 def test_mint_key_gives_a_new_key_and_its_hash_each_time(program: Path) -> None:
     first, second = run(program, "mint-key").stdout, run(program, "mint-key").stdout
     minted = json.loads(first)
@@ -246,6 +265,13 @@ def test_a_password_on_the_command_line_is_warned_about_and_not_shown(simple: Bu
     assert "--database-password-file" in done.stderr and "hunter2" not in done.stderr, done.stderr
     done = run_command(server_program, "bootstrap", env={"SLUICE_SERVER_DATABASE_URL": url})
     assert done.returncode == 1 and "warning" not in done.stderr, done.stderr
+
+
+def test_a_check_of_the_flags_warns_as_a_start_would(program: Path, simple: Bundle, tmp_path: Path) -> None:
+    done = run(program, "--policies", str(simple.write(tmp_path / "b.json")), "--counters", "redis://me:hunter2@127.0.0.1:1",
+               "--check-config")
+    assert done.returncode == 0 and done.stderr.count("warning: --counters has a password on the command line") == 1, done.stderr
+    assert "--redis-password-file" in done.stderr and "hunter2" not in done.stdout + done.stderr
 
 
 def test_the_agent_starts_and_answers_while_redis_is_not_there(key: MintedKey, simple: Bundle, tmp_path: Path,

@@ -55,6 +55,42 @@ def test_all_faults_of_the_flags_are_told_at_once_and_nothing_starts(server_prog
     assert "hunter2" not in done.stderr
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_postgresql_elsewhere_needs_tls_or_a_word(server_program: Path, command: list[str]) -> None:
+    owner = ["--database-owner-url", URL.replace(APP, OWNER)] if command == ["migrate"] else []
+
+    def told(url: str, *flags: str, **env: str) -> tuple[int, str]:
+        done = run_command(server_program, *command, "--database-url", url, *owner, *flags, env=env)
+        return done.returncode, done.stderr
+    url = f"postgresql://{APP}:hunter2@db.invalid/sluice"
+    for said in (told(url), told(f"{url}?sslmode=prefer"), told(f"postgresql://{APP}@/sluice", PGHOST="db.invalid"),
+                 told(f"postgresql://{APP}@localhost/sluice", PGHOSTADDR="192.0.2.1")):
+        assert said[0] == 2 and "  --database-url: may send passwords and policies" in said[1], said
+        assert "add sslmode=verify-full" in said[1] and "--insecure-database" in said[1] and "hunter2" not in said[1], said
+    if command == []:
+        return   # it would run
+    for said in (told(url, "--insecure-database"), told(url, SLUICE_SERVER_INSECURE_DATABASE="true"),
+                 told(f"{url}?sslmode=verify-full"), told(f"postgresql://{APP}@/sluice", PGHOST="db.invalid", PGSSLMODE="require")):
+        assert said[0] != 0 and "cannot start" not in said[1], said   # it tried
+
+
+def test_a_redis_elsewhere_needs_tls_or_a_word_and_so_does_that_of_pods(server_program: Path, tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path, "server")
+    flags = ["--database-url", URL]
+    done = run_command(server_program, *flags, "--counters", "redis+sentinel://localhost,b.invalid/main")
+    assert done.returncode == 2 and "  --counters: would send passwords and subjects" in done.stderr, done.stderr
+    assert "to b.invalid;" in done.stderr and "--insecure-redis" in done.stderr, done.stderr
+    done = run_command(server_program, *flags, "--webhook", "127.0.0.1:0", "--inject-image", "x", "--inject-counters",
+                       "redis://redis.invalid", "--tls-cert", str(cert), "--tls-key", str(key))
+    assert done.returncode == 2 and "  --inject-counters: would send passwords" in done.stderr, done.stderr
+
+
+def test_a_server_runs_with_clear_text_that_was_allowed_and_with_tls(make_server: Make) -> None:
+    for counters in (["--counters", "redis://redis.invalid", "--insecure-redis"], ["--counters", "rediss://redis.invalid"]):
+        server = make_server(*counters, "--insecure-database").start()
+        assert server.stop() == 0
+
+
 def test_a_server_without_a_database_is_told_how_to_name_one(server_program: Path) -> None:
     for command in COMMANDS:
         done = run_command(server_program, *command)

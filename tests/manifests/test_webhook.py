@@ -68,6 +68,17 @@ def test_a_pod_gets_the_sidecar_once_loses_nothing_and_is_one_by_the_schema(inje
     assert admitted(injector, manifest, dryRun=True) == (made, [])
 
 
+@pytest.mark.parametrize("counters, allowed", [("redis://redis.invalid", True), ("rediss://redis.invalid", False), ("memory", False)])
+def test_agents_get_leave_for_clear_text_where_the_server_has_it_and_they_need_it(
+        make_server: Callable[..., Server], tmp_path: Path, counters: str, allowed: bool) -> None:
+    injector = InjectorServer(make_server, tmp_path, "--inject-counters", counters)   # with --insecure-redis
+    injector.server.start()
+    made, _ = admitted(injector, pod("plain"))
+    sidecar = made["spec"]["initContainers"][0]
+    given = [entry["value"] for entry in sidecar["env"] if entry["name"] == "SLUICE_AGENT_INSECURE_REDIS"]
+    assert given == (["true"] if allowed else [])
+
+
 @pytest.mark.parametrize("manifest, reason", [
     pytest.param(pod("out", labels={"sluice.dev/inject": "disabled"}), "", id="opted out"),
     pytest.param(pod("network", {"hostNetwork": True}), "it uses the node's network", id="host network"),
