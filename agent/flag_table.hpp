@@ -53,7 +53,7 @@ inline constexpr std::array kFlags{
              "Where counters are kept: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], "
              "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB] (the primary that these sentinels call "
              "NAME), redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST (nodes of a Redis Cluster), the same with "
-             "rediss (TLS), or unix:PATH[?db=N]."},
+             "rediss (TLS), or unix:PATH[?db=N]. Another machine needs TLS, or --insecure-redis."},
     FlagSpec{"memory-limit", "Counters", "SIZE", "32MB",
              "How much memory counters may take in the agent: those of --counters memory, and those of failure mode "
              "fail_degrade. 1MB to 64GB. When memory is short, the new identities of a tenant that takes more than its "

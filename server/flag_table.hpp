@@ -17,8 +17,9 @@ using program::FlagSpec;
 inline constexpr FlagSpec kDatabaseUrl{
     "database-url", "PostgreSQL", "URL", "",
     "URL by which the server connects to PostgreSQL, with a role that may not change the schema: "
-    "postgresql://ROLE@HOST[:PORT]/NAME, or postgresql:///NAME?host=/FOLDER&user=ROLE for a Unix socket. Keep "
-    "passwords in --database-password-file, a passfile or a client certificate."};
+    "postgresql://ROLE@HOST[:PORT]/NAME, or postgresql:///NAME?host=/FOLDER&user=ROLE for a Unix socket. Another "
+    "machine needs sslmode=verify-full (verify-ca, require), or --insecure-database. Keep passwords in "
+    "--database-password-file, a passfile or a client certificate."};
 inline constexpr FlagSpec kDatabasePasswordFile{
     "database-password-file", "PostgreSQL", "FILE", "",
     "File with the password of --database-url, read when the server starts."};
@@ -54,7 +55,8 @@ inline constexpr std::array kFlags{
         "The Redis that the agents count in, where the server writes overrides: "
         "redis://[USER:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST,HOST/NAME[/DB], "
         "redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST,HOST, the same with rediss (TLS), or unix:PATH[?db=N]. "
-        "Without it there are no overrides, and counters cannot be read."},
+        "Another machine needs TLS, or --insecure-redis. Without --counters there are no overrides, and counters "
+        "cannot be read."},
     program::kRedisUser,
     program::kRedisPasswordFile,
     program::kRedisSentinelPasswordFile,

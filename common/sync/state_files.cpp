@@ -227,7 +227,7 @@ Result<> StateFiles::lock() {
 Result<PrivateFile> StateFiles::make_folder() const {
   PrivateFile folder = open_folder();
   if (folder.trust == Trust::missing) {
-    if (::mkdir(folder_path_.c_str(), kFolderMode) != 0) return unwritable(folder_path_);
+    if (::mkdir(folder_path_.c_str(), kFolderMode) != 0 && errno != EEXIST) return unwritable(folder_path_);
     if (auto synced = sync_parent(); !synced) return std::unexpected(std::move(synced.error()));
     folder = open_folder();
   }

@@ -31,7 +31,8 @@ inline constexpr FlagSpec kInjectServerUrl{"inject-server-url", "Injector", "URL
 inline constexpr FlagSpec kInjectCounters{
     "inject-counters", "Injector", "memory|URL", "",
     "Where agents in pods count: redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME (sentinels without a "
-    "login), redis+cluster://HOST,HOST,HOST, the same with rediss, or memory. Leave the password out, because "
+    "login), redis+cluster://HOST,HOST,HOST, the same with rediss (TLS), or memory. Without TLS it needs "
+    "--insecure-redis, which then holds for agents too. Leave the password out, because "
     "everybody who can see a pod sees it; agents get theirs from the server. Default: --counters without its login, if "
     "pods can use that Redis with no file of the "
     "server."};
