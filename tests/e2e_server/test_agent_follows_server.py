@@ -128,14 +128,14 @@ def test_the_servers_death_changes_no_answer_and_a_start_without_it_serves_from_
                  str(tmp_path / "its-cache")]
         agent = make_agent(None, "memory", *flags).start()
         await_head(agent, admin)
-    wait_until("the first file", lambda: (tmp_path / "its-cache.1").exists())
+    wait_until("the first file", lambda: (tmp_path / "its-cache.state/1").exists())
     server.process.kill()
     with agent.client(shop.key) as client:
         wait_until("the loss", lambda: any("cannot be followed" in reason for reason in degraded(agent)))
         assert [check(client, subject="s") for _ in range(4)] == [200, 200, 200, 429]
     assert agent.stop() == 0
-    assert (tmp_path / "its-cache.1").stat().st_mode & 0o777 == 0o600
-    assert shop.key not in (tmp_path / "its-cache.1").read_text(errors="replace")
+    assert (tmp_path / "its-cache.state/1").stat().st_mode & 0o777 == 0o600
+    assert shop.key not in (tmp_path / "its-cache.state/1").read_text(errors="replace")
     again = make_agent(None, "memory", *flags).start()
     with again.client(shop.key) as client:
         assert check(client, subject="s") == 200
