@@ -232,14 +232,19 @@ TEST_CASE("files of a former version are held to the same rule, and stay where t
   CHECK(fs::exists(folder.file() + ".1") == foreign);
 }
 
-TEST_CASE("once the folder has a state, files beside it do not count") {
+TEST_CASE("once the folder has a state, files beside it do not count, and go") {
   const Folder folder;
-  save_two_as_before(folder);
-  fs::copy_file(folder.file() + ".2", folder.path() / "copy");
-  REQUIRE(StateFiles(folder.file()).save("three"));
-  fs::rename(folder.path() / "copy", folder.file() + ".2");
-  CHECK(loaded(folder.file()) == "three");
-  for (const char* const name : {"1", "2"}) write_to(folder.inside(name), "nonsense");
+  const Folder other;
+  REQUIRE(StateFiles(folder.file()).save("ours"));
+  REQUIRE(StateFiles(other.file()).save("theirs"));
+  const auto put_beside = [&] { fs::copy_file(other.inside("1"), folder.file() + ".1"); };
+  put_beside();  // as a former version does that ran in between
+  CHECK(loaded(folder.file()) == "ours");
+  REQUIRE(StateFiles(folder.file()).confirm());
+  CHECK(loaded(folder.file()) == "ours");
+  CHECK_FALSE(fs::exists(folder.file() + ".1"));
+  put_beside();
+  write_to(folder.inside("1"), "nonsense");
   CHECK(loaded(folder.file()) == "snapshot_file_damaged");
 }
 
