@@ -162,11 +162,13 @@ TEST_CASE("the folder around it may be open to everybody") {
   CHECK(loaded(folder.file()) == "two");
 }
 
-TEST_CASE("where the folder goes while it is in use, the next save makes another") {
+TEST_CASE("where the folder goes while it is in use, the next save is found at its path") {
   const Folder folder;
   StateFiles file(folder.file());
   REQUIRE(file.save("one"));
   fs::rename(folder.file() + ".state", folder.file() + ".away");
+  SUBCASE("nothing is in its place") {}
+  SUBCASE("another folder is in its place") { folder.make_inside(); }
   REQUIRE(file.save("two"));
   CHECK(loaded(folder.file()) == "two");
   CHECK(Folder::count(folder.file() + ".away") == 2);
