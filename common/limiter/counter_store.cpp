@@ -46,6 +46,8 @@ std::string_view to_string(StoreFault fault) {
       return "protocol";
     case StoreFault::no_script:
       return "no_script";
+    case StoreFault::no_function:
+      return "no_function";
     case StoreFault::clock:
       return "clock";
   }

@@ -63,9 +63,10 @@ enum class StoreFault : std::uint8_t {
   script,
   protocol,
   no_script,
+  no_function,  // Redis does not have the library of functions that this agent calls
   clock  // Redis' time was outside a quota's period, also in the second attempt
 };
-inline constexpr std::size_t kStoreFaults = 19;
+inline constexpr std::size_t kStoreFaults = 20;
 std::string_view to_string(StoreFault);
 
 struct StoreError {

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 
 #include "common/base/crypto.hpp"
+#include "common/limiter/function_library.hpp"
 #include "common/limiter/memory_judge.hpp"
 #include "common/limiter/traits.hpp"
 #include "lua/scripts.hpp"
@@ -27,10 +28,16 @@ std::string sha1_hex(std::string_view text) {
 
 void begin_call(redis::CommandWriter& out, Script script, CallBy by, std::size_t keys, std::size_t arguments) {
   out.array(3 + keys + arguments);
-  if (by == CallBy::hash) {
-    out.bulk("EVALSHA").bulk(script_sha(script));
-  } else {
-    out.bulk("EVAL").bulk(script_text(script));
+  switch (by) {
+    case CallBy::hash:
+      out.bulk("EVALSHA").bulk(script_sha(script));
+      break;
+    case CallBy::text:
+      out.bulk("EVAL").bulk(script_text(script));
+      break;
+    case CallBy::function:
+      out.bulk("FCALL").bulk(function_name(script));
+      break;
   }
   out.bulk(static_cast<std::int64_t>(keys));
 }
@@ -242,6 +249,7 @@ StoreResult<LeaseOutcome> read_leases(const redis::Reply& reply, Script script) 
 }
 
 StoreError classify_error(const redis::Reply& reply) {
+  if (reply.text.starts_with("ERR Function not found")) return {StoreFault::no_function, false};
   struct Row {
     std::string_view token;
     StoreError error;

@@ -28,7 +28,9 @@ struct Options {  // all durations > 0
   Target target;
   // If a file below changes, the client notices within about a second and moves to a new connection. No command fails.
   std::string password_file;  // replaces target.password
-  std::string login_file;     // user and password, on two lines; replaces those of the target
+  // User and password, on two lines; replaces those of the target. With a third line, "functions", the client loads no
+  // scripts and calls functions instead.
+  std::string login_file;
   // For the sentinels, which never get the login above.
   std::string sentinel_password_file;
   std::string sentinel_login_file;
@@ -41,8 +43,9 @@ struct Options {  // all durations > 0
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds backoff_first{50};  // bound of the first, random pause; doubles up to backoff_max
   std::chrono::milliseconds backoff_max{1000};
+  std::size_t max_reply_bytes = std::size_t{1} << 20;  // a connection with a larger reply is closed
   std::string client_name = "sluice-agent";
-  std::span<const std::string_view> scripts = {};  // texts; loaded at each connect
+  std::span<const std::string_view> scripts = {};  // texts; loaded at each connect, unless the login calls functions
 };
 
 // Called from the loop. The callbacks may call submit() and stop(), but must not destroy the client. No text holds a

@@ -53,6 +53,7 @@ void Connection::fail(Error error, bool nothing_written) {
 void Connection::begin() {
   Result<Login> login = read_login(options_);
   if (!login) return fail(std::move(login.error()));
+  call_by_ = login->calls_functions ? CallBy::function : CallBy::hash;
   handshake_ = std::make_unique<Handshake>(*login);
   dialer_->dial(attempt_, [weak = weak_from_this()](Result<net::Stream> stream) {
     if (const auto self = weak.lock()) self->greet(std::move(stream));

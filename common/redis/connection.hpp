@@ -13,6 +13,7 @@
 #include "common/base/error.hpp"
 #include "common/net/dialer.hpp"
 #include "common/redis/client.hpp"
+#include "common/redis/command.hpp"
 #include "common/redis/handshake.hpp"
 
 namespace sluice::redis {
@@ -42,6 +43,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write();
   std::string& out() { return out_; }
   bool writing() const { return writing_; }
+
+  // How the login of this connection calls scripts: CallBy::hash or CallBy::function.
+  CallBy call_by() const { return call_by_; }
 
   // Changes the owner. REQUIRES: not closed.
   void serve(Owner& owner) { owner_ = &owner; }
@@ -73,6 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string out_;
   std::size_t written_ = 0;  // bytes of out_ that are sent
   bool writing_ = false;
+  CallBy call_by_ = CallBy::hash;
 };
 
 }  // namespace sluice::redis

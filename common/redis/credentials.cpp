@@ -37,12 +37,12 @@ Result<std::string> read_small(std::string_view what, const std::string& path) {
 
 Result<std::string> read_password_file(const std::string& path) { return read_small("password", path); }
 
-Result<std::string> write_login_file(std::string_view user, std::string_view password) {
+Result<std::string> write_login_file(std::string_view user, std::string_view password, bool functions) {
   if (password.empty() || password.find_first_of("\r\n") != std::string_view::npos ||
-      user.find_first_of("\r\n") != std::string_view::npos || user.size() + password.size() + 2 > kMaxFileBytes) {
+      user.find_first_of("\r\n") != std::string_view::npos || user.size() + password.size() + kFunctionsLine.size() + 3 > kMaxFileBytes) {
     return failure("credentials", "a login needs a password, must not contain line ends, and has less than 4 KiB");
   }
-  return fmt::format("{}\n{}\n", user, password);
+  return fmt::format("{}\n{}\n{}{}", user, password, functions ? kFunctionsLine : "", functions ? "\n" : "");
 }
 
 Result<Login> read_login(const Options& options) {
@@ -69,6 +69,16 @@ Result<Login> read_login(const Options& options) {
     }
     login.user = text->substr(0, end);
     login.password = text->substr(end + 1);
+    if (const std::size_t third = login.password.find('\n'); third != std::string::npos) {
+      if (third == 0 || std::string_view(login.password).substr(third + 1) != kFunctionsLine) {
+        return failure("credentials",
+                       fmt::format("the login file {} needs a password on its second line, and its third line, if it "
+                                   "has one, must be \"{}\"",
+                                   options.login_file, kFunctionsLine));
+      }
+      login.password.resize(third);
+      login.calls_functions = true;
+    }
   }
   return login;
 }

@@ -161,7 +161,7 @@ void Endpoint::send(Command& command, std::string& out, TimePoint now) {
     asking_->write(writer, CallBy::hash);
     pipeline_.sent(*asking_, now, command.answer_by_);
   }
-  command.write(writer, command.misses_ < 2 ? CallBy::hash : CallBy::text);
+  command.write(writer, command.misses_ < 2 || call_by_ == CallBy::function ? call_by_ : CallBy::text);
   pipeline_.sent(command, now, command.answer_by_);
 }
 
@@ -236,16 +236,18 @@ void Endpoint::load(std::uint8_t script) {
   hurry(load);
 }
 
-void Endpoint::opened() {
+void Endpoint::opened(CallBy by) {
   phase_ = Phase::open;
+  call_by_ = by;
+  if (by == CallBy::function) return;
   const std::size_t before = urgent_.size();
   for (std::size_t script = 0; script < loads_.size(); ++script) load(static_cast<std::uint8_t>(script));
   rotate(urgent_, before, [](const Command*) { return true; });  // the loads now come first
 }
 
-void Endpoint::taken_over() {
+void Endpoint::taken_over(CallBy by) {
   pipeline_.disconnect(FailureKind::disconnected);  // forgets an incomplete reply
-  opened();
+  opened(by);
 }
 
 void Endpoint::lost(FailureKind kind, Phase next, TimePoint now) {

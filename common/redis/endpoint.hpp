@@ -12,7 +12,8 @@
 //   NOSCRIPT               the script is loaded first
 //   READONLY, MASTERDOWN   only once; the driver (Node) should make a new connection
 //   MOVED, ASK             the endpoint of the node that Redis names sends the command
-// A command that may have run is never sent again.
+// A command that may have run is never sent again. Neither is one whose function Redis does not have: only a server
+// loads libraries of functions.
 //
 // No I/O and no clock: bytes, time and random numbers are arguments. Not thread-safe. The handlers of commands are
 // called inside feed() and report_failures() only; they may call any function except feed().
@@ -74,8 +75,11 @@ class Endpoint final : private Pipeline::Receiver {
 
   enum class Phase : std::uint8_t { closed, opening, open };
   void opening() { phase_ = Phase::opening; }
-  void opened();      // the scripts are loaded before anything else is sent
-  void taken_over();  // another connection replaces the open one. REQUIRES: idle()
+  // `by`: hash or function, as the connection's login allows. By hash, the scripts are loaded before anything else is
+  // sent.
+  void opened(CallBy by = CallBy::hash);
+  // Another connection replaces the open one. REQUIRES: idle()
+  void taken_over(CallBy by = CallBy::hash);
   // Fails the commands that were sent. Waiting commands go to the next connection if `next` is opening; they fail with
   // `unavailable` if `next` is closed.
   void lost(FailureKind kind, Phase next, TimePoint now);
@@ -146,6 +150,7 @@ class Endpoint final : private Pipeline::Receiver {
   Window window_;
   Breaker breaker_;
   Phase phase_ = Phase::closed;
+  CallBy call_by_ = CallBy::hash;              // of the connection
   Ring<Command*> arrivals_;                    // submitted since the last turn()
   Ring<Command*> urgent_;                      // sent first, even if the window is full
   TimePoint urgent_until_ = TimePoint::max();  // the earliest deadline of the urgent commands

@@ -107,7 +107,7 @@ Handshake::Handshake(const Login& login) : user_(login.user), database_(login.da
     out.array(2).bulk("INFO").bulk(section);
     steps_.push_back(Step::info);
   }
-  if (login.runs_scripts) {
+  if (login.runs_scripts && !login.calls_functions) {
     out.array(3).bulk("SCRIPT").bulk("LOAD").bulk(kTrial);
     out.array(3).bulk("EVALSHA").bulk(kTrialHash).bulk("0");
     steps_.insert(steps_.end(), {Step::load_trial, Step::run_trial});

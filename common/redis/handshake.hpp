@@ -29,7 +29,8 @@ struct Login {
   std::string password;
   std::uint32_t database = 0;
   std::string client_name;
-  bool runs_scripts = false;  // the client will call scripts, so the handshake runs a trial script
+  bool runs_scripts = false;     // the client will call scripts, so the handshake runs a trial script
+  bool calls_functions = false;  // the user may bring no scripts, so it calls functions, and there is no trial
 };
 
 class Handshake {

@@ -71,7 +71,7 @@ Endpoint::Settings Node::settings(Redirect redirect) {
           .batch_queue_wait = options_.batch_queue_wait,
           .scripts = options_.scripts,
           .random = [this] { return random(); },
-          .max_reply_bytes = options_.target.in_cluster ? kMaxSlotsBytes : ReplyReader::kMaxReplyBytes,
+          .max_reply_bytes = std::max(options_.max_reply_bytes, options_.target.in_cluster ? kMaxSlotsBytes : 0),
           .healed = observer_.healed,
           .redirect = std::move(redirect)};
 }
@@ -244,7 +244,7 @@ void Node::use_successor() {
   drop_connection();
   connection_ = std::move(connection);
   connection_->serve(*this);
-  endpoint_.taken_over();
+  endpoint_.taken_over(connection_->call_by());
   use(info);
   if (observer_.rotated) observer_.rotated(info);
 }
@@ -276,7 +276,7 @@ void Node::on_ready(ServerInfo info) {
   if (sentinels_ != nullptr && std::exchange(primary_, info.address) != info.address) {
     endpoint_.forget_failures();  // of the former primary
   }
-  endpoint_.opened();
+  endpoint_.opened(connection_->call_by());
   use(info);
   // The observer may have stopped the client.
   if (rotate_when_ready_ && state_ == State::ready) rotation_->begin(node_options());

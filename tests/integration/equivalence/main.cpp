@@ -1,7 +1,7 @@
 // equivalence [--steps N] [--seed S] [--nightly] [--server PATH]
 //
-// Drives random histories through the production scripts in a real server and through the C++ implementation, on one
-// driven clock, and compares every field of every answer. Prints what it did; fails at the first difference, and where
+// Drives random histories through the production scripts in a real server (called by hash, or as functions) and through
+// the C++ implementation, on one driven clock, and compares every field of every answer. Prints what it did; fails at the first difference, and where
 // a branch of the scripts or of the C++ was not reached. A seed repeats a run; --world and --verbose show one history
 // of it.
 #include <unistd.h>
@@ -16,6 +16,7 @@
 #include <limits>
 #include <optional>
 
+#include "common/limiter/function_library.hpp"
 #include "common/limiter/traits.hpp"
 #include "tests/integration/equivalence/cpp_coverage.hpp"
 #include "tests/integration/equivalence/lua_coverage.hpp"
@@ -60,6 +61,8 @@ LoadedScripts load_scripts(RedisLink& link) {
     loaded.shas[i] = link.ask({"SCRIPT", "LOAD", copy.text}).text;
     loaded.branches[i] = std::move(copy.branches);
   }
+  const limiter::FunctionLibrary& library = limiter::function_library();
+  if (link.ask({"FUNCTION", "LOAD", library.text}).text != library.name) throw std::runtime_error("another library");
   return loaded;
 }
 

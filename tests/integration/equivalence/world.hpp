@@ -124,12 +124,14 @@ class World {
   std::map<std::string, std::uint64_t> written_with_;  // counter key → numbers_ when it was last written
 };
 
-// Writes one call of a script; for the keys of the instrumented copies ("cv"), by that copy's hash.
+// Writes one call of a script; for the keys of the instrumented copies ("cv"), by that copy's hash. Agents' scripts are
+// called as functions in every other world.
 template <class Write>
 void World::send(std::string_view prefix, limiter::Script script, Write write, Pipeline::Expectation expectation) {
   redis::CommandWriter& out = pipeline_.command(std::move(expectation));
   const std::size_t from = out.buffer().size();
-  write(out);
+  const bool by_function = index_ % 2 == 1 && prefix != "cv";
+  write(out, by_function ? limiter::CallBy::function : limiter::CallBy::hash);
   if (prefix != "cv") return;
   const std::size_t sha = out.buffer().find(limiter::script_sha(script), from);
   out.buffer().replace(sha, limiter::script_sha(script).size(), (*instrumented_)[static_cast<std::size_t>(script)]);

@@ -15,6 +15,7 @@
 namespace sluice::test {
 
 using limiter::Call;
+using limiter::CallBy;
 using limiter::Outcome;
 using limiter::OverrideEntry;
 using limiter::Script;
@@ -258,7 +259,7 @@ void World::send_check(std::string_view prefix, const Call& call, std::int64_t p
   Call named = call;
   for (std::string& key : named.keys) key.replace(0, 2, prefix);
   send(
-      prefix, Script::check, [&](redis::CommandWriter& out) { limiter::write_check(out, named, periods); },
+      prefix, Script::check, [&](redis::CommandWriter& out, CallBy by) { limiter::write_check(out, named, periods, by); },
       std::move(expectation));
 }
 

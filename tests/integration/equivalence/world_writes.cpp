@@ -9,6 +9,7 @@
 
 namespace sluice::test {
 
+using limiter::CallBy;
 using limiter::LeaseRef;
 using limiter::OverrideEntry;
 using limiter::Script;
@@ -34,7 +35,7 @@ void World::put_overrides() {
     if (prefix == "cv" && instrumented_ == nullptr) break;
     send(
         prefix, Script::overrides,
-        [&](redis::CommandWriter& out) { limiter::write_overrides(out, std::string(prefix) + key.substr(2), entries); },
+        [&](redis::CommandWriter& out, CallBy) { limiter::write_overrides(out, std::string(prefix) + key.substr(2), entries); },
         [where = origin()](const redis::Reply& reply) {
           if (reply.integer != 1) throw std::runtime_error(where + "overrides: " + std::string(reply.text));
         });
@@ -61,7 +62,7 @@ void World::reset() {
     for (std::string& collection : named) collection.replace(0, 2, prefix);
     send(
         prefix, Script::reset,
-        [&](redis::CommandWriter& out) { limiter::write_reset(out, prefix + key.substr(2), named); },
+        [&](redis::CommandWriter& out, CallBy) { limiter::write_reset(out, prefix + key.substr(2), named); },
         [where = origin()](const redis::Reply& reply) {
           if (reply.integer != 1) throw std::runtime_error(where + "reset: " + std::string(reply.text));
         });
@@ -92,7 +93,7 @@ void World::change_lease() {
     std::vector<LeaseRef> named = refs;
     for (LeaseRef& ref : named) ref.counter_key.replace(0, 2, prefix);
     send(
-        prefix, script, [&](redis::CommandWriter& out) { limiter::write_leases(out, script, named); },
+        prefix, script, [&](redis::CommandWriter& out, CallBy by) { limiter::write_leases(out, script, named, by); },
         [where = origin(), script, found](const redis::Reply& reply) {
           const auto read = limiter::read_leases(reply, script);
           if (!read) throw std::runtime_error(where + "leases: " + std::string(reply.text));

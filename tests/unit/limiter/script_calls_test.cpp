@@ -1,3 +1,4 @@
+#include "common/limiter/function_library.hpp"
 #include "common/limiter/script_calls.hpp"
 
 #include <doctest/doctest.h>
@@ -104,6 +105,38 @@ TEST_CASE("a check by text carries the whole script") {
   CHECK(words[0] == "EVAL");
   CHECK(words[1] == lua::check);
   CHECK(words[1].starts_with("#!lua\n"));
+}
+
+TEST_CASE("a check by function names the function where its hash would be, and differs in nothing else") {
+  const Program program = limiter::compile({kBucket}, {});
+  auto by_hash = check_words(call_of(program, 1));
+  const auto by_function = check_words(call_of(program, 1), CallBy::function);
+  CHECK(by_function[0] == "FCALL");
+  CHECK(by_function[1] == limiter::function_library().name + "_check");
+  by_hash[0] = by_function[0];
+  by_hash[1] = by_function[1];
+  CHECK(by_function == by_hash);
+}
+
+TEST_CASE("the library has the scripts of agents, each once, and none of the server's") {
+  const limiter::FunctionLibrary& library = limiter::function_library();
+  CHECK(library.name.size() == std::string("sluice_").size() + 16);
+  CHECK(library.text.starts_with("#!lua name=" + library.name + "\n"));
+  CHECK(library.text.find("#!lua", 1) == std::string::npos);
+  const auto registered = [&](Script script) {
+    const std::string line =
+        "redis.register_function('" + std::string(limiter::function_name(script)) + "', function(KEYS, ARGV)\n";
+    const std::size_t at = library.text.find(line);
+    if (at == std::string::npos) return false;
+    CHECK(library.text.find(line, at + 1) == std::string::npos);
+    const std::string_view body = limiter::script_text(script).substr(std::string_view("#!lua\n").size());
+    return std::string_view(library.text).substr(at + line.size()).starts_with(body);
+  };
+  for (const Script script : {Script::check, Script::check_many, Script::release, Script::renew}) {
+    CHECK(registered(script));
+  }
+  CHECK_FALSE(registered(Script::overrides));
+  CHECK_FALSE(registered(Script::reset));
 }
 
 TEST_CASE("logs and leases have keys of their own behind their group's, and a lease has its draw") {
@@ -333,6 +366,8 @@ TEST_CASE("an error is classified by its first token, and tells whether the call
   };
   const Row rows[] = {
       {"NOSCRIPT No matching script. Please use EVAL.", StoreFault::no_script, false},
+      {"ERR Function not found", StoreFault::no_function, false},
+      {"ERR user_script:7: Function not found", StoreFault::script, true},
       {"READONLY You can't write against a read only replica.", StoreFault::read_only, false},
       {"MASTERDOWN Link with MASTER is down", StoreFault::read_only, false},
       {"CLUSTERDOWN Hash slot not served", StoreFault::cluster_down, false},

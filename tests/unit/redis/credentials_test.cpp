@@ -62,6 +62,21 @@ TEST_CASE("a login file that is missing, empty or half a login is no login") {
   CHECK(error_of(folder.write("agent\n" + std::string(5000, 'x'))) == "credentials");
 }
 
+TEST_CASE("the third line of a login file may say that its user calls functions, and nothing else") {
+  const Folder folder;
+  Options options;
+  options.login_file = folder.write(*write_login_file("agent", "s3cret"));
+  CHECK_FALSE(read_login(options)->calls_functions);
+  folder.write(*write_login_file("agent", "s3cret", true));
+  const auto login = read_login(options);
+  REQUIRE(login);
+  CHECK(login->user == "agent");
+  CHECK(login->password == "s3cret");
+  CHECK(login->calls_functions);
+  CHECK(error_of(folder.write("agent\ns3cret\nscripts\n")) == "credentials");
+  CHECK(error_of(folder.write("agent\n\nfunctions\n")) == "credentials");
+}
+
 TEST_CASE("what would not be read as it was written is not written") {
   CHECK_FALSE(write_login_file("agent", ""));
   CHECK_FALSE(write_login_file("agent", "two\nlines"));

@@ -373,6 +373,46 @@ TEST_CASE("a missing script is loaded once for all commands that call it, and th
   }
 }
 
+TEST_CASE("a login that calls functions loads no scripts, and a missing function is not asked for again") {
+  Rig rig(kScripts);
+  rig.turn();
+  rig.feed("+sha\r\n+sha\r\n");
+  rig.lose(Phase::opening);
+  rig.endpoint.opened(CallBy::function);
+  Recorder a("A"), b("B");
+  const Terms script{.script = std::uint8_t{0}};
+  rig.submit(a, script);
+  rig.submit(b, script);
+  CHECK(rig.turn(kStart + 1ms) == words({"A()", "B()"}));
+  rig.feed("-ERR Function not found\r\n-NOPERM No permissions\r\n", kStart + 2ms);
+  CHECK(a.told == Told{"-ERR Function not found"});
+  CHECK(b.told == Told{"-NOPERM No permissions"});
+  CHECK(rig.turn(kStart + 3ms).empty());
+  CHECK(rig.healed.empty());
+  CHECK(rig.endpoint.breaker() == Breaker::State::closed);
+  CHECK(rig.endpoint.take_reconnect_wish());
+}
+
+TEST_CASE("a change of login changes how the next commands are called, also those that wait to be sent again") {
+  Rig rig(kScripts);
+  rig.turn();
+  rig.feed("+sha\r\n+sha\r\n");
+  Recorder a("A"), b("B");
+  const Terms script{.script = std::uint8_t{0}};
+  for (int times = 0; times < 2; ++times) {
+    if (times == 0) rig.submit(a, script);
+    rig.turn(kStart + 1ms);
+    rig.feed(times == 0 ? "-NOSCRIPT\r\n" : "+sha\r\n-NOSCRIPT\r\n", kStart + 1ms);
+  }
+  rig.endpoint.taken_over(CallBy::function);
+  CHECK(rig.turn(kStart + 2ms) == words({"A()"}));
+  rig.feed("+a\r\n", kStart + 2ms);
+  CHECK(a.told == Told{"+a"});
+  rig.endpoint.taken_over(CallBy::hash);
+  rig.submit(b, script);
+  CHECK(rig.turn(kStart + 3ms) == load("return 0") + load("return 1") + words({"B"}));
+}
+
 TEST_CASE("a replica's refusal asks for a new connection, and the command is sent there once") {
   Rig rig;
   Recorder a("A"), down("D");

@@ -102,6 +102,16 @@ TEST_CASE("other products are known by what they say of themselves") {
   CHECK(checked.error().text.find("keydb 6.3.4") != std::string::npos);
 }
 
+TEST_CASE("a login that calls functions tries no script") {
+  Login login{.user = "", .password = "", .database = 0, .client_name = "", .runs_scripts = true};
+  CHECK(Handshake(login).request().find("EVALSHA") != std::string::npos);
+  login.calls_functions = true;
+  Handshake handshake(login);
+  CHECK(handshake.request().find("EVALSHA") == std::string::npos);
+  CHECK(handshake.request().find("SCRIPT") == std::string::npos);
+  CHECK(handshake.feed("+PONG\r\n" + kInfo).value());
+}
+
 TEST_CASE("a server that cannot run scripts is refused, one whose state or rights forbid it now is not") {
   const Login login{.user = "", .password = "", .database = 0, .client_name = "", .runs_scripts = true};
   const auto refusal = [&](std::string_view load, std::string_view run) {

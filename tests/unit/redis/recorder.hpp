@@ -32,12 +32,15 @@ inline std::string to_text(const Reply& reply) {
   return "?";
 }
 
-// Writes one word, and notes each thing it is told; `then` runs inside the callback, after the note.
+// Writes one word, with a mark if it is not by hash, and notes each thing it is told; `then` runs inside the callback,
+// after the note.
 class Recorder final : public Command {
  public:
   explicit Recorder(std::string text = "X") : word(std::move(text)) {}
 
-  void write(CommandWriter& out, CallBy by) override { out.array(1).bulk(by == CallBy::text ? word + "!" : word); }
+  void write(CommandWriter& out, CallBy by) override {
+    out.array(1).bulk(word + (by == CallBy::text ? "!" : by == CallBy::function ? "()" : ""));
+  }
   void on_reply(const Reply& reply) override { note(to_text(reply)); }
   void on_failure(Failure failure) override { note(to_text(failure)); }
 
