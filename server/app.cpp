@@ -45,6 +45,8 @@
 #include "server/kubernetes/api_client.hpp"
 #include "server/metrics.hpp"
 #include "server/postgres/metrics.hpp"
+#include "server/redis_users/keeper.hpp"
+#include "server/redis_users/metrics.hpp"
 #include "server/schema.hpp"
 #include "server/serving_certificate.hpp"
 #include "server/sync/metrics.hpp"
@@ -73,12 +75,13 @@ class App {
         calls_(metrics_),
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         feed_({.database = config.database}, log_),
+        counters_login_(make_counters_login(config)),
         lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
         rates_(config.admin_rates, clock_),
         gate_(lookups_, throttle_, rates_, clock_),
         executor_(pool_, throttle_, config.admin_rates, clock_, log_),
         service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout),
-        sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options(config)),
+        sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options()),
         dispatch_({{sync::SyncService::kPrefix, sync_}}, service_),
         server_(loop_, http_options(), dispatch_),
         shutdown_(loop_, log_, config.drain_timeout),
@@ -102,6 +105,14 @@ class App {
     metrics_.add(sync::metrics(), sync_.statistics());
   }
 
+  // The keeper's thread uses the publisher's link, and the link's thread wakes the keeper.
+  ~App() {
+    if (redis_users_ != nullptr) redis_users_->stop();
+    if (publisher_) publisher_->stop();
+  }
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
     mallopt(M_MMAP_THRESHOLD, kMappedFrom);
@@ -122,6 +133,7 @@ class App {
     bool ended = pool_.stop_within(kLastCalls);
     ended = sync_.stop_within(kLastCalls) && ended;
     ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout)) && ended;
+    if (redis_users_) redis_users_->stop();
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) leave();
@@ -138,7 +150,8 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
     return options;
   }
-  static sync::SyncService::Options sync_options(const Config& config);
+  std::unique_ptr<sync::CountersLogin> make_counters_login(const Config& config);
+  sync::SyncService::Options sync_options() const;
   bool prepare_certificate();
   bool prepare_injector();
   bool start_publisher();
@@ -163,6 +176,8 @@ class App {
   fleet::Fleet fleet_;
   std::unique_ptr<counters::Publisher> publisher_;  // only with --counters
   sync::Feed feed_;
+  redis_users::Keeper* redis_users_ = nullptr;           // only with --redis-users per-scope; in counters_login_
+  std::unique_ptr<sync::CountersLogin> counters_login_;  // nullptr: agents get no login
   auth::TokenLookups lookups_;
   admin::TokenRates rates_;
   admin::CallerGate gate_;
@@ -211,31 +226,56 @@ bool App::prepare_injector() {
   return loaded.has_value();
 }
 
+// With per-scope users, makes the publisher too, whose link to Redis they share.
+std::unique_ptr<sync::CountersLogin> App::make_counters_login(const Config& config) {
+  if (config.redis) {
+    publisher_ =
+        std::make_unique<counters::Publisher>(counters::Publisher::Options{.database = config.database,
+                                                                           .redis = *config.redis,
+                                                                           .allow_evicting = config.allow_evicting,
+                                                                           .survey_every = config.redis_survey},
+                                              clock_, log_);
+  }
+  if (config.redis_users.per_scope) {
+    auto keeper = std::make_unique<redis_users::Keeper>(
+        redis_users::Keeper::Options{.secret_file = config.redis_users.secret_file}, publisher_->link(),
+        redis_users::Keeper::Questions{
+            .tokens_with_other_logins =
+                [this](std::string_view generation) { return fleet_.tokens_with_other_logins(generation); },
+            .follows_postgres = [this] { return feed_.statistics().following.load(); }},
+        clock_, log_);
+    redis_users_ = keeper.get();
+    return keeper;
+  }
+  if (config.identity.agents_redis_password_file.empty()) return nullptr;
+  return std::make_unique<sync::FixedLogin>(config.identity.agents_redis_user,
+                                            config.identity.agents_redis_password_file);
+}
+
 // Returns false if the server must not start: Redis evicts keys, and --allow-evicting-redis is not set. Waits up to 3 s
 // for Redis; without an answer, the server starts and the publisher keeps trying.
 bool App::start_publisher() {
-  if (!config_.redis) return true;
-  publisher_ =
-      std::make_unique<counters::Publisher>(counters::Publisher::Options{.database = config_.database,
-                                                                         .redis = *config_.redis,
-                                                                         .allow_evicting = config_.allow_evicting,
-                                                                         .survey_every = config_.redis_survey},
-                                            clock_, log_);
+  if (!publisher_) return true;
   metrics_.add(counters::metrics(), *publisher_);
   metrics_.add(publisher_->link().breaker_states());
   publisher_->survey().add_metrics(metrics_);
   executor_.set_publisher(*publisher_);
+  if (redis_users_ != nullptr) {
+    metrics_.add(redis_users::metrics(), redis_users_->statistics());
+    publisher_->on_connected([this] { redis_users_->wake(); });
+    redis_users_->start();
+  }
   const auto started = publisher_->start();
   if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});
   return started.has_value();
 }
 
-sync::SyncService::Options App::sync_options(const Config& config) {
+sync::SyncService::Options App::sync_options() const {
   sync::SyncService::Options options;
-  options.counters = sync::CountersLogin(config.identity.agents_redis_user, config.identity.agents_redis_password_file);
+  options.counters = counters_login_.get();
   // A watch with a revoked token stays open until the cached review expires, and up to `review_every` longer.
   options.watch.review_every =
-      std::clamp(config.identity.review.accepted_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
+      std::clamp(config_.identity.review.accepted_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
   return options;
 }
 
@@ -249,9 +289,10 @@ void App::start_sync() {
     metrics_.add(identity::metrics(), reviewer_->statistics());
     sync_.review_through(*reviewer_);
   }
-  sync_.follow([this](const sync::SyncState& state) {
-    gate_.set_tokens(state.admin_tokens, state.quotas);
-    fleet_.set_quotas(state.quotas);
+  sync_.follow([this](const sync::SyncStatePtr& state) {
+    gate_.set_tokens(state->admin_tokens, state->quotas);
+    fleet_.set_quotas(state->quotas);
+    if (redis_users_ != nullptr) redis_users_->set_state(state);
   });
   sync_.start();
   const auto read = std::make_shared<std::promise<void>>();
@@ -327,6 +368,9 @@ void App::read_news(auth::TokenLookups::Done done) {
 std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
   if (publisher_) found = publisher_->degraded();
+  if (redis_users_ != nullptr) {
+    for (std::string& text : redis_users_->degraded()) found.push_back(std::move(text));
+  }
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
   for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
   if (const std::string why = reviewer_ ? reviewer_->degraded() : ""; !why.empty()) {

@@ -17,6 +17,7 @@
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
 #include "server/postgres/pool.hpp"
+#include "server/redis_users/flags.hpp"
 
 namespace sluice::server {
 
@@ -59,6 +60,7 @@ struct Config {
   std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   identity::IdentitySettings identity;
+  redis_users::Settings redis_users;
   std::optional<injector::InjectorOptions> injector;
   kubernetes::Settings kubernetes;
 

@@ -9,6 +9,7 @@
 #include "server/identity/flags.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
+#include "server/redis_users/flags.hpp"
 
 namespace sluice::server {
 
@@ -127,6 +128,8 @@ inline constexpr std::array kFlags{
     identity::kTokenReviewCache,
     identity::kAgentsRedisUser,
     identity::kAgentsRedisPasswordFile,
+    redis_users::kRedisUsers,
+    redis_users::kRedisUsersSecretFile,
     kubernetes::kKubernetes,
     kubernetes::kKubernetesCa,
     kubernetes::kKubernetesTokenFile,

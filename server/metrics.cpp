@@ -17,6 +17,7 @@
 #include "server/injector/metrics.hpp"
 #include "server/kubernetes/metrics.hpp"
 #include "server/postgres/metrics.hpp"
+#include "server/redis_users/metrics.hpp"
 #include "server/sync/metrics.hpp"
 
 namespace sluice::server {
@@ -58,6 +59,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   for (const telemetry::MetricSpec& spec : counters::MemorySurvey::specs()) {
     specs.push_back(spec.registered("with `--counters`"));
   }
+  append_specs(specs, redis_users::metrics(), "with `--redis-users per-scope`");
   append_specs(specs, identity::metrics(), "with `--kubernetes`");
   append_specs(specs, tls_metrics(), "with `--tls-cert` or `--tls-self-managed`");
   append_specs(specs, kubernetes::metrics(), "with `--tls-self-managed`");

@@ -111,7 +111,8 @@ sync::AgentState SyncClient::Impl::agent_state() const {
                          .version = options_.version,
                          .enforced = position(),
                          .degraded = degraded(),
-                         .refusal = refusal_};
+                         .refusal = refusal_,
+                         .counters_generation = host_.counters_generation()};
   for (std::string& reason : host_.other_degraded()) state.degraded.push_back(std::move(reason));
   return state;
 }

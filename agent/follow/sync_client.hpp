@@ -95,6 +95,8 @@ class SyncHost {
 
   // Returns one sentence for each problem outside the client, for the next report.
   virtual std::vector<std::string> other_degraded() const { return {}; }
+  // AgentState::counters_generation, for the next report.
+  virtual std::string counters_generation() const { return {}; }
   // Called once per report interval. Adds the usage since the last call.
   virtual void collect(sync::ReportQueue& queue) { static_cast<void>(queue); }
 
@@ -134,7 +136,7 @@ class SyncClient {
   void accepted();
   void refused(const Error& why);
 
-  // Call this when other_degraded() has changed.
+  // Call this when other_degraded() or counters_generation() has changed.
   void report_soon();
 
   // Sends a last report, which says that the agent leaves. Calls `done` when the server has answered, or after

@@ -37,7 +37,12 @@ Result<> replace_file(const std::string& path, const std::string& text) {
   return failure("login_file", fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }
 
-Result<std::string> login_of(const http_client::Response& answer) {
+struct GivenLogin {
+  std::string file;  // content of the login file
+  std::string generation;
+};
+
+Result<GivenLogin> login_of(const http_client::Response& answer) {
   json::Tree tree;
   const json::Value document = tree.parse(answer.body).value_or(json::Value());
   const json::Value user = document.get("username");  // "" is Redis' default user
@@ -45,16 +50,22 @@ Result<std::string> login_of(const http_client::Response& answer) {
   if (user.type() != json::Type::string || password.type() != json::Type::string) {
     return failure("reply", "the server's answer has no username and password");
   }
-  return redis::write_login_file(user.text(), password.text());
+  const json::Value generation = document.get("generation");
+  auto file = redis::write_login_file(user.text(), password.text(), document.is_true("functions"));
+  if (!file) return std::unexpected(std::move(file.error()));
+  return GivenLogin{*std::move(file),
+                    generation.type() == json::Type::string ? std::string(generation.text()) : std::string()};
 }
 
 }  // namespace
 
 CountersLogin::CountersLogin(boost::asio::io_context& context, http_client::Options server, std::string agent_id,
-                             follow::ServerLink::Token token, std::string file, telemetry::Log& log)
+                             follow::ServerLink::Token token, std::string file, std::function<void()> changed,
+                             telemetry::Log& log)
     : link_(std::move(server), std::move(agent_id), std::move(token), 0),
       client_(context, link_.server()),
       file_(std::move(file)),
+      changed_(std::move(changed)),
       log_(log),
       backoff_(sync::Reconnect::kFirst, sync::Reconnect::kCap),
       timer_(context) {}
@@ -79,10 +90,15 @@ std::optional<std::string> CountersLogin::problem() const {
   return "the login to Redis cannot be fetched from the server: " + error_->text;
 }
 
+std::string CountersLogin::generation() const {
+  if (stored_.empty() && ::access(file_.c_str(), F_OK) == 0) return std::string(kUnknownGeneration);
+  return generation_;
+}
+
 void CountersLogin::fetch() {
   fetched_at_ = steady_clock::now();
   due_ = Time::max();
-  auto request = link_.request("/v1/sync/counters");
+  auto request = link_.request("/v1/sync/counters?functions=1");
   if (!request) return fail(std::move(request.error()));
   request->max_body = kMaxAnswer;
   client_.send(*std::move(request), [this](const Result<http_client::Response>& answer) { on_reply(answer); });
@@ -101,12 +117,16 @@ void CountersLogin::on_reply(const Result<http_client::Response>& answer) {
 }
 
 Result<> CountersLogin::store(const http_client::Response& answer) {
-  Result<std::string> login = login_of(answer);
+  Result<GivenLogin> login = login_of(answer);
   if (!login) return std::unexpected(std::move(login.error()));
-  if (*login == stored_ && ::access(file_.c_str(), F_OK) == 0) return {};
-  if (Result<> written = replace_file(file_, *login); !written) return written;
-  log_.info("redis_login", "The agent has stored a login to Redis from the server.", {{"file", file_}});
-  stored_ = *std::move(login);
+  if (login->file != stored_ || ::access(file_.c_str(), F_OK) != 0) {
+    if (Result<> written = replace_file(file_, login->file); !written) return written;
+    log_.info("redis_login", "The agent has stored a login to Redis from the server.", {{"file", file_}});
+    stored_ = std::move(login->file);
+  }
+  if (generation_ == login->generation) return {};
+  generation_ = std::move(login->generation);
+  changed_();
   return {};
 }
 

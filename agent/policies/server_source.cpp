@@ -55,7 +55,8 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
         http_client::Options{.server = options_.sync.server,
                              .tls = options_.sync.tls,
                              .user_agent = "sluice-agent/" + options_.sync.version},
-        options_.sync.agent_id, [this] { return token_.read(); }, options_.login_file, log_);
+        options_.sync.agent_id, [this] { return token_.read(); }, options_.login_file,
+        [this] { client_.report_soon(); }, log_);
   }
   metrics_.add(ServerSource::metric_table(), *this);
 }

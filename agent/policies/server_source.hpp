@@ -75,6 +75,7 @@ class ServerSource final : private follow::SyncHost {
   void on_live_agents(const sync::LiveAgents& live) override;
   std::vector<std::string> other_degraded() const override;
   std::vector<std::string> own_degraded() const;
+  std::string counters_generation() const override { return login_ ? login_->generation() : std::string(); }
   void collect(sync::ReportQueue& queue) override;
 
   follow::SyncObserver observe();

@@ -5,6 +5,8 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <zlib.h>
@@ -65,6 +67,15 @@ Sha256Digest Sha256::finish() {
 }
 
 Sha256Digest sha256(std::string_view text) { return Sha256().update(text).finish(); }
+
+Sha256Digest hmac_sha256(ByteView key, std::string_view text) {
+  Sha256Digest digest;
+  const ByteView message = as_bytes(text);
+  const auto* const made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), message.data(), message.size(),
+                                digest.data(), nullptr);
+  require(made != nullptr, "computing an HMAC");
+  return digest;
+}
 
 bool constant_time_equal(ByteView a, ByteView b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;

@@ -38,6 +38,9 @@ class Sha256 {
 
 Sha256Digest sha256(std::string_view text);
 
+// RFC 2104, with SHA-256.
+Sha256Digest hmac_sha256(ByteView key, std::string_view text);
+
 // The time depends on the lengths only, never on the content.
 bool constant_time_equal(ByteView a, ByteView b);
 

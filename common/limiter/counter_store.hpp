@@ -64,7 +64,7 @@ enum class StoreFault : std::uint8_t {
   protocol,
   no_script,
   no_function,  // Redis does not have the library of functions that this agent calls
-  clock  // Redis' time was outside a quota's period, also in the second attempt
+  clock         // Redis' time was outside a quota's period, also in the second attempt
 };
 inline constexpr std::size_t kStoreFaults = 20;
 std::string_view to_string(StoreFault);

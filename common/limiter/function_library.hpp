@@ -1,5 +1,5 @@
-// The scripts that agents call, as a library of Redis functions (FUNCTION LOAD). A Redis user can have the right to call
-// these functions (FCALL) without the right to bring scripts of its own.
+// The scripts that agents call, as a library of Redis functions (FUNCTION LOAD). A Redis user can have the right to
+// call these functions (FCALL) without the right to bring scripts of its own.
 //
 // Thread safety: any thread.
 #pragma once

@@ -37,8 +37,8 @@ struct Flow {
 // See Options::queue_wait and Options::batch_queue_wait.
 enum class Patience : std::uint8_t { single, batch };
 
-// A script is called by its hash (EVALSHA), or by its text (EVAL) if Redis lost the script right after loading it. With a
-// login that may bring no scripts, it is called as a function (FCALL) of a library that somebody else has loaded.
+// A script is called by its hash (EVALSHA), or by its text (EVAL) if Redis lost the script right after loading it. With
+// a login that may bring no scripts, it is called as a function (FCALL) of a library that somebody else has loaded.
 enum class CallBy : std::uint8_t { hash, text, function };
 
 struct Terms {

@@ -39,7 +39,8 @@ Result<std::string> read_password_file(const std::string& path) { return read_sm
 
 Result<std::string> write_login_file(std::string_view user, std::string_view password, bool functions) {
   if (password.empty() || password.find_first_of("\r\n") != std::string_view::npos ||
-      user.find_first_of("\r\n") != std::string_view::npos || user.size() + password.size() + kFunctionsLine.size() + 3 > kMaxFileBytes) {
+      user.find_first_of("\r\n") != std::string_view::npos ||
+      user.size() + password.size() + kFunctionsLine.size() + 3 > kMaxFileBytes) {
     return failure("credentials", "a login needs a password, must not contain line ends, and has less than 4 KiB");
   }
   return fmt::format("{}\n{}\n{}{}", user, password, functions ? kFunctionsLine : "", functions ? "\n" : "");

@@ -2,7 +2,8 @@
 // covers one interval.
 //
 //   {"agent_id":"a1","pod":"shop-7f9","boot_id":"…","version":"0.1.0","revision":7,"chain":"…",
-//    "degraded":["redis: …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
+//    "counters_generation":"…","degraded":["redis:
+//    …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
 //    "reports":[{"number":7,"from":"2027-03-31T00:00:00Z","to":"2027-03-31T00:00:10Z",
 //                "counts":[{"tenant_id":"shop","policy_id":"orders","outcome":"denied","count":3}],
 //                "subjects":[{"tenant_id":"shop","policy_id":"orders","subject":"sha256:…","count":2}]}]}
@@ -90,6 +91,9 @@ struct AgentState {
   std::vector<std::string> degraded;  // reasons
   std::optional<SnapshotRefusal> refusal;
   bool leaving = false;
+  // Of the login to Redis that the agent got from a server; "": it has none from a server, or one without a generation.
+  // At most kMaxAgentNameBytes visible ASCII characters.
+  std::string counters_generation{};
 
   bool operator==(const AgentState&) const = default;
 };

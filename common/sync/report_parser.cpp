@@ -46,6 +46,7 @@ class ReportReader {
     agent.pod = read_name(fields, "pod", false);
     agent.boot_id = read_name(fields, "boot_id", true);
     agent.version = read_name(fields, "version", true);
+    agent.counters_generation = read_name(fields, "counters_generation", false);
     if (fields.present("revision") || fields.present("chain")) agent.enforced = read_position(fields);
     fields.each("degraded", false, [&](const json::Value& value, const json::Place& at) { read_reason(value, at); });
     if (agent.degraded.size() > kMaxDegraded) {

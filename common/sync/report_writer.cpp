@@ -75,6 +75,7 @@ std::string write_report(const AgentState& agent, std::span<const UsageReport> r
     out.field("revision", agent.enforced->revision);
     out.field("chain", agent.enforced->chain);
   }
+  if (!agent.counters_generation.empty()) out.field("counters_generation", agent.counters_generation);
   out.key("degraded");
   out.begin_list();
   for (std::size_t i = 0; i < std::min(agent.degraded.size(), kMaxDegraded); ++i) {

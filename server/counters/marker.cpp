@@ -7,6 +7,7 @@
 #include "common/redis/handshake.hpp"
 
 namespace sluice::server::counters {
+
 namespace {
 
 // The key that begin() writes, and that end() renames to `marker`. It has the hash tag of `marker`, because RENAME in a

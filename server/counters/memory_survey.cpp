@@ -118,16 +118,16 @@ Result<NodeSample> MemorySurvey::sample(const std::string& key_of_node) {
     std::vector<RedisLink::Request> sizes;
     for (auto& drawn : link_.commands(draws)) {
       if (!drawn) return std::unexpected(drawn.error());
-      if (*drawn) sizes.push_back({.key = **drawn, .words = {"MEMORY", "USAGE", **drawn}});
+      if (drawn->text) sizes.push_back({.key = *drawn->text, .words = {"MEMORY", "USAGE", *drawn->text}});
     }
-    const std::vector<RedisLink::Answer> weights = link_.commands(sizes);
+    const auto weights = link_.commands(sizes);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (!weights[i]) {
         if (!weights[i].error().text.starts_with("NOPERM")) return std::unexpected(weights[i].error());
         made.sampled.push_back({.tenant = "", .bytes = 0});  // it is not Sluice's, and nobody says how large it is
-      } else if (*weights[i]) {                              // else it has just expired
+      } else if (weights[i]->text) {                         // else it has just expired
         made.sampled.push_back(
-            {.tenant = std::string(tenant_of(sizes[i].key).value_or("")), .bytes = number_in(**weights[i])});
+            {.tenant = std::string(tenant_of(sizes[i].key).value_or("")), .bytes = number_in(*weights[i]->text)});
       }
     }
   }

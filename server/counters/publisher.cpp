@@ -37,7 +37,10 @@ Publisher::Publisher(Options options, const Clock& clock, telemetry::Log& log)
 Publisher::~Publisher() { stop(); }
 
 Result<> Publisher::start() {
-  link_.start([this] { wake(); });
+  link_.start([this] {
+    wake();
+    if (connected_) connected_();
+  });
   const auto found = link_.first_attempt(kFirstAttempt);
   if (found) {
     note_eviction_policy(found->maxmemory_policy);

@@ -44,6 +44,9 @@ class Publisher {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
+  // `connected` is called after every connect of the link, on the link's thread. REQUIRES: called before start().
+  void on_connected(std::function<void()> connected) { connected_ = std::move(connected); }
+
   // Waits up to 3 s for Redis. If Redis cannot be reached, the publisher keeps trying. The error `evicts` means that
   // Redis may evict overrides, and allow_evicting is not set.
   Result<> start();
@@ -99,6 +102,7 @@ class Publisher {
   RedisLink link_;
   Marker marker_{link_};
   MemorySurvey survey_{link_};
+  std::function<void()> connected_;
   Statistics statistics_;
 
   std::unique_ptr<pqxx::connection> connection_;  // used by the thread only

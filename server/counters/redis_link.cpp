@@ -1,5 +1,6 @@
 #include "server/counters/redis_link.hpp"
 
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -12,6 +13,12 @@ namespace {
 
 // With more writes in flight, the last ones could wait too long in the client's queue and fail.
 constexpr std::size_t kWritesInFlight = 64;
+
+// Commands of one batch in flight. Redis serves agents between two of them.
+constexpr std::size_t kCommandsInFlight = 16;
+
+// Enough for the names of all users of Redis.
+constexpr std::size_t kMaxReplyBytes = std::size_t{32} << 20;
 
 // Key names to try. Enough to find a key even for a node that serves only one of the 16,384 slots.
 constexpr unsigned kMostNames = 200'000;
@@ -42,6 +49,7 @@ class Handover {
 
 redis::Options own_options(redis::Options options) {
   options.client_name = "sluice-server";
+  options.max_reply_bytes = kMaxReplyBytes;
   options.scripts = limiter::script_texts();
   return options;
 }
@@ -108,58 +116,65 @@ class RedisLink::Judgement final : public limiter::JudgeListener {
 };
 
 // Thread: everything except the constructor and wait() runs on the link's loop.
-class RedisLink::Exchange {
+class RedisLink::Commands {
  public:
-  explicit Exchange(std::span<const Request> requests) : unfinished_(requests.size() + 1) {
-    for (const Request& request : requests) slots_.emplace_back(*this, request);
+  Commands(redis::Client& client, std::span<const Request> requests) : client_(client) {
+    for (const Request& request : requests) each_.emplace_back(*this, request);
   }
 
-  void submit(redis::Client& client) {
-    for (Slot& slot : slots_) client.submit(slot, slot.request.key, {.patience = redis::Patience::batch});
-    finish_one();  // not before all are submitted: then the waiting thread may destroy this object
+  void send_more() {
+    while (in_flight_ < kCommandsInFlight && next_ < each_.size()) {
+      ++in_flight_;
+      Each& each = each_[next_++];
+      client_.submit(each, each.request.key, {.patience = redis::Patience::batch});
+    }
+    if (in_flight_ == 0) done_.set(true);
   }
-  std::vector<Answer> wait() {
+
+  std::vector<Result<Answer>> wait() {
     done_.wait();
-    std::vector<Answer> answers;
-    answers.reserve(slots_.size());
-    for (Slot& slot : slots_) answers.push_back(std::move(slot.answer));
+    std::vector<Result<Answer>> answers;
+    answers.reserve(each_.size());
+    for (Each& each : each_) answers.push_back(std::move(each.answer));
     return answers;
   }
 
  private:
-  struct Slot final : redis::Command {
-    Slot(Exchange& its_owner, const Request& its_request) : owner(its_owner), request(its_request) {}
-
+  struct Each final : redis::Command {
+    Each(Commands& owner, const Request& its_request) : batch(owner), request(its_request) {}
     void write(redis::CommandWriter& out, redis::CallBy) override {
       out.array(request.words.size());
       for (const std::string& word : request.words) out.bulk(std::string_view(word));
     }
-    void on_reply(const redis::Reply& reply) override {
-      if (reply.is_error()) {
-        answer = failure("redis", std::string(reply.text));
-      } else if (reply.type == redis::Reply::Type::integer) {
-        answer = std::to_string(reply.integer);
-      } else if (reply.type != redis::Reply::Type::nil) {
-        answer = std::string(reply.text);
-      }
-      owner.finish_one();
-    }
-    void on_failure(redis::Failure) override {
-      answer = failure("unavailable", "Redis did not answer");
-      owner.finish_one();
+    void on_reply(const redis::Reply& reply) override { finish(read(reply)); }
+    void on_failure(redis::Failure) override { finish(failure("unavailable", "Redis did not answer")); }
+    void finish(Result<Answer> result) {
+      answer = std::move(result);
+      --batch.in_flight_;
+      batch.send_more();
     }
 
-    Exchange& owner;
+    Commands& batch;
     const Request& request;
-    Answer answer;
+    Result<Answer> answer;
   };
 
-  void finish_one() {
-    if (--unfinished_ == 0) done_.set(true);
+  static Result<Answer> read(const redis::Reply& reply) {
+    if (reply.is_error()) return failure("redis", std::string(reply.text));
+    Answer answer;
+    if (reply.type == redis::Reply::Type::integer) {
+      answer.text = std::to_string(reply.integer);
+    } else if (reply.type != redis::Reply::Type::nil) {
+      answer.text = std::string(reply.text);
+    }
+    for (const redis::Reply& element : reply.elements) answer.list.emplace_back(element.text);
+    return answer;
   }
 
-  std::deque<Slot> slots_;  // their addresses stay
-  std::size_t unfinished_;
+  redis::Client& client_;
+  std::deque<Each> each_;
+  std::size_t next_ = 0;
+  std::size_t in_flight_ = 0;
   Handover<bool> done_;
 };
 
@@ -312,18 +327,19 @@ std::vector<RedisLink::NodeKey> RedisLink::key_of_each_node(const std::function<
   return post(find) ? done.wait() : Keys();
 }
 
-RedisLink::Answer RedisLink::command(std::string key, std::vector<std::string> words) {
+Result<std::optional<std::string>> RedisLink::command(std::string key, std::vector<std::string> words) {
   const Request request{.key = std::move(key), .words = std::move(words)};
-  return std::move(commands({&request, 1}).front());
+  Result<Answer> answer = std::move(commands({&request, 1}).front());
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  return std::move(answer->text);
 }
 
-std::vector<RedisLink::Answer> RedisLink::commands(std::span<const Request> requests) {
-  if (requests.empty()) return {};
-  Exchange exchange(requests);
-  if (!post([this, &exchange] { exchange.submit(client_); })) {
-    return {requests.size(), failure("unavailable", "the server is stopping")};
+std::vector<Result<RedisLink::Answer>> RedisLink::commands(std::span<const Request> requests) {
+  Commands batch(client_, requests);
+  if (!post([&batch] { batch.send_more(); })) {
+    return std::vector<Result<Answer>>(requests.size(), failure("unavailable", "the server is stopping"));
   }
-  return exchange.wait();
+  return batch.wait();
 }
 
 }  // namespace sluice::server::counters

@@ -64,21 +64,23 @@ class RedisLink {
   // Result i belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
-  // The reply's text, an integer in decimals, or nullopt for nil. Errors: `unavailable`, and `redis` for an error
-  // reply.
-  using Answer = Result<std::optional<std::string>>;
   struct Request {
     std::string key;  // the command goes to the node that serves the slot of this key
     std::vector<std::string> words;
   };
-  Answer command(std::string key, std::vector<std::string> words);
-  // Sends all commands without waiting in between. Answer i belongs to requests[i].
-  std::vector<Answer> commands(std::span<const Request> requests);
+  struct Answer {
+    std::optional<std::string> text;  // an integer in decimals; nullopt for nil
+    std::vector<std::string> list;    // the elements of an array
+  };
+  // Returns the reply's text. Errors: `unavailable`, and `redis` for an error reply.
+  Result<std::optional<std::string>> command(std::string key, std::vector<std::string> words);
+  // The same for several commands, in order and a few at a time. Result i belongs to requests[i].
+  std::vector<Result<Answer>> commands(std::span<const Request> requests);
 
  private:
   class Batch;
   class Judgement;
-  class Exchange;
+  class Commands;
 
   redis::Observer observer();
   void note_ready();

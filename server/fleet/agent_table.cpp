@@ -56,6 +56,7 @@ AgentTable::Listed AgentTable::report(const sync::AgentCaller& caller, const slu
   if (!listed) return std::unexpected(listed.error());
   Agent* const agent = *listed;
   agent->state = state_text(state);
+  agent->counters_generation = state.counters_generation;
   agent->enforced = state.enforced;
   agent->reported_at = now;
   if (agent->gone != state.leaving) counted_at_.reset();
@@ -129,7 +130,13 @@ void AgentTable::replace_stored(const std::vector<StoredAgent>& agents, TenantsB
   for (const StoredAgent& stored : agents) {
     const FleetTime heard_at = now - duration_cast<FleetTime::duration>(stored.heard_ago);
     if (!stored.gone) {
-      stored_.emplace(stored.key, LastHeard{.scope = stored.scope, .token_id = stored.token_id, .heard_at = heard_at});
+      LastHeard& heard = stored_[stored.key];
+      heard = {.scope = stored.scope,
+               .token_id = stored.token_id,
+               .heard_at = heard_at,
+               .counters_generation = stored.counters_generation,
+               .reported_at = {}};
+      if (stored.reported_ago) heard.reported_at = now - duration_cast<FleetTime::duration>(*stored.reported_ago);
       continue;
     }
     // The agent has left, so it is forgotten, unless this server heard from it later or must still store it.
@@ -177,6 +184,26 @@ const AgentTable::Counts& AgentTable::counts(FleetTime now) {
   }
   counted_at_ = now;
   return counts_;
+}
+
+// An agent may have reported to this server and, later, to another one. The later report counts.
+std::set<std::string, std::less<>> AgentTable::tokens_with_other_logins(std::string_view generation,
+                                                                        FleetTime now) const {
+  std::set<std::string, std::less<>> tokens;
+  const auto add = [&](const std::string& token_id, const std::string& used, FleetTime heard_at) {
+    if (now - heard_at <= kRememberedFor && !used.empty() && used != generation) tokens.insert(token_id);
+  };
+  for (const auto& [key, agent] : agents_) {
+    if (agent.gone) continue;
+    const auto stored = stored_.find(key);
+    const bool elsewhere = stored != stored_.end() && stored->second.reported_at &&
+                           (!agent.reported_at || *stored->second.reported_at > *agent.reported_at);
+    add(agent.token_id, elsewhere ? stored->second.counters_generation : agent.counters_generation, agent.heard_at);
+  }
+  for (const auto& [key, stored] : stored_) {
+    if (!agents_.contains(key)) add(stored.token_id, stored.counters_generation, stored.heard_at);
+  }
+  return tokens;
 }
 
 sluice::sync::LiveAgents AgentTable::live_agents(const sync::AgentCaller& caller, FleetTime now) {

@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,8 @@ struct StoredAgent {
   AgentKey key;
   AgentScope scope;
   std::string token_id = {};
+  std::string counters_generation = {};                        // see sync::AgentState
+  std::optional<std::chrono::microseconds> reported_ago = {};  // when it reported that generation
   std::chrono::microseconds heard_ago{0};
   bool gone = false;
 };
@@ -87,11 +91,16 @@ class AgentTable {
   const Counts& counts(FleetTime now);
   sluice::sync::LiveAgents live_agents(const sync::AgentCaller& caller, FleetTime now);
 
+  // Returns the tokens and bindings (AgentCaller::token_id) of agents whose login to Redis is of another generation.
+  // Agents that were not heard from for kRememberedFor do not count, nor those that have left.
+  std::set<std::string, std::less<>> tokens_with_other_logins(std::string_view generation, FleetTime now) const;
+
  private:
   struct Agent {
     AgentScope scope;
     std::string token_id;
     std::string state;
+    std::string counters_generation;
     std::optional<sluice::sync::Position> enforced;
     std::optional<FleetTime> reported_at;
     FleetTime heard_at;
@@ -107,6 +116,8 @@ class AgentTable {
     AgentScope scope;
     std::string token_id;
     FleetTime heard_at;
+    std::string counters_generation;
+    std::optional<FleetTime> reported_at;
   };
 
   std::expected<Agent*, sync::QuotaExceeded> find_or_add(const sync::AgentCaller& caller, std::string_view agent_id,

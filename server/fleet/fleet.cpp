@@ -119,6 +119,11 @@ void Fleet::set_quotas(const auth::KnownQuotasPtr& quotas) {
   agents_.set_quotas(quotas);
 }
 
+std::set<std::string, std::less<>> Fleet::tokens_with_other_logins(std::string_view generation) const {
+  const std::lock_guard lock(mutex_);
+  return agents_.tokens_with_other_logins(generation, options_.now());
+}
+
 std::size_t Fleet::live() const { return static_cast<std::size_t>(statistics_.live.load()); }
 
 // REQUIRES: mutex_ is locked.

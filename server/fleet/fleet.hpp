@@ -2,7 +2,7 @@
 // reads the agents of all servers. Reports of agents beyond a quota (agent_census.hpp) are refused. Usage above its
 // share of Options::max_rows is not accepted, and agents send it again later.
 //
-// Thread safety: the functions of FleetPort are for the server's loop, and do no I/O. Any thread may read statistics.
+// Thread safety: the functions of FleetPort are for the server's loop, and do no I/O. Any thread may call the others.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <pqxx/connection>
@@ -59,6 +60,8 @@ class Fleet final : public sync::FleetPort {
   void watch_ended(const sync::AgentCaller& caller, std::string_view agent_id) override;
   sluice::sync::LiveAgents live_agents(const sync::AgentCaller& caller) override;
   std::size_t live() const override;
+  // See AgentTable. Any thread.
+  std::set<std::string, std::less<>> tokens_with_other_logins(std::string_view generation) const;
 
   struct Statistics {
     std::atomic<std::int64_t> live{0};           // agents

@@ -166,19 +166,27 @@ void store_agents(postgres::Transaction& tx, const std::vector<AgentRow>& rows, 
           columns.array(11), columns.array(12), columns.array(13), replica);
 }
 
+std::optional<std::chrono::microseconds> age_of(const pqxx::field& microseconds) {
+  if (microseconds.is_null()) return std::nullopt;
+  return std::chrono::microseconds(microseconds.as<std::int64_t>());
+}
+
 std::vector<StoredAgent> read_agents(postgres::Transaction& tx) {
-  const pqxx::result rows = tx.exec_text(
-      fmt::format("SELECT scope, agent_id, organization_id, array_to_string(tenant_ids, ','), "
-                  "greatest(0, extract(epoch FROM now() - heard_at) * 1000000)::bigint, gone, token_id FROM "
-                  "agents "
-                  "WHERE heard_at > now() - interval '{} s'",
-                  std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
+  const pqxx::result rows =
+      tx.exec_text(fmt::format("SELECT scope, agent_id, organization_id, array_to_string(tenant_ids, ','), "
+                               "greatest(0, extract(epoch FROM now() - heard_at) * 1000000)::bigint, gone, token_id, "
+                               "coalesce(state ->> 'counters_generation', ''), "
+                               "greatest(0, extract(epoch FROM now() - reported_at) * 1000000)::bigint FROM agents "
+                               "WHERE heard_at > now() - interval '{} s'",
+                               std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
   std::vector<StoredAgent> agents;
   agents.reserve(rows.size());
   for (const auto& row : rows) {
     agents.push_back({.key = {.scope = row[0].c_str(), .agent_id = row[1].c_str()},
                       .scope = {.organization_id = row[2].c_str(), .tenant_ids = split(row[3].c_str())},
                       .token_id = row[6].c_str(),
+                      .counters_generation = row[7].c_str(),
+                      .reported_ago = age_of(row[8]),
                       .heard_ago = std::chrono::microseconds(row[4].as<std::int64_t>()),
                       .gone = row[5].as<bool>()});
   }

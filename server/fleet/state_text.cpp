@@ -24,9 +24,9 @@ std::string without_nul(std::string_view text) {
 }
 
 std::string state_text(const sluice::sync::AgentState& state) {
-  std::string text =
-      fmt::format(R"({{"pod":{},"boot_id":{},"version":{},"degraded":[)", json::string_literal(state.pod),
-                  json::string_literal(state.boot_id), json::string_literal(state.version));
+  std::string text = fmt::format(R"({{"pod":{},"boot_id":{},"version":{},"counters_generation":{},"degraded":[)",
+                                 json::string_literal(state.pod), json::string_literal(state.boot_id),
+                                 json::string_literal(state.version), json::string_literal(state.counters_generation));
   for (const std::string& reason : state.degraded) {
     if (!text.ends_with('[')) text += ',';
     text += shortened(reason);

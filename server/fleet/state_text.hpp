@@ -10,7 +10,7 @@ namespace sluice::server::fleet {
 
 inline constexpr std::size_t kMaxStoredText = 256;  // bytes, in `degraded` and `refusal`
 
-// {"pod","boot_id","version","degraded":[…],"refusal":{"revision","chain","code","text"}|null}
+// {"pod","boot_id","version","counters_generation","degraded":[…],"refusal":{"revision","chain","code","text"}|null}
 std::string state_text(const sluice::sync::AgentState& state);
 
 // Replaces the character NUL, which PostgreSQL cannot store, by a space.

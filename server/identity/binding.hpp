@@ -78,6 +78,9 @@ class Bindings {
   std::int64_t changed_at(std::string_view namespace_) const;
 
   std::size_t size() const { return by_account_.size(); }
+  void for_each(const std::function<void(const Binding&)>& use) const {
+    for (const auto& [account, binding] : by_account_) use(binding);
+  }
   bool operator==(const Bindings&) const = default;
 
  private:

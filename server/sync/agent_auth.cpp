@@ -16,16 +16,20 @@ TokenMatch match_token(const AgentTokens& tokens, std::string_view authorization
   return {.token = found->second, .unknown_id = false, .id = presented->id};
 }
 
+AgentCaller caller_of(const identity::Binding& binding) {
+  return {.token_id = "binding:" + binding.id,
+          .organization_id = binding.organization_id,
+          .tenant_ids = binding.tenant_ids,
+          .namespace_ = binding.namespace_};
+}
+
 std::shared_ptr<const AgentToken> token_of_pod(const identity::Bindings& bindings, const identity::PodIdentity& pod,
                                                std::string_view bearer) {
   const identity::Binding* const binding = bindings.find(pod.namespace_, pod.service_account);
   if (binding == nullptr) return nullptr;
   auto token = std::make_shared<AgentToken>();
-  token->caller = {.token_id = "binding:" + binding->id,
-                   .organization_id = binding->organization_id,
-                   .tenant_ids = binding->tenant_ids,
-                   .namespace_ = pod.namespace_,
-                   .pod = pod.pod};
+  token->caller = caller_of(*binding);
+  token->caller.pod = pod.pod;
   token->document.id = token->caller.token_id;
   token->document.expires_at = pod.expires_at;
   token->pod = pod;

@@ -18,6 +18,9 @@ struct TokenMatch {
 // Matches `Authorization: Bearer slg_…`. Takes equally long whether or not the id exists.
 TokenMatch match_token(const AgentTokens& tokens, std::string_view authorization, std::int64_t now_us);
 
+// The scope that the binding gives, without a pod.
+AgentCaller caller_of(const identity::Binding& binding);
+
 // nullptr: no binding matches the pod. `bearer`: the pod's token, which Kubernetes has verified.
 std::shared_ptr<const AgentToken> token_of_pod(const identity::Bindings& bindings, const identity::PodIdentity& pod,
                                                std::string_view bearer);

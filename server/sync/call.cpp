@@ -10,6 +10,7 @@ void SyncCall::read(const sluice::http::Request& request) {
   credentials.source = request.peer;
   route = sync_route_of(request.method, request.path);
   if (route == SyncRoute::snapshot || route == SyncRoute::watch) positions = positions_of(route, request.query);
+  if (route == SyncRoute::counters) calls_functions = sync::calls_functions(request.query);
   agent_id = agent_id_of(request.header("sluice-agent"));
   if (agent_id.empty() && route == SyncRoute::watch) {
     http::refuse_fault(400, "Sluice-Agent",

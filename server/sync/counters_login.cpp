@@ -5,7 +5,7 @@
 
 namespace sluice::server::sync {
 
-Result<std::string> CountersLogin::document() const {
+Result<std::string> FixedLogin::document(const AgentCaller& /*caller*/) const {
   auto password = redis::read_password_file(password_file_);
   if (!password) return std::unexpected(std::move(password.error()));
   json::Writer out(json::Writer::Layout::compact);

@@ -1,5 +1,4 @@
-// The login that the server gives agents for the Redis that holds the counters. The password's file may be replaced
-// while the server runs.
+// The login that the server gives agents for the Redis that holds the counters.
 //
 // Thread safety: any thread.
 #pragma once
@@ -8,24 +7,34 @@
 #include <utility>
 
 #include "common/base/error.hpp"
+#include "server/sync/fleet_port.hpp"
 
 namespace sluice::server::sync {
 
 class CountersLogin {
  public:
-  // `password_file`: "" means that agents get no login.
-  CountersLogin(std::string user, std::string password_file)
+  virtual ~CountersLogin() = default;
+
+  // Whether an agent must be able to call functions of Redis to use its login.
+  virtual bool needs_functions() const = 0;
+
+  // Returns the answer for an agent as JSON. May block on a small local file. Error `credentials`: a file is
+  // unreadable, empty, too large or too small; the error's text contains nothing of the file.
+  virtual Result<std::string> document(const AgentCaller& caller) const = 0;
+};
+
+// One login for all agents: {"username":…,"password":…}. The password's file may be replaced while the server runs.
+class FixedLogin final : public CountersLogin {
+ public:
+  FixedLogin(std::string user, std::string password_file)
       : user_(std::move(user)), password_file_(std::move(password_file)) {}
 
-  bool given() const { return !password_file_.empty(); }
-
-  // Returns {"username":…,"password":…}. Reads the file at each call, and blocks. Error `credentials`: the file is
-  // unreadable, empty or too large; the error's text contains nothing of the file. REQUIRES: given().
-  Result<std::string> document() const;
+  bool needs_functions() const override { return false; }
+  Result<std::string> document(const AgentCaller& caller) const override;
 
  private:
-  std::string user_;
-  std::string password_file_;
+  const std::string user_;
+  const std::string password_file_;
 };
 
 }  // namespace sluice::server::sync

@@ -108,6 +108,13 @@ Positions positions_of(SyncRoute route, std::string_view query) {
   return {.since = position_of(given, sluice::sync::kSince), .announced = position_of(given, sluice::sync::kAnnounced)};
 }
 
+bool calls_functions(std::string_view query) {
+  const auto parameters = sluice::http::parse_query(query);
+  if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
+  return std::ranges::any_of(*parameters,
+                             [](const auto& given) { return given.first == "functions" && given.second == "1"; });
+}
+
 std::string agent_id_of(std::string_view header) {
   const bool good = header.size() <= sluice::sync::kMaxAgentNameBytes &&
                     std::ranges::all_of(header, [](char c) { return c > ' ' && c <= '~'; });

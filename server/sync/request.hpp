@@ -24,6 +24,9 @@ struct Positions {
 };
 Positions positions_of(SyncRoute route, std::string_view query);
 
+// Whether the agent can call functions of Redis: ?functions=1 of SyncRoute::counters. Other parameters are ignored.
+bool calls_functions(std::string_view query);
+
 // Checks the value of the header Sluice-Agent. "": the header is missing.
 std::string agent_id_of(std::string_view header);
 

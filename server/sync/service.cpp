@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kSmallReport = std::size_t{64} << 10;  // bytes; larger reports are parsed on another thread
 constexpr std::size_t kNoBody = 1024;                        // bytes; for routes without a body
 constexpr std::chrono::seconds kQuotaRetry{60};
+constexpr std::chrono::seconds kLogOldAgentEvery{10};
 constexpr std::string_view kTryAgain = "Retry-After: 1\r\n";
 
 std::string announced_field(const SyncCall& call) {
@@ -70,7 +71,7 @@ void SyncService::start() {
   feed_.start([this](const SyncStatePtr& state) {
     boost::asio::post(loop_, [this, state] {
       state_ = state;
-      if (use_state_) use_state_(*state);
+      if (use_state_) use_state_(state);
       watches_.announce(state);
     });
   });
@@ -141,7 +142,7 @@ void SyncService::answer_call(const CallPtr& call) {
     case SyncRoute::report:
       return answer_report(call, token);
     case SyncRoute::counters:
-      return answer_counters(call);
+      return answer_counters(call, *token);
   }
 }
 
@@ -296,19 +297,33 @@ void SyncService::take_report(SyncCall& call, const AgentToken& token,
   send(call, {.status = 200, .body = sluice::sync::write_report_reply(*stored)});
 }
 
-void SyncService::answer_counters(const CallPtr& call) {
-  if (!options_.counters.given()) {
+void SyncService::answer_counters(const CallPtr& call, const AgentToken& token) {
+  if (options_.counters == nullptr) {
     throw http::Refusal(404, "no-counters-login",
                         "This server has no Redis login for agents: start it with --agents-redis-password-file, or "
                         "start the agent with --redis-password-file.");
   }
-  const auto login = options_.counters.document();
+  if (options_.counters->needs_functions() && !call->calls_functions) refuse_old_agent(*call, token);
+  const auto login = options_.counters->document(token.caller);
   if (!login) {
     log_.error("counters_login_failed", "The Redis login for agents cannot be read; agents get 503.",
                {{"code", login.error().code}, {"reason", login.error().text}});
     throw unavailable("The login to the counters' Redis cannot be read; the server's log says why.");
   }
   send(*call, {.status = 200, .body = *login});
+}
+
+// An agent of an older release loads scripts. The login that could do that is good for the counters of all tenants.
+void SyncService::refuse_old_agent(const SyncCall& call, const AgentToken& token) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!too_old_logged_at_ || now - *too_old_logged_at_ >= kLogOldAgentEvery) {
+    too_old_logged_at_ = now;
+    log_.warn("agent_too_old", "An agent got no login to Redis, because its release cannot call functions of Redis.",
+              {{"agent", call.agent_id}, {"token_id", token.caller.token_id}});
+  }
+  throw http::Refusal(403, "agent-too-old",
+                      "This server gives each agent a Redis user that calls functions (--redis-users per-scope), and "
+                      "this agent's release cannot do that: upgrade the agent.");
 }
 
 void SyncService::send(SyncCall& call, const sluice::http::Response& response) {

@@ -11,6 +11,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,7 +41,7 @@ class SyncService final : public sluice::http::Handler {
   struct Options {
     WatchOptions watch;
     std::chrono::milliseconds query_timeout{2'000};  // for PostgreSQL
-    CountersLogin counters{"", ""};                  // by default, agents get no login
+    const CountersLogin* counters = nullptr;         // nullptr: agents get no login
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, http::RequestMemory& memory,
@@ -51,7 +52,7 @@ class SyncService final : public sluice::http::Handler {
   void review_through(identity::Reviewer& reviewer);
   // `use` gets each new state, on the loop, before any look-up that the state answers is done. REQUIRES: called before
   // start().
-  void follow(std::function<void(const SyncState&)> use) { use_state_ = std::move(use); }
+  void follow(std::function<void(const SyncStatePtr&)> use) { use_state_ = std::move(use); }
   void start();
   // Returns false if a thread still waits for PostgreSQL after `patience`.
   bool stop_within(std::chrono::milliseconds patience);
@@ -80,7 +81,8 @@ class SyncService final : public sluice::http::Handler {
   void answer_snapshot(const CallPtr& call, const AgentToken& token);
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
   void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);
-  void answer_counters(const CallPtr& call);
+  void answer_counters(const CallPtr& call, const AgentToken& token);
+  [[noreturn]] void refuse_old_agent(const SyncCall& call, const AgentToken& token);
   void take_report(SyncCall& call, const AgentToken& token, std::expected<sluice::sync::ReportDocument, Faults> report);
   void send_document(SyncCall& call, const Documents::Answer& document);
   void send(SyncCall& call, const sluice::http::Response& response);
@@ -97,7 +99,8 @@ class SyncService final : public sluice::http::Handler {
   AgentAuthenticator authenticator_;
   Documents documents_;
   Watches watches_;
-  std::function<void(const SyncState&)> use_state_;
+  std::function<void(const SyncStatePtr&)> use_state_;
+  std::optional<std::chrono::steady_clock::time_point> too_old_logged_at_;
   SyncStatePtr state_;  // nullptr: PostgreSQL was not read yet
 };
 

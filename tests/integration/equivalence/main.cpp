@@ -1,9 +1,9 @@
 // equivalence [--steps N] [--seed S] [--nightly] [--server PATH]
 //
 // Drives random histories through the production scripts in a real server (called by hash, or as functions) and through
-// the C++ implementation, on one driven clock, and compares every field of every answer. Prints what it did; fails at the first difference, and where
-// a branch of the scripts or of the C++ was not reached. A seed repeats a run; --world and --verbose show one history
-// of it.
+// the C++ implementation, on one driven clock, and compares every field of every answer. Prints what it did; fails at
+// the first difference, and where a branch of the scripts or of the C++ was not reached. A seed repeats a run; --world
+// and --verbose show one history of it.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -93,7 +93,8 @@ void World::send_jointly(const Call& call, const Call& companion, std::size_t en
     for (std::string& key : named_companion.keys) key.replace(0, 2, prefix);
     const std::array<CheckPart, 2> parts{CheckPart{&named, periods}, CheckPart{&named_companion, companion_periods}};
     send(
-        prefix, Script::check_many, [&](redis::CommandWriter& out, CallBy by) { limiter::write_check_many(out, parts, enforced, by); },
+        prefix, Script::check_many,
+        [&](redis::CommandWriter& out, CallBy by) { limiter::write_check_many(out, parts, enforced, by); },
         [where = origin(), expect](const redis::Reply& reply) {
           if (reply.is_error()) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
           if (reply.elements.size() != 2) throw std::runtime_error(where + "two rulebooks have other replies");

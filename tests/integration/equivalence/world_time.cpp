@@ -259,7 +259,8 @@ void World::send_check(std::string_view prefix, const Call& call, std::int64_t p
   Call named = call;
   for (std::string& key : named.keys) key.replace(0, 2, prefix);
   send(
-      prefix, Script::check, [&](redis::CommandWriter& out, CallBy by) { limiter::write_check(out, named, periods, by); },
+      prefix, Script::check,
+      [&](redis::CommandWriter& out, CallBy by) { limiter::write_check(out, named, periods, by); },
       std::move(expectation));
 }
 

@@ -35,7 +35,9 @@ void World::put_overrides() {
     if (prefix == "cv" && instrumented_ == nullptr) break;
     send(
         prefix, Script::overrides,
-        [&](redis::CommandWriter& out, CallBy) { limiter::write_overrides(out, std::string(prefix) + key.substr(2), entries); },
+        [&](redis::CommandWriter& out, CallBy) {
+          limiter::write_overrides(out, std::string(prefix) + key.substr(2), entries);
+        },
         [where = origin()](const redis::Reply& reply) {
           if (reply.integer != 1) throw std::runtime_error(where + "overrides: " + std::string(reply.text));
         });

@@ -29,6 +29,13 @@ TEST_CASE("base64 with padding is written as RFC 4648 has it, and read as strict
   }
 }
 
+TEST_CASE("hmac_sha256 gives the digests of RFC 4231") {
+  CHECK(to_hex(hmac_sha256(as_bytes("Jefe"), "what do ya want for nothing?")) ==
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  CHECK(to_hex(hmac_sha256(Bytes(131, 0xaa), "Test Using Larger Than Block-Size Key - Hash Key First")) ==
+        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
 TEST_CASE("sha256 gives the digests of FIPS 180-4") {
   CHECK(to_hex(sha256("")) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(to_hex(sha256("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -1,5 +1,5 @@
-#include "common/limiter/function_library.hpp"
 #include "common/limiter/script_calls.hpp"
+#include "common/limiter/function_library.hpp"
 
 #include <doctest/doctest.h>
 

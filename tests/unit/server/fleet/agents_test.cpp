@@ -298,3 +298,42 @@ TEST_CASE("what PostgreSQL cannot store is taken out of an agent's words, and th
   CHECK(text.find("\"a b\"") != std::string::npos);
   CHECK(text.find("x\"]") != std::string::npos);
 }
+
+TEST_CASE_FIXTURE(World, "tokens whose agents still use another login are named, by each agent's latest report") {
+  const auto report = [&](const server::sync::AgentCaller& caller, std::string id, std::string generation) {
+    sluice::sync::AgentState told = state(std::move(id));
+    told.counters_generation = std::move(generation);
+    REQUIRE(table.report(caller, told, now));
+  };
+  using Tokens = std::set<std::string, std::less<>>;
+  report(kPlatform, "p", "new");
+  report(kAcme, "a1", "new");
+  report(kAcme, "a2", "old");
+  report(kShop, "s", "");  // has no login from a server
+  CHECK(table.tokens_with_other_logins("new", now) == Tokens{"t1"});
+  CHECK(table.tokens_with_other_logins("old", now) == Tokens{"t0", "t1"});
+  const auto elsewhere = [&](std::string id, std::string generation, std::chrono::seconds ago) {
+    return fleet::StoredAgent{.key = fleet::key_of(kAcme, id),
+                              .scope = {},
+                              .token_id = "t1",
+                              .counters_generation = std::move(generation),
+                              .reported_ago = ago,
+                              .heard_ago = 0s,
+                              .gone = false};
+  };
+  now += 5s;
+  table.replace_stored({elsewhere("a2", "new", 6s)}, {}, now);  // before it reported here
+  CHECK(table.tokens_with_other_logins("new", now) == Tokens{"t1"});
+  table.replace_stored({elsewhere("a2", "new", 1s), elsewhere("a1", "new", 1s)}, {}, now);
+  CHECK(table.tokens_with_other_logins("new", now).empty());
+  table.replace_stored({elsewhere("a3", "old", 1s)}, {}, now);
+  report(kAcme, "a2", "new");
+  CHECK(table.tokens_with_other_logins("new", now) == Tokens{"t1"});
+  now += 11min;
+  CHECK(table.tokens_with_other_logins("new", now).empty());
+  report(kAcme, "a2", "old");
+  sluice::sync::AgentState leaving = state("a2", true);
+  leaving.counters_generation = "old";
+  REQUIRE(table.report(kAcme, leaving, now));
+  CHECK(table.tokens_with_other_logins("new", now).empty());
+}
