@@ -112,7 +112,7 @@ bool calls_functions(std::string_view query) {
   const auto parameters = sluice::http::parse_query(query);
   if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
   return std::ranges::any_of(*parameters,
-                             [](const auto& given) { return given.first == "functions" && given.second == "1"; });
+                             [](const auto& given) { return given.name == "functions" && given.value == "1"; });
 }
 
 std::string agent_id_of(std::string_view header) {

@@ -3,6 +3,7 @@
 `--redis-users per-scope`: the server makes one Redis user for each agent token, and loads the functions that it calls.
 """
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class Site:
         """A new tenant."""
         with self.server.admin() as admin:
             tenant = tenant or admin.tenant()
-            assert admin.put("/plans/pro", bucket(capacity=1_000_000, refill="1/1h"), tenant=tenant).status == 201
+            assert admin.put("/plans/pro", bucket(bucket_capacity=1_000_000), tenant=tenant).status == 201
             key = str(admin.create("/keys", {"tenant_id": tenant, "name": "app"})["key"])
             token = admin.create("/agent-tokens", {"name": "agents", **scope_of(admin, tenant)})
         return Tenant(tenant, key, token)
@@ -74,7 +75,7 @@ class Site:
         file = self.folder / f"{name}.token"
         file.write_text(token["token"])
         file.chmod(0o600)
-        return self.make_agent(None, counters, "--server", f"http://127.0.0.1:{self.server.port}", "--agent-token-file", str(file),
+        return self.make_agent(None, re.sub("//.*@", "//", counters), "--server", f"http://127.0.0.1:{self.server.port}", "--agent-token-file", str(file),
                                "--snapshot-cache", str(self.folder / name), "--redis-password-from-server", "--agent-id", name,
                                "--workers", "1", *flags)
 

@@ -1,10 +1,10 @@
 #include "common/limiter/script_calls.hpp"
-#include "common/limiter/function_library.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 
+#include "common/limiter/function_library.hpp"
 #include "common/limiter/memory_judge.hpp"
 #include "common/redis/reply_reader.hpp"
 #include "lua/scripts.hpp"
