@@ -60,7 +60,9 @@ constexpr std::chrono::minutes kTidyEvery{10};
 constexpr int kMappedFrom = 256 << 10;
 constexpr std::chrono::seconds kStuckAfter{10};  // /livez fails if the event loop is stuck longer
 constexpr std::chrono::seconds kFirstState{2};   // longest wait for the feed's first state at the start
-constexpr std::chrono::seconds kLastCalls{1};    // longest wait for calls that still run after the drain
+// How soon the server notices that Redis is back, if agents wait for the users that it has to write there.
+constexpr std::chrono::milliseconds kReconnectEvery{400};
+constexpr std::chrono::seconds kLastCalls{1};  // longest wait for calls that still run after the drain
 // Longest wait after the drain until agents' reports are stored. Agents repeat reports that were not stored.
 constexpr std::chrono::milliseconds kLastReports{5'000};
 
@@ -229,12 +231,12 @@ bool App::prepare_injector() {
 // With per-scope users, makes the publisher too, whose link to Redis they share.
 std::unique_ptr<sync::CountersLogin> App::make_counters_login(const Config& config) {
   if (config.redis) {
-    publisher_ =
-        std::make_unique<counters::Publisher>(counters::Publisher::Options{.database = config.database,
-                                                                           .redis = *config.redis,
-                                                                           .allow_evicting = config.allow_evicting,
-                                                                           .survey_every = config.redis_survey},
-                                              clock_, log_);
+    counters::Publisher::Options options{.database = config.database,
+                                         .redis = *config.redis,
+                                         .allow_evicting = config.allow_evicting,
+                                         .survey_every = config.redis_survey};
+    if (config.redis_users.per_scope) options.redis.backoff_max = options.redis.probe_every = kReconnectEvery;
+    publisher_ = std::make_unique<counters::Publisher>(std::move(options), clock_, log_);
   }
   if (config.redis_users.per_scope) {
     auto keeper = std::make_unique<redis_users::Keeper>(

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "common/json/tree.hpp"
 #include "common/redis/credentials.hpp"
 #include "common/sync/reconnect.hpp"
+#include "common/sync/report.hpp"
 
 namespace sluice::agent::policies {
 namespace {
@@ -50,11 +52,16 @@ Result<GivenLogin> login_of(const http_client::Response& answer) {
   if (user.type() != json::Type::string || password.type() != json::Type::string) {
     return failure("reply", "the server's answer has no username and password");
   }
-  const json::Value generation = document.get("generation");
+  const json::Value given = document.get("generation");
+  const std::string generation(given.type() == json::Type::string ? given.text() : "");
+  // The agent reports it, and the server would refuse a report with anything else.
+  if (generation.size() > sync::kMaxAgentNameBytes ||
+      !std::ranges::all_of(generation, [](char c) { return c > ' ' && c <= '~'; })) {
+    return failure("reply", "the server's answer has a generation that is no name");
+  }
   auto file = redis::write_login_file(user.text(), password.text(), document.is_true("functions"));
   if (!file) return std::unexpected(std::move(file.error()));
-  return GivenLogin{*std::move(file),
-                    generation.type() == json::Type::string ? std::string(generation.text()) : std::string()};
+  return GivenLogin{*std::move(file), generation};
 }
 
 }  // namespace

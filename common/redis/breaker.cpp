@@ -49,9 +49,8 @@ void Breaker::probe_succeeded() {
 }
 
 void Breaker::probe_failed(TimePoint now, double random) {
-  next_probe_ =
-      now + kProbeEvery +
-      std::chrono::nanoseconds(static_cast<std::int64_t>(random * std::chrono::nanoseconds(kQuarter).count()));
+  const auto quarter = static_cast<double>(std::chrono::nanoseconds(probe_every_).count()) / 4;
+  next_probe_ = now + probe_every_ + std::chrono::nanoseconds(static_cast<std::int64_t>(random * quarter));
 }
 
 void Breaker::trial_ended(bool succeeded, TimePoint now, double random) {

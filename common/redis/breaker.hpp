@@ -36,7 +36,10 @@ class Breaker {
   static constexpr std::uint32_t kFailures = 5;
   static constexpr std::chrono::milliseconds kFailingTime{200};
   static constexpr std::uint32_t kRateOutcomes = 20;
-  static constexpr std::chrono::seconds kProbeEvery{1};  // plus a random part of up to kQuarter
+  static constexpr std::chrono::milliseconds kProbeEvery{1'000};
+
+  // `probe_every`: the time between two probes, plus a random part of up to a quarter.
+  explicit Breaker(std::chrono::milliseconds probe_every = kProbeEvery) : probe_every_(probe_every) {}
 
   State state() const { return state_; }
 
@@ -59,6 +62,7 @@ class Breaker {
   void turn_quarters(TimePoint now);
   bool fails_too_often() const;
 
+  std::chrono::milliseconds probe_every_;
   State state_ = State::closed;
   std::uint32_t failures_ = 0;          // since the last success
   TimePoint failing_since_{};           // when the first of these failed

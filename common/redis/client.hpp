@@ -43,7 +43,8 @@ struct Options {  // all durations > 0
   std::chrono::milliseconds connect_timeout{1000};
   std::chrono::milliseconds backoff_first{50};  // bound of the first, random pause; doubles up to backoff_max
   std::chrono::milliseconds backoff_max{1000};
-  std::size_t max_reply_bytes = std::size_t{1} << 20;  // a connection with a larger reply is closed
+  std::chrono::milliseconds probe_every{Breaker::kProbeEvery};  // of the breaker, plus a random part of up to a quarter
+  std::size_t max_reply_bytes = std::size_t{1} << 20;           // a connection with a larger reply is closed
   std::string client_name = "sluice-agent";
   std::span<const std::string_view> scripts = {};  // texts; loaded at each connect, unless the login calls functions
 };

@@ -74,6 +74,7 @@ Endpoint::Endpoint(Settings settings)
     : settings_(std::move(settings)),
       pipeline_(2 * settings_.deadline, *this, settings_.max_reply_bytes),
       window_(settings_.deadline / kTargetDivisor),
+      breaker_(settings_.probe_every),
       ping_(std::make_unique<Ping>(*this)),
       asking_(std::make_unique<Asking>()) {
   ping_->internal_ = asking_->internal_ = true;

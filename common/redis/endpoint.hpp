@@ -53,6 +53,7 @@ class Endpoint final : private Pipeline::Receiver {
     std::span<const std::string_view> scripts;  // texts; loaded when a connection opens
     std::function<double()> random;             // uniform in [0, 1)
     std::size_t max_reply_bytes = ReplyReader::kMaxReplyBytes;
+    std::chrono::milliseconds probe_every = Breaker::kProbeEvery;  // of the breaker
     // Called with each NOSCRIPT, READONLY and MASTERDOWN after which the command is sent again.
     std::function<void(const Reply&)> healed{};
     // Called with each MOVED, ASK and CLUSTERDOWN. Returns whether another endpoint has taken the command.
@@ -110,7 +111,7 @@ class Endpoint final : private Pipeline::Receiver {
   TimePoint next_probe() const { return breaker_.next_probe(); }
   void probe();                 // sends a PING. REQUIRES: the breaker is open
   void greeted(TimePoint now);  // a handshake succeeded; it counts as an answered PING if next_probe() <= now
-  void forget_failures() { breaker_ = {}; }  // for a connection to another Redis
+  void forget_failures() { breaker_ = Breaker(settings_.probe_every); }  // for a connection to another Redis
 
   std::size_t unfinished() const;  // commands without a result yet
   std::size_t waiting() const { return urgent_.size() + postponed_.size() + arrivals_.size() + queue_.size(); }

@@ -72,6 +72,7 @@ Endpoint::Settings Node::settings(Redirect redirect) {
           .scripts = options_.scripts,
           .random = [this] { return random(); },
           .max_reply_bytes = std::max(options_.max_reply_bytes, options_.target.in_cluster ? kMaxSlotsBytes : 0),
+          .probe_every = options_.probe_every,
           .healed = observer_.healed,
           .redirect = std::move(redirect)};
 }

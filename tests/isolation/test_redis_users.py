@@ -17,7 +17,7 @@ from support.agent import Agent
 from support.client import Client, fresh_subject
 from support.cluster import Cluster, slot_of
 from support.load import Load
-from support.process import free_port, wait_until
+from support.process import all_of, free_port, wait_until
 from support.redis_server import RedisServer
 from support.resp import RedisError, Reply, RespConnection
 from support.sentinel import SentinelSet
@@ -109,6 +109,13 @@ def redis(make_redis: Callable[..., RedisServer]) -> RedisServer:
     return make_redis(tcp=True, password="the-tests-own")
 
 
+@pytest.fixture(params=["redis-server", "valkey"])
+def either(request: pytest.FixtureRequest, make_redis: Callable[..., RedisServer]) -> RedisServer:
+    """The same, and Valkey."""
+    program = request.param if request.param == "redis-server" else request.getfixturevalue("valkey")
+    return make_redis(tcp=True, password="the-tests-own", program=program)
+
+
 @pytest.fixture
 def site(make_site: Callable[..., Site], redis: RedisServer) -> Site:
     """A site on that Redis."""
@@ -131,6 +138,13 @@ def passwords(redis: RedisServer, user: str) -> list[Reply]:
     listed = found[found.index("passwords") + 1]
     assert isinstance(listed, list)
     return listed
+
+
+def library_of(redis: RedisServer) -> str:
+    """The name of the one library of functions."""
+    found = redis.cli("FUNCTION", "LIST")
+    assert isinstance(found, list) and len(found) == 1 and isinstance(found[0], list)
+    return str(found[0][1])
 
 
 def connected(redis: RedisServer, login: dict[str, Any]) -> RespConnection:
@@ -190,7 +204,10 @@ def refusal(connection: RespConnection, *words: Union[str, int]) -> str:
     return "none"
 
 
-def test_the_login_of_one_tenant_does_nothing_to_another_and_runs_no_script_of_its_own(site: Site, redis: RedisServer) -> None:
+def test_the_login_of_one_tenant_does_nothing_to_another_and_runs_no_script_of_its_own(
+        make_site: Callable[..., Site], either: RedisServer) -> None:
+    redis = either
+    site = make_site(redis.counters)
     mine, other = site.tenant(), site.tenant()
     agent = site.agent(other.token, redis.counters).start()
     wait_for_decision(agent, other.key)
@@ -199,9 +216,7 @@ def test_the_login_of_one_tenant_does_nothing_to_another_and_runs_no_script_of_i
     victim, own = str(found[0]), f"sl:{{{mine.id}|x}}"
     before = redis.cli("GET", victim)
     evalsha = redis.cli("SCRIPT", "LOAD", "return 1")
-    functions = redis.cli("FUNCTION", "LIST")
-    assert isinstance(functions, list) and isinstance(functions[0], list)
-    library = str(functions[0][1])
+    library = library_of(redis)
     connection = connected(redis, site.login(mine.token))
     assert refusal(connection, "SET", own, "x") == "none"
     assert refusal(connection, "DEL", own) == "none"
@@ -217,6 +232,19 @@ def test_the_login_of_one_tenant_does_nothing_to_another_and_runs_no_script_of_i
     assert redis.cli("GET", victim) == before
 
 
+def test_functions_are_refused_before_their_first_instruction_as_scripts_are(make_site: Callable[..., Site], either: RedisServer) -> None:
+    site = make_site(either.counters)
+    connected(either, site.login(site.token())).close()
+    connection, call = either.connect(), ("FCALL", f"{library_of(either)}_check", 1, "sl:{x|y}", "not the arguments of a check")
+    assert refusal(connection, *call) == "ERR", "it runs, and fails"
+    for name, value, back, code in (("maxmemory", 1, 0, "OOM"), ("min-replicas-to-write", 1, 0, "NOREPLICAS")):
+        either.cli("CONFIG", "SET", name, value)
+        assert refusal(connection, *call) == code
+        either.cli("CONFIG", "SET", name, back)
+    either.cli("REPLICAOF", "127.0.0.1", 1)
+    assert refusal(connection, *call) == "READONLY"
+
+
 def test_a_user_has_the_rights_of_the_fixed_one_but_calls_functions_instead_of_scripts(site: Site, redis: RedisServer) -> None:
     line = next(line for line in USERS_ACL.read_text().splitlines() if line.startswith("user AGENT"))
     fixed = {word for word in line.split() if word.startswith("+")}
@@ -229,7 +257,10 @@ def test_a_user_has_the_rights_of_the_fixed_one_but_calls_functions_instead_of_s
     assert set(commands[1:]) == fixed - {"+evalsha", "+script|load"} | {"+fcall"}
 
 
-def test_agents_of_a_tenant_of_several_and_of_the_platform_count_with_users_of_their_own(site: Site, redis: RedisServer) -> None:
+def test_agents_of_a_tenant_and_of_the_platform_count_with_users_of_their_own(make_site: Callable[..., Site],
+                                                                                either: RedisServer) -> None:
+    redis = either
+    site = make_site(redis.counters)
     one, two = site.tenant(), site.tenant()
     for token, reaches in ((one.token, [one]), (site.token(), [one, two])):
         agent = site.agent(token, redis.counters).start()
@@ -507,7 +538,7 @@ def test_a_cluster_node_that_is_promoted_or_joins_has_all_users(make_site: Calla
         for node in redis.primaries():
             wait_until("the user", lambda node=node: users(node) == {user_of(tenant.token)})   # type: ignore[misc]
         with load_on(agent, tenant.key) as load:
-            wait_until("calls on all nodes", lambda: all(node.calls("fcall") > 0 for node in redis.primaries()))
+            wait_until("calls on all nodes", lambda: all_of(redis.primaries(), lambda node: node.calls("fcall") > 0))
             killed = redis.primaries()[0]
             replica = redis.replica_of(killed)
             killed.kill9()
@@ -516,6 +547,8 @@ def test_a_cluster_node_that_is_promoted_or_joins_has_all_users(make_site: Calla
             load.wait_past(promoted + BACK_WITHIN + 2)
         assert_well_after(load, promoted, BACK_WITHIN + 1)   # one second more: to notice the new slot map
         assert users(replica) == {user_of(tenant.token)}
+        killed.restart()
+        redis.wait_until_healthy()
         joined = redis.join()
         with load_on(agent, tenant.key) as load:
             redis.move_all([slot_of(f"{{{tenant.id}|x}}"), *range(200)], joined)

@@ -30,6 +30,17 @@ TEST_CASE("it opens when five commands have failed and nothing has succeeded for
   CHECK(breaker.state() == State::open);
 }
 
+TEST_CASE("an open breaker probes as often as it is told, with up to a quarter of jitter") {
+  for (const double random : {0.0, 0.5}) {
+    Breaker breaker(400ms);
+    for (int i = 0; i < 5; ++i) breaker.count(kFailure, kStart + i * 50ms, random);
+    const auto jitter = std::chrono::milliseconds(random == 0.0 ? 0 : 50);
+    CHECK(breaker.next_probe() == kStart + 200ms + 400ms + jitter);
+    breaker.probe_failed(kStart + 1s, random);
+    CHECK(breaker.next_probe() == kStart + 1s + 400ms + jitter);
+  }
+}
+
 TEST_CASE("five failures within less than 200 ms do not open it") {
   Breaker breaker;
   for (int i = 0; i < 5; ++i) breaker.count(kFailure, kStart + i * 40ms, 0);

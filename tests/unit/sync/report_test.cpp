@@ -20,7 +20,8 @@ AgentState agent() {
           .enforced = Position{.revision = 7, .chain = kChain},
           .degraded = {"redis: no answer since \"noon\""},
           .refusal =
-              SnapshotRefusal{.refused = {.revision = 8, .chain = kChain}, .code = "checksum_mismatch", .text = "é"}};
+              SnapshotRefusal{.refused = {.revision = 8, .chain = kChain}, .code = "checksum_mismatch", .text = "é"},
+          .counters_generation = "0123456789abcdef"};
 }
 
 std::vector<UsageReport> reports() {
@@ -62,6 +63,7 @@ TEST_CASE("an agent without a state, without a pod and without decisions reports
   state.enforced.reset();
   state.degraded.clear();
   state.refusal.reset();
+  state.counters_generation.clear();
   const auto read = parse_report(write_report(state, {}));
   REQUIRE(read);
   CHECK(read->agent == state);
@@ -135,6 +137,7 @@ TEST_CASE("a report's faults name the members") {
         "/reports/0/subjects/0/policy_id /reports/0/subjects/0/subject /reports/0/subjects/0/count");
   CHECK(pointers(with_subjects("7")) == "/reports/0/subjects/0");
   CHECK(pointers(with("", R"(,"leaving":1)")) == "/leaving");
+  CHECK(pointers(with("", R"(,"counters_generation":"a b")")) == "/counters_generation");
   std::string too_many = R"({"tenant_id":"t","subject":"s","count":1})";
   for (std::size_t i = 0; i < kMaxSubjectsAtOnce; ++i) too_many += R"(,{"tenant_id":"t","subject":"s","count":1})";
   CHECK(pointers(with_subjects(too_many)) == "/reports");
