@@ -42,6 +42,9 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
   void stop();
   void destroy();
   void rotate();
+  void look_for_nodes() {
+    if (started_ && in_cluster()) doubt();
+  }
 
   Node& route(std::string_view key);
   std::optional<std::size_t> node_of(std::string_view key) const;
@@ -405,6 +408,7 @@ Client::~Client() { impl_->destroy(); }
 
 void Client::start() { impl_->start(); }
 void Client::stop() { impl_->stop(); }
+void Client::look_for_nodes() { impl_->look_for_nodes(); }
 bool Client::ready() const { return impl_->nodes() > 0 && impl_->connected() == impl_->nodes(); }
 bool Client::reachable() const { return impl_->connected() > 0; }
 std::optional<std::size_t> Client::node_of(std::string_view key) const { return impl_->node_of(key); }

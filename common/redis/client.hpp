@@ -121,6 +121,9 @@ class Client {
   // pass meanwhile or if there is no connection.
   bool postpone(Command& command, std::string_view key);
 
+  // Asks for the slot map soon, although nothing says that it has changed: so a client that sends little learns of new
+  // primaries. Does nothing without a Cluster.
+  void look_for_nodes();
   // The number, from 0, of the primary that has the key's slot; nullopt if no such primary is known. Without a
   // Cluster: 0.
   std::optional<std::size_t> node_of(std::string_view key) const;

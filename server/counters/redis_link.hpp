@@ -53,6 +53,11 @@ class RedisLink {
 
   const telemetry::BreakerStates& breaker_states() const { return breaker_states_; }
 
+  // As redis::Client::look_for_nodes().
+  void look_for_nodes() {
+    post([this] { client_.look_for_nodes(); });
+  }
+
   struct NodeKey {
     std::string key;
     std::uint64_t slots = 0;    // redis::Client::slots_hash()

@@ -113,6 +113,7 @@ bool Keeper::run_once() {
   update_settled();
   update_lines();
   if (!secret_ || !used_ || !link_.ready()) return true;  // when the link connects, it wakes this thread
+  link_.look_for_nodes();  // a primary that joins the Cluster needs users before agents use it
   for (auto& [run_id, node] : nodes_) node.seen = false;
   bool good = true, all_seen = true;
   std::int64_t behind = 0;

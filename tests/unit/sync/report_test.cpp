@@ -13,15 +13,15 @@ const std::string kChain(64, 'a');
 constexpr WallTime kFrom{std::chrono::seconds(1'900'000'000)};
 
 AgentState agent() {
-  return {.agent_id = "a1",
-          .pod = "shop-7f9",
-          .boot_id = "0f3c",
-          .version = "0.1.0",
-          .enforced = Position{.revision = 7, .chain = kChain},
-          .degraded = {"redis: no answer since \"noon\""},
-          .refusal =
-              SnapshotRefusal{.refused = {.revision = 8, .chain = kChain}, .code = "checksum_mismatch", .text = "é"},
-          .counters_generation = "0123456789abcdef"};
+  return {
+      .agent_id = "a1",
+      .pod = "shop-7f9",
+      .boot_id = "0f3c",
+      .version = "0.1.0",
+      .enforced = Position{.revision = 7, .chain = kChain},
+      .degraded = {"redis: no answer since \"noon\""},
+      .refusal = SnapshotRefusal{.refused = {.revision = 8, .chain = kChain}, .code = "checksum_mismatch", .text = "é"},
+      .counters_generation = "0123456789abcdef"};
 }
 
 std::vector<UsageReport> reports() {
