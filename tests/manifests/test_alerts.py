@@ -115,9 +115,12 @@ def test_prometheus_reads_every_expression_of_the_dashboard(tmp_path: Path) -> N
 @pytest.fixture
 def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent], make_redis: Callable[..., RedisServer],
             tmp_path: Path) -> dict[str, str]:
-    """Job → /metrics: of a server with Redis, and of an agent that follows it, has --snapshot-cache and listens with TLS."""
+    """Job → /metrics: of a server with Redis and users in it, and of an agent that follows it, has --snapshot-cache and listens with TLS."""
     redis = make_redis()
-    server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms").start()
+    secret = tmp_path / "redis-users-secret"
+    secret.write_text("a secret of more than 32 bytes for passwords")
+    server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms", "--redis-users", "per-scope",
+                         "--redis-users-secret-file", str(secret)).start()
     with server.admin() as admin:
         token = admin.create("/agent-tokens", {"name": "agents"})["token"]
         api_key = admin.create("/keys", {"tenant_id": admin.tenant(), "name": "app"})["key"]
