@@ -150,6 +150,7 @@ void Keeper::read_secret_file() {
       former_ = std::exchange(secret_, *std::move(read));
       secret_since_ = steady_clock::now();
       settled_ = false;
+      other_logins_.reset();
       lines_outdated_ = true;
     }
   } else {
@@ -169,6 +170,7 @@ void Keeper::read_secret_file() {
 void Keeper::update_settled() {
   if (settled_ || !secret_ || steady_clock::now() - secret_since_ < options_.settle_after) return;
   Tokens others = questions_.tokens_with_other_logins(secret_->generation);
+  if (other_logins_ == others) return;
   settled_ = others.empty();
   if (settled_ && former_) {
     log_.info("redis_users_settled", "All agents use their new passwords for Redis; the old ones have ended.",
@@ -194,14 +196,13 @@ void Keeper::update_lines() {
   }
   used_ = state;
   if (!std::exchange(lines_outdated_, false)) return;
-  const bool late = steady_clock::now() - secret_since_ >= options_.settle_after;
   lines_.clear();
   for (const auto& [name, user] : wanted_.by_name) {
     UserLine line{.keys = user.keys,
                   .generation = secret_->generation,
                   .hash = password_hash(password_of(*secret_, user.caller)),
                   .former_hash = {},
-                  .alone = settled_ || (late && !other_logins_.contains(user.caller.token_id))};
+                  .alone = other_logins_ && !other_logins_->contains(user.caller.token_id)};
     if (!line.alone && former_) line.former_hash = password_hash(password_of(*former_, user.caller));
     lines_.emplace_hint(lines_.end(), name, std::move(line));
   }

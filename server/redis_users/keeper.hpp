@@ -129,8 +129,9 @@ class Keeper final : public sync::CountersLogin {
   std::optional<Secret> secret_;  // what the users' passwords are made from
   std::optional<Secret> former_;  // until all agents use secret_
   Time secret_since_{};
-  bool settled_ = false;     // nobody uses another secret
-  Tokens other_logins_;      // of agents that still use another secret; valid until settled_
+  bool settled_ = false;  // nobody uses another secret
+  // Of agents that still use another secret, or nullopt while it is too early to know.
+  std::optional<Tokens> other_logins_;
   sync::SyncStatePtr used_;  // the state that wanted_ is of
   WantedUsers wanted_;
   UserLines lines_;
