@@ -180,6 +180,50 @@ TEST_CASE("a login that changes is used without a restart and without a command 
   CHECK(rig.failed_rotations.size() == 1);  // told once, though it was tried several times
 }
 
+// Says how scripts are called.
+class Manner final : public Command {
+ public:
+  void write(CommandWriter& out, CallBy by) override {
+    out.array(2).bulk("ECHO").bulk(by == CallBy::function ? "function" : by == CallBy::hash ? "hash" : "text");
+  }
+  void on_reply(const Reply& reply) override { text = reply.text; }
+  void on_failure(Failure) override { text = "failed"; }
+  std::string text;
+};
+
+std::string manner(Rig& rig) {
+  Manner command;
+  rig.client.submit(command, "", {});
+  return run_until(rig.context, [&] { return !command.text.empty(); }) ? command.text : "no answer within the limit";
+}
+
+TEST_CASE("a change to a login that calls functions loads no scripts and loses no command") {
+  RedisServer server({.config = {"user old on >first ~* resetchannels -@all +info +echo +script|load +evalsha",
+                                 "user new on >second ~* resetchannels -@all +info +echo"}});
+  TemporaryFolder folder;
+  constexpr std::array<std::string_view, 1> kScripts{"#!lua\nreturn 1"};
+  Options options = options_for(server.tcp_url());
+  options.scripts = kScripts;
+  options.login_file = (folder.path() / "login").string();
+  write_file(options.login_file, "old\nfirst\n");
+  Rig rig(options);
+  REQUIRE(rig.connect());
+  CHECK(manner(rig) == "hash");
+  Load load(rig);
+  write_file(options.login_file, "new\nsecond\nfunctions\n");
+  REQUIRE(run_until(rig.context, [&] { return !rig.rotations.empty(); }));
+  CHECK(manner(rig) == "function");
+  write_file(options.login_file, "old\nfirst\n");
+  REQUIRE(run_until(rig.context, [&] { return rig.rotations.size() > 1; }));
+  CHECK(manner(rig) == "hash");
+  load.stop();
+  CHECK(load.answered > 100);
+  CHECK(load.wrong == 0);
+  CHECK(rig.losses.empty());
+  CHECK(rig.failures.empty());
+  CHECK(rig.failed_rotations.empty());
+}
+
 Options with_password_file(const RedisServer& server, const TemporaryFolder& folder, std::string_view password) {
   Options options = options_for(server.tcp_url());
   options.password_file = (folder.path() / "password").string();
