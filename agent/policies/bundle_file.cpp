@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "common/base/crypto.hpp"
@@ -76,14 +77,15 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
 std::string digest_of(std::string_view text) { return to_hex(sha256(text)); }
 
 LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us) {
-  auto bundle = parse_bundle(text, &policy::check_expression);
+  Faults warnings;
+  auto bundle = parse_written_bundle(text, &policy::check_expression, warnings);
   if (!bundle) return std::unexpected(std::move(bundle.error()));
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
   if (!snapshot) {
     json::locate_faults(text, snapshot.error());
     return std::unexpected(std::move(snapshot.error()));
   }
-  Faults warnings = policy::warnings(*bundle);
+  std::ranges::move(policy::warnings(*bundle), std::back_inserter(warnings));
   if (!warnings.empty()) json::locate_faults(text, warnings);
   return BundleContent{std::move(*snapshot), std::move(warnings)};
 }

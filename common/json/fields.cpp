@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -59,6 +60,12 @@ Faults FaultList::take() {
   if (count_ > kMaxFaults) faults_.push_back({"", fmt::format("{} more faults are not listed", count_ - kMaxFaults)});
   count_ = 0;
   return std::exchange(faults_, {});
+}
+
+void FaultList::note(const Place& at, std::string_view member, std::string_view text) {
+  if (!keeps_notes_ || notes_.size() == kMaxNotes) return;
+  if (std::ranges::any_of(notes_, [text](const Fault& note) { return note.text == text; })) return;
+  notes_.push_back({at.member(member).pointer(), std::string(text)});
 }
 
 std::string wrong_type_text(std::string_view name, const Value& value, std::string_view wanted) {

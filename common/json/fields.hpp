@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/base/clock.hpp"
 #include "common/base/error.hpp"
@@ -46,6 +47,7 @@ class Place {
 class FaultList {
  public:
   static constexpr std::size_t kMaxFaults = 10'000;
+  static constexpr std::size_t kMaxNotes = 100;
 
   void add(const Place& at, std::string text);
   void add(const Place& at, std::string_view member, std::string text);
@@ -53,9 +55,17 @@ class FaultList {
   std::size_t count() const { return count_; }
   Faults take();
 
+  // A note tells the writer of a valid document how the reader understood a member. Only the first note of each text
+  // is kept, at most kMaxNotes, and none before keep_notes(true).
+  void keep_notes(bool keep) { keeps_notes_ = keep; }
+  void note(const Place& at, std::string_view member, std::string_view text);
+  Faults take_notes() { return std::exchange(notes_, {}); }
+
  private:
   Faults faults_;
   std::size_t count_ = 0;
+  bool keeps_notes_ = false;
+  Faults notes_;
 };
 
 class Fields {

@@ -86,9 +86,13 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
 
 void BundleBuilder::read_policy(json::Fields& fields, Policy& item) {
   const std::size_t faults_before = faults_.count();
-  sluice::read_policy(fields, tenants_, item);
+  sluice::read_policy(fields, tenants_, author_, item);
   if (check_ != nullptr && !item.match_expr.empty()) {
-    if (auto wrong = check_(item.match_expr)) fields.fault("match_expr", std::move(*wrong));
+    if (auto wrong = check_(item.match_expr)) {
+      const bool in_metadata = !fields.present("match_expr");
+      const json::Place metadata = fields.at().member("metadata");
+      faults_.add(in_metadata ? metadata : fields.at(), "match_expr", std::move(*wrong));
+    }
   }
   if (item.tenant_id.empty()) return;
   if (!item.plan_id.empty()) check_plan(fields, item, faults_.count() == faults_before);

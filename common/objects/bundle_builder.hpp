@@ -27,6 +27,11 @@ class BundleBuilder {
   // How many objects of a kind will come. REQUIRES: called for tenants before the first tenant is read.
   void expect(Kind kind, std::size_t count);
 
+  // Who wrote the objects that are read from now on; at first Author::sluice.
+  void set_author(Author author) {
+    author_ = author;
+    faults_.keep_notes(author == Author::person);
+  }
   void set_mode(Mode mode) { bundle_.mode = mode; }
   // Keeps no reference to `value`. For Kind::setting, `value` is an object such as {"mode":"shadow"}.
   // REQUIRES: bundles have a list of this kind, or `kind` is Kind::setting.
@@ -61,6 +66,7 @@ class BundleBuilder {
   void check_only_override_of_target(json::Fields& fields, const Override& item);
 
   ExpressionCheck check_;
+  Author author_ = Author::sluice;
   Bundle bundle_;
   json::FaultList faults_;
   TenantIndex tenants_;

@@ -39,24 +39,39 @@ void read_top(json::Fields& top, BundleBuilder& builder) {
   top.reject_unknown();
 }
 
-}  // namespace
-
-std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check) {
-  json::Tree tree;
-  const auto document = tree.parse(json);
-  if (!document) return std::unexpected(Faults{document.error()});
-  auto bundle = read_bundle(*document, check);
-  if (!bundle) json::locate_faults(json, bundle.error());
-  return bundle;
-}
-
-std::expected<Bundle, Faults> read_bundle(const json::Value& document, ExpressionCheck check) {
+std::expected<Bundle, Faults> read(const json::Value& document, ExpressionCheck check, Author author, Faults& notes) {
   BundleBuilder builder(check);
+  builder.set_author(author);
   const json::Place root;
   json::Fields top(document, root, builder.faults());
   if (top.is_object()) read_top(top, builder);
   if (builder.faults().count() != 0) return std::unexpected(builder.faults().take());
+  notes = builder.faults().take_notes();
   return builder.take();
+}
+
+std::expected<Bundle, Faults> parse(std::string_view json, ExpressionCheck check, Author author, Faults& notes) {
+  json::Tree tree;
+  const auto document = tree.parse(json);
+  if (!document) return std::unexpected(Faults{document.error()});
+  auto bundle = read(*document, check, author, notes);
+  if (!bundle) json::locate_faults(json, bundle.error());
+  return bundle;
+}
+
+}  // namespace
+
+std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check) {
+  Faults no_notes;
+  return parse(json, check, Author::sluice, no_notes);
+}
+
+std::expected<Bundle, Faults> parse_written_bundle(std::string_view json, ExpressionCheck check, Faults& notes) {
+  return parse(json, check, Author::person, notes);
+}
+
+std::expected<Bundle, Faults> read_written_bundle(const json::Value& document, ExpressionCheck check, Faults& notes) {
+  return read(document, check, Author::person, notes);
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
@@ -18,12 +19,20 @@ namespace sluice {
 // because this folder must not depend on common/policy.
 using ExpressionCheck = std::optional<std::string> (*)(std::string_view expression);
 
+// Who wrote a document. What Sluice wrote is canonical, and keeps the meaning that it had when it was stored. What a
+// person wrote may have names of other limiters in members that are free otherwise: `match_expr` in the metadata of a
+// policy.
+enum class Author : std::uint8_t { sluice, person };
+
 // Accepts the canonical form and every shorthand. Checks match expressions only if `check` is set. Returns all faults,
 // each with its JSON pointer, line and column.
 std::expected<Bundle, Faults> parse_bundle(std::string_view json, ExpressionCheck check = nullptr);
 
+// As parse_bundle(), for a bundle that a person wrote. Adds the notes for that person to `notes` (FaultList::note()),
+// without line and column.
+std::expected<Bundle, Faults> parse_written_bundle(std::string_view json, ExpressionCheck check, Faults& notes);
 // Faults have no line and column.
-std::expected<Bundle, Faults> read_bundle(const json::Value& document, ExpressionCheck check = nullptr);
+std::expected<Bundle, Faults> read_written_bundle(const json::Value& document, ExpressionCheck check, Faults& notes);
 
 // Writes the canonical form: parse_bundle(write_bundle(b)) == b.
 std::string write_bundle(const Bundle& bundle);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "common/base/crypto.hpp"
+#include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
@@ -19,22 +20,40 @@ constexpr std::size_t kMaxMetadataName = 64;
 constexpr std::size_t kMaxMetadataValue = 512;
 constexpr std::size_t kMadeIdBytes = 8;  // made_id() uses this many bytes of the content's hash
 
-void read_metadata(json::Fields& policy, Metadata& out) {
+// Returns the `match_expr` that a person wrote into the metadata. It does not become part of `out`.
+std::optional<std::string_view> read_metadata(json::Fields& policy, Author author, Metadata& out) {
   const json::Value* const metadata = policy.take("metadata");
-  if (metadata == nullptr) return;
+  if (metadata == nullptr) return std::nullopt;
   const json::Place at = policy.at().member("metadata");
   json::Fields fields(*metadata, at, policy.faults());
   if (fields.members().size() > kMaxMetadata) {
     policy.fault("metadata", fmt::format("metadata has more than {} entries", kMaxMetadata));
-    return;
+    return std::nullopt;
   }
+  std::optional<std::string_view> expression;
   for (json::Member& member : fields.members()) {
-    if (member.name.empty() || member.name.size() > kMaxMetadataName) {
+    if (author == Author::person && member.name == policy_field::kMatchExpr.name) {
+      expression = fields.text(policy_field::kMatchExpr);
+    } else if (member.name.empty() || member.name.size() > kMaxMetadataName) {
       fields.fault(member.name, fmt::format("a name in metadata is 1 to {} bytes long", kMaxMetadataName));
     } else if (const auto value = fields.text(member.name, kMaxMetadataValue)) {
       out.emplace(member.name, *value);
     }
   }
+  return expression;
+}
+
+void take_metadata_expression(json::Fields& policy, std::string_view expression, std::string& match_expr) {
+  const std::string_view name = policy_field::kMatchExpr.name;
+  const json::Place metadata = policy.at().member("metadata");
+  if (policy.present(name) && match_expr != expression) {
+    return policy.faults().add(metadata, name,
+                               "the policy has another match_expr: keep the one beside metadata, and remove this one");
+  }
+  match_expr = expression;
+  policy.faults().note(
+      metadata, name,
+      fmt::format("{} is taken as the match_expr of the policy: write it beside metadata", quoted(expression)));
 }
 
 // A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true in the last case.
@@ -84,12 +103,14 @@ void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out) {
   if (fields.faults().count() == faults_before) check_enforcement(fields, out.enforcement, out.limits, true);
 }
 
-void read_policy(json::Fields& fields, const TenantIndex& tenants, Policy& out) {
+void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author, Policy& out) {
   const std::size_t faults_before = fields.faults().count();
   out.tenant_id = tenants.read_tenant_id(fields);
   if (const auto name = fields.text(object_field::kName)) out.name = *name;
-  read_metadata(fields, out.metadata);
-  if (const auto expression = fields.text(policy_field::kMatchExpr)) out.match_expr = *expression;
+  const auto expression = fields.text(policy_field::kMatchExpr);
+  if (expression) out.match_expr = *expression;
+  const auto metadata_expression = read_metadata(fields, author, out.metadata);
+  if (metadata_expression) take_metadata_expression(fields, *metadata_expression, out.match_expr);
   read_enforcement(fields, out.enforcement);
   const bool flat = read_plan_or_limits(fields, out);
   out.report_subjects =

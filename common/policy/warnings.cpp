@@ -1,9 +1,11 @@
 #include "common/policy/warnings.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/core.h>
 
+#include "common/objects/field_tables.hpp"
 #include "common/objects/policy_json.hpp"
 
 namespace sluice::policy {
@@ -69,12 +71,34 @@ void find_single_slots(const Bundle& bundle, Faults& found) {
   }
 }
 
+bool is_policy_field(std::string_view name) {
+  for (const std::string_view table : {"policy", "enforcement", "limit"}) {
+    const auto found = std::ranges::find(field_tables(), table, &json::FieldTable::name);
+    if (std::ranges::find(found->fields, name, &json::Field::name) != found->fields.end()) return true;
+  }
+  return false;
+}
+
+// Metadata only comes back with the decision, so a field of the policy has no effect there.
+void find_fields_in_metadata(const Bundle& bundle, Faults& found) {
+  for (std::size_t i = 0; i < bundle.policies.size(); ++i) {
+    for (const auto& [name, value] : bundle.policies[i].metadata) {
+      if (!is_policy_field(name)) continue;
+      found.push_back({fmt::format("/policies/{}/metadata/{}", i, name),
+                       fmt::format("{} in metadata has no effect, it only comes back with the decision: move it beside "
+                                   "metadata, or give it another name",
+                                   name)});
+    }
+  }
+}
+
 }  // namespace
 
 Faults warnings(const Bundle& bundle) {
   Faults found;
   find_conflicts(bundle, found);
   find_single_slots(bundle, found);
+  find_fields_in_metadata(bundle, found);
   return found;
 }
 

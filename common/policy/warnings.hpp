@@ -10,7 +10,8 @@ namespace sluice::policy {
 // descriptions conflict: only version and id would decide between them.
 std::string competition_key(const Policy& policy);
 
-// Warns of policies that conflict, and of policies and plans whose counters all share one slot of a Redis Cluster.
+// Warns of policies that conflict, of policies and plans whose counters all share one slot of a Redis Cluster, and of
+// fields of a policy that are in its metadata.
 Faults warnings(const Bundle& bundle);
 
 }  // namespace sluice::policy

@@ -1,5 +1,8 @@
 #include "server/admin/bundle_body.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/core.h>
 
 #include "common/json/edit.hpp"
@@ -17,12 +20,12 @@ BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
     json::Tree tree;  // large, so it is freed before the bundle is compiled
     const json::Value document = parse(tree);
     record_lists(document);
-    auto read = read_bundle(document, &policy::check_expression);
+    auto read = read_written_bundle(document, &policy::check_expression, warnings);
     if (!read) refuse(std::move(read.error()));
     bundle = std::move(*read);
   }
   if (auto built = policy::build_snapshot(bundle, 0, now_us); !built) refuse(std::move(built.error()));
-  warnings = policy::warnings(bundle);
+  std::ranges::move(policy::warnings(bundle), std::back_inserter(warnings));
   locate(warnings);
 }
 

@@ -1,6 +1,8 @@
 #include "server/admin/drafts.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -29,11 +31,12 @@ namespace {
 
 constexpr std::size_t kMaxConflicts = 20;  // in warnings
 
-// In `bundle`, the request body is the first object in the list of its kind.
-Faults warnings_about_body(const Bundle& bundle, Kind kind) {
+// In `bundle`, the request body is the first object in the list of its kind. `notes`: of the reader.
+Faults warnings_about_body(const Bundle& bundle, Kind kind, Faults notes) {
   const std::string own = fmt::format("/{}/0", info(kind).plural);
+  std::ranges::move(policy::warnings(bundle), std::back_inserter(notes));
   Faults found;
-  for (Fault& warning : policy::warnings(bundle)) {
+  for (Fault& warning : notes) {
     if (warning.pointer != own && !warning.pointer.starts_with(own + "/")) continue;
     warning.pointer.erase(0, own.size());
     found.push_back(std::move(warning));
@@ -98,6 +101,7 @@ class DraftCompiler {
   std::array<std::map<std::string, std::string, std::less<>>, kKinds> documents_;  // by kind, then id
   std::string organization_id_;
   Bundle bundle_;
+  Faults notes_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
   std::int64_t compiled_us_ = 0;
 };
@@ -111,13 +115,18 @@ void DraftCompiler::compile() {
     const json::Place root;
     const json::Place list = root.member(info(kind).plural);
     std::size_t index = 0;
-    if (kind == kind_) builder.read(kind, body_, list.item(index++));
+    if (kind == kind_) {
+      builder.set_author(Author::person);
+      builder.read(kind, body_, list.item(index++));
+      builder.set_author(Author::sluice);
+    }
     for (const auto& [id, document] : documents) {
       builder.read(kind, tree.parse(document).value(), list.item(index++));
       tree.clear();
     }
   }
   if (builder.faults().count() != 0) refuse(builder.faults().take());
+  notes_ = builder.faults().take_notes();
   bundle_ = builder.take();
   compiled_us_ = SystemClock().now_us();
   auto built = policy::build_snapshot(bundle_, 0, compiled_us_);
@@ -132,7 +141,7 @@ Draft DraftCompiler::draft(std::vector<store::ExtraColumn> extra) const {
           .organization_id = organization_id_,
           .document = canonical(bundle_, kind_, 0),
           .extra = std::move(extra),
-          .warnings = warnings_about_body(bundle_, kind_)};
+          .warnings = warnings_about_body(bundle_, kind_, notes_)};
 }
 
 counters::RulesPtr DraftCompiler::take_rules(const std::string& id, const std::string& document) {

@@ -333,6 +333,37 @@ def test_defaults_of_tenants_are_left_out_and_the_rest_is_shown(admin: AdminClie
     assert content(told.body) == {"organization_id": organization, "mode": "shadow", "default": "deny", "plan_calls": False}
 
 
+# --- metadata --------------------------------------------------------------------------------------------------------
+
+def test_a_match_expr_in_metadata_is_the_policys_wherever_a_policy_is_written(admin: AdminClient, tenant: str) -> None:
+    body = {"limits": [bucket()], "metadata": {"match_expr": "region == eu", "team": "pay"}}
+    made = admin.put("/policies/a", body, tenant=tenant)
+    assert made.status == 201, made
+    assert (made.body["match_expr"], made.body["metadata"]) == ("region == eu", {"team": "pay"})
+    assert [warning["pointer"] for warning in made.body["warnings"]] == ["/metadata/match_expr"]
+    patched = admin.patch("/policies/a", {"metadata": {"match_expr": "region == us"}}, tenant=tenant)
+    assert (patched.status, pointers(patched)) == (422, ["/metadata/match_expr"])
+    bundle = {"format": "sluice/v1", "tenants": [{"id": tenant}], "policies": [{"id": "b", **body}]}
+    applied = admin.post("/apply", bundle)
+    assert applied.status == 200, applied
+    assert [warning["pointer"] for warning in applied.body["warnings"]] == ["/policies/0/metadata/match_expr"]
+    assert admin.get("/policies/b", tenant=tenant).body["match_expr"] == "region == eu"
+
+
+def test_two_different_match_exprs_and_a_faulty_one_are_refused_at_the_one_in_metadata(
+        admin: AdminClient, tenant: str) -> None:
+    for extra in [{"match_expr": "region == us", "metadata": {"match_expr": "region == eu"}},
+                  {"metadata": {"match_expr": "region ="}}]:
+        answer = admin.put("/policies/a", {"limits": [bucket()], **extra}, tenant=tenant)
+        assert (answer.status, pointers(answer)) == (422, ["/metadata/match_expr"])
+
+
+def test_a_field_of_policies_in_metadata_is_stored_with_a_warning(admin: AdminClient, tenant: str) -> None:
+    made = admin.put("/policies/a", {"limits": [bucket()], "metadata": {"mode": "shadow", "owner": "pay"}}, tenant=tenant)
+    assert made.status == 201 and made.body["metadata"] == {"mode": "shadow", "owner": "pay"}
+    assert [warning["pointer"] for warning in made.body["warnings"]] == ["/metadata/mode"]
+
+
 # --- warnings --------------------------------------------------------------------------------------------------------
 
 def test_two_policies_for_the_same_requests_are_stored_with_a_warning(admin: AdminClient, tenant: str) -> None:

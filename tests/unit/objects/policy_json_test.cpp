@@ -22,6 +22,11 @@ void check_policy_fault(std::string_view rest, std::string_view pointer, std::st
   check_only_fault(policy_with(rest), "/policies/0" + std::string(pointer), words);
 }
 
+// A policy as a person wrote it.
+std::expected<Bundle, Faults> written(const std::string& policy, Faults& notes) {
+  return parse_written_bundle(shop(R"("policies":[{"id":"p","rate":"1/s",)" + policy + "}]"), nullptr, notes);
+}
+
 std::string rule(std::string_view members) { return shop(R"("policies":[{)" + std::string(members) + "}]"); }
 
 }  // namespace
@@ -190,6 +195,45 @@ TEST_CASE("priority, version, flags and texts are checked") {
   CHECK(policy_of(R"("metadata":{)" + entries + "}").metadata.size() == 32);
   check_policy_fault(R"("metadata":{)" + entries + R"(,"32":""})", "/metadata", "more than 32");
   check_policy_fault(R"("match_expr":")" + std::string(4097, 'x') + "\"", "/match_expr", "4096");
+}
+
+TEST_CASE("match_expr in the metadata that a person wrote is the policy's, and a note says so") {
+  Faults notes;
+  const auto bundle = written(R"("metadata":{"team":"pay","match_expr":"region==eu"})", notes);
+  REQUIRE(bundle);
+  CHECK(bundle->policies[0].match_expr == "region==eu");
+  CHECK(bundle->policies[0].metadata == Metadata{{"team", "pay"}});
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].pointer == "/policies/0/metadata/match_expr");
+  const std::string longest(4096, 'x');
+  CHECK(written(R"("metadata":{"match_expr":")" + longest + "\"}", notes)->policies[0].match_expr == longest);
+}
+
+TEST_CASE("match_expr given twice must be the same") {
+  Faults notes;
+  CHECK(written(R"("match_expr":"a==b","metadata":{"match_expr":"a==b"})", notes)->policies[0].match_expr == "a==b");
+  for (const char* own : {"a==c", ""}) {
+    CAPTURE(own);
+    const auto refused =
+        written(R"("match_expr":")" + std::string(own) + R"(","metadata":{"match_expr":"a==b"})", notes);
+    REQUIRE_FALSE(refused);
+    REQUIRE(refused.error().size() == 1);
+    CHECK(has_fault(refused.error(), "/policies/0/metadata/match_expr", "another match_expr"));
+  }
+}
+
+TEST_CASE("a faulty match_expr in the metadata is refused where it stands") {
+  Faults notes;
+  const auto refuse = +[](std::string_view) { return std::optional<std::string>("wrong"); };
+  const auto refused = parse_written_bundle(
+      shop(R"("policies":[{"id":"p","rate":"1/s","metadata":{"match_expr":"=="}}])"), refuse, notes);
+  REQUIRE_FALSE(refused);
+  CHECK(has_fault(refused.error(), "/policies/0/metadata/match_expr", "wrong"));
+}
+
+TEST_CASE("what is stored keeps match_expr in the metadata: an upgrade changes no decision") {
+  CHECK(policy_of(R"("metadata":{"match_expr":"region==eu"})").match_expr.empty());
+  CHECK(policy_of(R"("metadata":{"match_expr":"region==eu"})").metadata == Metadata{{"match_expr", "region==eu"}});
 }
 
 TEST_CASE("a policy has the limits of a plan or its own") {

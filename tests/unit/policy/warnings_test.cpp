@@ -111,5 +111,17 @@ TEST_CASE("one counter for a tenant, or one slot for an identity, is nothing to 
   }
 }
 
+TEST_CASE("each field of a policy that is in its metadata is told of, and other names are not") {
+  const Faults found = warnings_of(of_policy(
+      R"("metadata":{"action":"drop","team":"pay","window":"10s","region":"eu","priority":"1"},"rate":"1/s")"));
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].pointer == "/policies/0/metadata/action");
+  CHECK(found[1].pointer == "/policies/0/metadata/priority");
+  CHECK(found[2].pointer == "/policies/0/metadata/window");
+  CHECK(found[0].text ==
+        "action in metadata has no effect, it only comes back with the decision: move it beside metadata, or give it "
+        "another name");
+}
+
 }  // namespace
 }  // namespace sluice::policy
