@@ -8,6 +8,8 @@
 namespace sluice {
 namespace {
 
+constexpr std::int64_t kUsPerSecond = 1'000'000;
+
 struct Unit {
   std::string_view symbol;
   std::int64_t us;
@@ -20,7 +22,7 @@ constexpr std::array<Unit, 6> kUnits{
 // Keyboards produce U+00B5 (micro sign) or U+03BC (Greek letter mu).
 constexpr std::array<Unit, 2> kMicroSigns{{{"\xC2\xB5s", 1}, {"\xCE\xBCs", 1}}};
 
-constexpr std::array<Unit, 14> kWords{{{"day", 86'400'000'000},
+constexpr std::array<Unit, 16> kWords{{{"day", 86'400'000'000},
                                        {"days", 86'400'000'000},
                                        {"hour", 3'600'000'000},
                                        {"hours", 3'600'000'000},
@@ -33,7 +35,9 @@ constexpr std::array<Unit, 14> kWords{{{"day", 86'400'000'000},
                                        {"sec", 1'000'000},
                                        {"secs", 1'000'000},
                                        {"millisecond", 1'000},
-                                       {"microsecond", 1}}};
+                                       {"milliseconds", 1'000},
+                                       {"microsecond", 1},
+                                       {"microseconds", 1}}};
 
 // Returns 0 if there is no such unit.
 std::int64_t find_unit(const auto& units, std::string_view name) {
@@ -48,22 +52,40 @@ std::int64_t symbol_us(std::string_view symbol) {
   return us != 0 ? us : find_unit(kMicroSigns, symbol);
 }
 
-}  // namespace
-
-Result<std::chrono::microseconds> parse_duration(std::string_view text) {
-  static constexpr std::string_view kShape =
-      "a duration is a whole number and a unit (us, ms, s, m, h or d), such as \"250ms\", \"10s\" or \"1h\"";
+// `unit_us` returns how long a unit is, 0 if there is no such unit. `shape`: the text of the fault.
+Result<std::chrono::microseconds> parse(std::string_view text, std::string_view shape, auto unit_us) {
   std::uint64_t count = 0;
   const char* const end = text.data() + text.size();
   const auto [after, code] = std::from_chars(text.data(), end, count);
-  if (code == std::errc::invalid_argument) return failure("duration", std::string(kShape));
-  const std::int64_t unit = symbol_us(std::string_view(after, end));
-  if (unit == 0) return failure("duration", std::string(kShape));
+  if (code == std::errc::invalid_argument) return failure("duration", std::string(shape));
+  const std::int64_t unit = unit_us(std::string_view(after, end));
+  if (unit == 0) return failure("duration", std::string(shape));
   constexpr auto kMaxUs = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (code == std::errc::result_out_of_range || count > kMaxUs / static_cast<std::uint64_t>(unit)) {
     return failure("duration", "the duration is longer than 290,000 years: write a shorter one");
   }
   return std::chrono::microseconds(static_cast<std::int64_t>(count) * unit);
+}
+
+}  // namespace
+
+Result<std::chrono::microseconds> parse_duration(std::string_view text) {
+  static constexpr std::string_view kShape =
+      "a duration is a whole number and a unit (us, ms, s, m, h or d), such as \"250ms\", \"10s\" or \"1h\"";
+  return parse(text, kShape, [](std::string_view unit) { return symbol_us(unit); });
+}
+
+Result<std::chrono::microseconds> parse_written_duration(std::string_view text) {
+  static constexpr std::string_view kShape =
+      "a duration is a whole number and a unit (us, ms, s, m, h or d), such as \"250ms\", \"10s\" or \"1 minute\", or "
+      "a "
+      "whole number of seconds";
+  return parse(text, kShape, [](std::string_view unit) {
+    if (unit.empty()) return kUsPerSecond;
+    if (unit.front() == ' ') unit.remove_prefix(1);
+    const auto found = duration_unit(unit);
+    return found ? found->count() : 0;
+  });
 }
 
 std::optional<std::chrono::microseconds> duration_unit(std::string_view word) {

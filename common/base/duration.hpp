@@ -14,6 +14,10 @@ namespace sluice {
 // the duration does not fit into 63 bits of microseconds.
 Result<std::chrono::microseconds> parse_duration(std::string_view text);
 
+// As parse_duration(), but also reads what people write in documents: "1 minute", "10 s", and a whole number of seconds
+// without a unit ("60").
+Result<std::chrono::microseconds> parse_written_duration(std::string_view text);
+
 // Returns how long one `word` is: a unit of parse_duration() ("ms"), or an English name such as "day" or "hours".
 std::optional<std::chrono::microseconds> duration_unit(std::string_view word);
 

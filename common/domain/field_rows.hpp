@@ -36,6 +36,7 @@ consteval Field duration(std::string_view name, Micros min, Micros max, std::str
           .min = min.count(),
           .max = max.count(),
           .schema = "Duration",
+          .body_schema = "DurationBody",
           .help = help};
 }
 

@@ -28,8 +28,8 @@ void LimitReader::read() {
   const std::size_t faults_before = fields_.faults().count();
   read_unit();
   const auto traits = read_algorithm();
-  for (const json::Field& field : kLimitFields) check_belongs(field.name, traits.value_or(nullptr));
-  if (!traits) return;
+  if (!traits) return read_values();
+  for (const json::Field& field : kLimitFields) check_belongs(field.name, *traits);
   limit_.algorithm = (*traits)->algorithm;
   (*traits)->read(*this);
   if (fields_.faults().count() != faults_before) return;
@@ -66,9 +66,28 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   return std::nullopt;
 }
 
-// Also marks the field as known, through fields_.present(). `traits` is nullptr if the algorithm is invalid.
+// Finds the faults of each field by itself. An unknown algorithm must not hide them.
+void LimitReader::read_values() {
+  for (const json::Field& field : kLimitFields) {
+    if (field.type == json::Field::Type::integer) {
+      fields_.integer(field);
+    } else if (field.type == json::Field::Type::duration) {
+      fields_.duration(field);
+    } else if (field.type == json::Field::Type::timestamp) {
+      fields_.timestamp(field);
+    } else if (field.name == limit_field::kAlign.name) {
+      fields_.choice(field, &align_from);
+    } else if (field.name == limit_field::kPeriod.name) {
+      fields_.choice(field, &period_from);
+    } else {
+      read_rate(fields_, field.name);
+    }
+  }
+}
+
+// Also marks the field as known, through fields_.present().
 void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* traits) {
-  if (!fields_.present(field) || traits == nullptr || takes(*traits, field)) return;
+  if (!fields_.present(field) || takes(*traits, field)) return;
   const bool is_burst =
       takes(*traits, "burst") && (field == "capacity" || field == "bucket_capacity" || field == "limit");
   fields_.fault(field, fmt::format("{} does not belong to {}, only to {}: {}", field, traits->name, owners_of(field),

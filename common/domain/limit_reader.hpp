@@ -26,6 +26,7 @@ class LimitReader {
  private:
   void read_unit();
   std::optional<const AlgorithmTraits*> read_algorithm();
+  void read_values();
   void check_belongs(std::string_view field, const AlgorithmTraits* traits);
   void read_limit(std::string_view why);
   void read_bucket_of_window();

@@ -19,7 +19,7 @@ std::unexpected<Error> too_large() { return bad_rate("a rate has at most 2^50 un
 // Reads a duration ("3s"), or a unit alone ("s", "minute").
 std::optional<Micros> read_per(std::string_view text) {
   if (const auto unit = duration_unit(text)) return unit;
-  const auto duration = parse_duration(text);
+  const auto duration = parse_written_duration(text);
   if (!duration) return std::nullopt;
   return *duration;
 }

@@ -48,9 +48,9 @@ constexpr std::array kTable{
                 "Use a method that `Allow` names."},
     ProblemKind{408, "/problems/timeout", both, "The request took too long to arrive.", "Send it again, faster."},
     ProblemKind{409, "/problems/exists", server,
-                "There is already an object with this id, an override for this limit and identity, or a binding of "
-                "this service account.",
-                "Change the existing one, or choose another id."},
+                "There is already an object with this id, a plan or policy with this name in the tenant, an override "
+                "for this limit and identity, or a binding of this service account.",
+                "Change the existing one, or choose another id or name."},
     ProblemKind{409, "/problems/last-admin", server,
                 "This is the last token that may create tokens, so it cannot be deleted.",
                 "Create another such token first."},

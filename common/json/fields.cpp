@@ -150,11 +150,12 @@ std::optional<double> Fields::number(std::string_view name, double min, double m
 std::optional<Micros> Fields::duration(std::string_view name, Micros min, Micros max) {
   const Value* const value = take(name);
   if (value == nullptr) return std::nullopt;
-  if (value->type() != Type::string) {
-    wrong_type(name, *value, "a duration in quotes, such as \"10s\" or \"250ms\"");
+  if (value->type() != Type::string && value->type() != Type::number) {
+    wrong_type(name, *value, "a duration such as \"10s\" or \"1 minute\", or a whole number of seconds");
     return std::nullopt;
   }
-  const auto duration = parse_duration(value->text());
+  const auto seconds = value->type() == Type::number ? whole_number(value->text()) : std::nullopt;
+  const auto duration = parse_written_duration(seconds ? std::to_string(*seconds) : std::string(value->text()));
   if (!duration) {
     fault(name, duration.error().text);
     return std::nullopt;

@@ -89,6 +89,7 @@ class Fields {
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max);
   // `max_places`: the largest number of decimals; -1: no limit.
   std::optional<double> number(std::string_view name, double min, double max, int max_places = -1);
+  // A number is a number of seconds.
   std::optional<Micros> duration(std::string_view name, Micros min, Micros max);
   std::optional<WallTime> timestamp(std::string_view name);
   // `names`: the valid strings, for the text of a fault.

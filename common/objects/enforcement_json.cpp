@@ -46,8 +46,10 @@ void read_action(json::Fields& fields, Enforcement& out) {
   if (const auto action = fields.choice(enforcement_field::kAction, &action_from)) {
     out.action = *action;
   } else if (fields.present("action")) {
-    // The action is invalid, so its parameters cannot be checked. After take(), they are not reported as unknown.
-    for (const std::string_view name : {"sample_rate", "max_delay", "downgrade_to"}) fields.take(name);
+    // The action is invalid, so only the values of its parameters can be checked.
+    fields.number(enforcement_field::kSampleRate);
+    fields.duration(enforcement_field::kMaxDelay);
+    fields.text(enforcement_field::kDowngradeTo);
     return;
   }
   check_parameter(fields, "sample_rate", out.action == Action::sample, "action sample");

@@ -10,6 +10,7 @@
 #include "common/policy/snapshot.hpp"
 #include "server/admin/apply_plan.hpp"
 #include "server/admin/bundle_api.hpp"
+#include "server/admin/name_check.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/admin/plan_budget.hpp"
 #include "server/admin/quota_check.hpp"
@@ -63,6 +64,17 @@ class Writer {
     }
     if (setting) update_setting(*setting);
     check_unindexed();
+  }
+
+  // As check_names() of the executor, with the places of the names in the bundle. Call it after write().
+  void check_names() {
+    Faults faults;
+    for (const store::SharedName& shared : shared_names(tx_, log_)) {
+      faults.push_back(name_fault(shared, body_.pointer_to(shared.key) + "/name"));
+    }
+    if (faults.empty()) return;
+    body_.locate(faults);
+    refuse_names(std::move(faults));
   }
 
   // Call this once, after write().
@@ -202,6 +214,7 @@ Answer apply_bundle(Context& context) {
   if (options.dry_run) context.tx.exec_text("SAVEPOINT dry_run");
   Writer writer(context, body, std::move(plan));
   writer.write(setting);
+  writer.check_names();
   if (options.dry_run) {
     check_quotas(context.tx, writer.log());
     context.tx.exec_text("ROLLBACK TO SAVEPOINT dry_run");

@@ -8,6 +8,7 @@
 #include "common/json/edit.hpp"
 #include "common/json/fault_place.hpp"
 #include "common/objects/bundle_json.hpp"
+#include "common/objects/bundle_lists.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
@@ -51,6 +52,13 @@ void BundleBody::record_lists(const json::Value& document) {
     listed_[static_cast<std::size_t>(kind)] = document.get(info(kind).plural).type() == json::Type::array;
   }
   has_mode_ = document.get("mode").type() != json::Type::null;
+}
+
+std::string BundleBody::pointer_to(const ObjectId& key) const {
+  const BundleListAccess& access = list_access(key.kind);
+  std::size_t index = 0;
+  while (access.id(bundle, index) != key.view()) ++index;
+  return fmt::format("/{}/{}", info(key.kind).plural, index);
 }
 
 void BundleBody::locate(Faults& faults) const {

@@ -8,6 +8,7 @@
 #include "common/domain/bundle.hpp"
 #include "common/json/tree.hpp"
 #include "common/objects/kind.hpp"
+#include "common/objects/object_id.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/yaml.hpp"
 
@@ -28,6 +29,8 @@ class BundleBody {
   bool has_list(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
   bool has_mode() const { return has_mode_; }
 
+  // The JSON pointer to an object that the bundle lists.
+  std::string pointer_to(const ObjectId& key) const;
   // Adds line and column in the body.
   void locate(Faults& faults) const;
   [[noreturn]] void refuse(Faults faults) const;  // 422

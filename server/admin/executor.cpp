@@ -10,6 +10,7 @@
 #include "server/admin/answers.hpp"
 #include "server/admin/caller_gate.hpp"
 #include "server/admin/idempotency.hpp"
+#include "server/admin/name_check.hpp"
 #include "server/admin/quota_check.hpp"
 #include "server/admin/routes.hpp"
 #include "server/auth/authenticate.hpp"
@@ -180,6 +181,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
     done.counters = counters::affected_counters(tx, log.changes(), context.now_us, done.rules);
     std::ranges::move(context.resets, std::back_inserter(done.counters));
     counters::enqueue(tx, done.counters);
+    check_names(tx, log);
     check_quotas(tx, log);
     done.revision = log.record(tx, {.id = done.principal.token_id,
                                     .role = std::string(to_string(done.principal.role)),

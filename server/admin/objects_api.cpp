@@ -71,8 +71,12 @@ struct BodyReader {
 
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
   std::string id = slug(name);
-  if (id.empty() || store::find(tx, kind, tenant_id, id)) id = store::random_id(kind);
-  return id;
+  if (id.empty()) return store::random_id(kind);
+  const auto found = store::find(tx, kind, tenant_id, id);
+  if (!found) return id;
+  const bool is_credential = kind == Kind::token || kind == Kind::agent_token || kind == Kind::binding;
+  const bool is_others = info(kind).in_tenant() && found->key.tenant_id != tenant_id;
+  return is_credential || is_others ? store::random_id(kind) : id;
 }
 
 const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &draft_organization,

@@ -19,7 +19,7 @@ constexpr Micros kLongestTtl = std::chrono::days(36'500);
 
 // Returns nullopt if `ttl` is invalid.
 std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
-  const auto duration = parse_duration(ttl);
+  const auto duration = parse_written_duration(ttl);
   if (!duration || *duration < std::chrono::milliseconds(1) || *duration > kLongestTtl) return std::nullopt;
   return WallTime(Micros(now_us)) + *duration;
 }
@@ -36,8 +36,10 @@ json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value&
     }
   }
   if (ttl == nullptr || ttl->type() == json::Type::null) return json::edited(tree, body, kDropped);
-  const auto end = ttl->type() == json::Type::string ? end_of(ttl->text(), context.now_us) : std::nullopt;
-  if (!end) faults.push_back({"/ttl", "must be a duration from 1ms to 36500d, such as \"24h\""});
+  const bool is_duration = ttl->type() == json::Type::string || ttl->type() == json::Type::number;
+  const auto end = is_duration ? end_of(ttl->text(), context.now_us) : std::nullopt;
+  if (!end)
+    faults.push_back({"/ttl", "must be a duration from 1ms to 36500d, such as \"24h\", or a whole number of seconds"});
   if (given != nullptr && given->type() != json::Type::null) {
     faults.push_back({"/ttl", "ttl and expires_at are both given: leave one out"});
   }

@@ -223,6 +223,23 @@ std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::
       rows);
 }
 
+std::vector<SharedName> find_shared_names(postgres::Transaction& tx, Kind kind, std::span<const ObjectId> keys) {
+  const std::string sql = fmt::format(
+      "SELECT t.tenant_id, t.id, t.name, min(other.id) FROM {0} t JOIN {1} ON {2} JOIN {0} other ON other.tenant_id = "
+      "t.tenant_id AND other.name = t.name AND other.id <> t.id GROUP BY t.tenant_id, t.id, t.name ORDER BY "
+      "t.tenant_id, "
+      "t.id",
+      info(kind).table(), kWanted, same_row(kind));
+  std::vector<SharedName> found;
+  in_parts(keys, [&](std::span<const ObjectId> part) {
+    for (const auto& row : keys_of(part).run(tx, sql)) {
+      found.push_back(
+          {.key = {kind, row[0].c_str(), row[1].c_str()}, .name = row[2].c_str(), .other_id = row[3].c_str()});
+    }
+  });
+  return found;
+}
+
 void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows) {
   const std::string sql =
       fmt::format("DELETE FROM {} t USING {} WHERE {}", info(kind).table(), kWanted, same_row(kind));

@@ -36,6 +36,17 @@ struct RowDraft {
 std::vector<std::int64_t> insert_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
 // Returns the new versions, in the order of `rows`. REQUIRES: all rows are locked.
 std::vector<std::int64_t> update_all(postgres::Transaction& tx, Kind kind, std::span<const RowDraft> rows);
+// An object, and another object of the same kind and tenant with the same name.
+struct SharedName {
+  ObjectId key;
+  std::string name;
+  std::string other_id;
+};
+
+// For each object of `keys` whose name is not unique, one other object: that with the first id. REQUIRES: `kind` is
+// plan or policy.
+std::vector<SharedName> find_shared_names(postgres::Transaction& tx, Kind kind, std::span<const ObjectId> keys);
+
 void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows);
 
 }  // namespace sluice::server::store

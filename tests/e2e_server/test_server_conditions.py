@@ -133,7 +133,7 @@ def test_two_callers_may_choose_the_same_key(server: Server, admin: AdminClient,
     key = fresh_id("key")
     assert admin.put("/plans/one", bucket(), tenant=tenant, key=key).status == 201
     with server.admin(other) as client:
-        answer = client.put("/plans/two", bucket(), tenant=tenant, key=key)
+        answer = client.put("/plans/two", bucket(id="two"), tenant=tenant, key=key)
     assert (answer.status, answer.header("idempotency-replayed")) == (201, None)
 
 

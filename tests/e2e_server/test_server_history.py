@@ -115,7 +115,7 @@ def test_the_trail_says_who_did_what_from_where_and_what_was_before_and_after(se
 def test_the_trail_is_filtered(admin: AdminClient, organization: str, tenant: str) -> None:
     me = admin.get("/whoami").body["id"]
     for name in ("a", "b"):
-        admin.put(f"/plans/{name}", bucket(), tenant=tenant)
+        admin.put(f"/plans/{name}", bucket(id=name), tenant=tenant)
 
     def objects(**query: str) -> list[str]:
         return [row["object_id"] for row in admin.items("/audit", query={"tenant_id": tenant, **query})]

@@ -17,7 +17,7 @@ def ids(answer_items: Any) -> list[str]:
 def test_pages_show_every_object_once_in_order_of_their_ids(admin: AdminClient, tenant: str) -> None:
     names = sorted([f"p{number}" for number in range(7)] + ["a", "a-b", "a.b", "z"], key=str.encode)
     for name in reversed(names):
-        admin.put(f"/plans/{name}", bucket(), tenant=tenant)
+        admin.put(f"/plans/{name}", bucket(id=name), tenant=tenant)
     for limit in (1, 2, 3, 5, 11, 1000):
         seen: list[str] = []
         cursor = None

@@ -273,7 +273,7 @@ def test_a_token_of_one_tenant_need_not_name_it(world: World) -> None:
     caller = world.callers["org_admin of tenant"]
     with world.server.admin(caller.token) as client:
         name = fresh_id("p")
-        assert client.put(f"/plans/{name}", bucket()).body["tenant_id"] == caller.tenants[0]
+        assert client.put(f"/plans/{name}", bucket(id=name)).body["tenant_id"] == caller.tenants[0]
         assert client.get(f"/plans/{name}").status == 200
         rule = client.post("/policies", {"endpoint": f"/{name}", "strategy": "token_bucket", "key_by": "api_key", "limit": 100,
                                          "window": "10s", "fail_open": False})

@@ -58,7 +58,7 @@ def test_an_agent_gets_the_whole_and_then_what_changed(server: Server, admin: Ad
     assert set(agent.objects) == {("settings", "", ""), ("organization", "", organization), ("tenant", "", tenant),
                                   ("plan", tenant, "one")}
     assert agent.fetch().status == 304
-    admin.put("/plans/two", bucket(), tenant=tenant)
+    admin.put("/plans/two", bucket(id="two"), tenant=tenant)
     admin.delete("/plans/one", tenant=tenant)
     await_revision(server, admin.get("/revision").body["revision"])
     since = agent.position
@@ -92,7 +92,7 @@ LIMIT = {"algorithm": "fixed_window", "limit": 10, "window": "1m"}
 
 def test_answers_are_packed_where_that_is_taken(server: Server, admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
     for number in range(10):
-        written = admin.put(f"/plans/p{number}", bucket(), tenant=tenant)
+        written = admin.put(f"/plans/p{number}", bucket(id=f"p{number}"), tenant=tenant)
     await_revision(server, written.body["revision"])
     plain = agent.request("GET", "/snapshot")
     packed = agent.request("GET", "/snapshot", packed=True)
@@ -156,7 +156,7 @@ def test_a_token_of_one_tenant_is_given_nothing_of_another(server: Server, admin
     assert all(tenant_id in ("", tenant) for _, tenant_id, _ in agent.objects) and ("tenant", "", other) not in agent.objects
     with agent.watch() as watch:
         watch.heartbeat()
-        revision = admin.put("/plans/more", bucket(), tenant=other).body["revision"]
+        revision = admin.put("/plans/more", bucket(id="more"), tenant=other).body["revision"]
         admin.delete("/plans/secret", tenant=other)
         while (line := watch.heartbeat())["revision"] <= revision:
             assert other not in json.dumps(line)
@@ -338,7 +338,7 @@ def test_without_postgres_agents_are_served_from_memory(make_postgres: Callable[
             postgres.restart()
             wait_until("the return", lambda: server.probe("/readyz").body["degraded"] == [], 20)
             assert lost.fetch().status == 410
-            admin.put("/plans/q", bucket(), tenant=tenant)
+            admin.put("/plans/q", bucket(id="q"), tenant=tenant)
             assert watch.invalidation() is not None
         agent.fetch()
         assert ("plan", tenant, "q") in agent.objects

@@ -176,6 +176,8 @@ def test_a_database_that_was_filled_before_there_were_quotas_is_upgraded_in_plac
     # Takes back what the migration made: the database is as the version before it left it.
     database.execute("DROP FUNCTION count_use CASCADE")
     database.execute("DROP TABLE quotas, quota_use, organization_use")
+    for table in ("plans", "policies"):
+        database.execute(f"ALTER TABLE {table} DROP COLUMN name")
     database.execute("DELETE FROM schema_migrations WHERE version >= 6")
     with make_server(*flags, database=database).start().admin(token) as admin:
         assert used(admin, tenant) == use

@@ -156,5 +156,5 @@ def segment(text: str) -> str:
 
 
 def bucket(**fields: Any) -> dict[str, Any]:
-    """A plan of one token bucket."""
-    return {"name": "pro", "algorithm": "token_bucket", "bucket_capacity": 100, "refill_rate_per_sec": 20, **fields}
+    """A plan of one token bucket, called like its id: names are unique in a tenant."""
+    return {"name": fields.get("id", "pro"), "algorithm": "token_bucket", "bucket_capacity": 100, "refill_rate_per_sec": 20, **fields}

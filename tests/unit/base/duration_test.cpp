@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 using sluice::duration_unit;
 using sluice::format_duration;
 using sluice::parse_duration;
+using sluice::parse_written_duration;
 
 TEST_CASE("a duration is read exactly in each unit") {
   CHECK(parse_duration("7us") == 7us);
@@ -32,6 +33,28 @@ TEST_CASE("what is no duration is refused with the shape it should have") {
     CHECK(result.error().code == "duration");
     CHECK(result.error().text.find("\"250ms\"") != std::string::npos);
   }
+}
+
+TEST_CASE("a duration in a document may be written as people say it, and without a unit in seconds") {
+  for (const auto& [text, us] : {std::pair{"10s", 10s},
+                                 {"10 s", 10s},
+                                 {"1 minute", 60s},
+                                 {"2minutes", 120s},
+                                 {"60", 60s},
+                                 {"0", 0s},
+                                 {"1 hour", 3600s}}) {
+    CAPTURE(text);
+    CHECK(parse_written_duration(text) == us);
+  }
+  CHECK(parse_written_duration("5 milliseconds") == 5ms);
+  for (const char* text :
+       {"", " ", "s", "minute", "10  s", "10 s ", " 10", "10 ", "-10", "1.5", "1.5s", "10 parsecs", "1e3"}) {
+    CAPTURE(text);
+    const auto result = parse_written_duration(text);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().text.find("\"1 minute\"") != std::string::npos);
+  }
+  CHECK_FALSE(parse_written_duration("9223372036855"));
 }
 
 TEST_CASE("the longest duration that fits is read and one more is refused") {

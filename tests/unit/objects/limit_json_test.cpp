@@ -6,6 +6,13 @@ using namespace std::chrono_literals;
 using namespace sluice;
 using namespace sluice::test;
 
+TEST_CASE("a duration may be text in several forms, or a number of seconds") {
+  for (const char* window : {"\"60s\"", "\"1 minute\"", "\"60\"", "60", "6e1", "\"60 s\"", "\"1m\""}) {
+    CAPTURE(window);
+    CHECK(limit_of(R"({"algorithm":"fixed","limit":1,"window":)" + std::string(window) + "}").window == 1min);
+  }
+}
+
 TEST_CASE("each algorithm is read from its canonical form") {
   const Limit token =
       limit_of(R"({"name":"burst","algorithm":"token_bucket","capacity":100,"refill":"7/3s","unit":"tokens"})");
@@ -161,7 +168,9 @@ TEST_CASE("numbers are whole, in range and without quotes; times have units") {
   check_limit_fault(R"({"limit":-1,"window":"10s"})", "/limit", "from 0 to 1125899906842624");
   check_limit_fault(R"({"algorithm":"quota","period":"day","limit":1125899906842625})", "/limit", "1125899906842624");
   check_limit_fault(R"({"algorithm":"quota","period":"day","limit":99999999999999999999})", "/limit", "whole number");
-  check_limit_fault(R"({"limit":100,"window":10})", "/window", "\"10s\"");
+  check_limit_fault(R"({"limit":100,"window":true})", "/window", "\"10s\"");
+  check_limit_fault(R"({"limit":100,"window":1.5})", "/window", "a duration is");
+  check_limit_fault(R"({"limit":100,"window":-60})", "/window", "a duration is");
   check_limit_fault(R"({"limit":100,"window":"soon"})", "/window", "a duration is");
   check_limit_fault(R"({"limit":100,"window":"999us"})", "/window", "from 1ms to 366d");
   check_limit_fault(R"({"limit":100,"window":"367d"})", "/window", "from 1ms to 366d");

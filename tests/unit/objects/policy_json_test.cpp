@@ -114,6 +114,19 @@ TEST_CASE("key_by may be one dimension, several or none") {
   check_policy_fault(R"("key_by":"apikey")", "/key_by", "is not a dimension");
 }
 
+TEST_CASE("an unknown algorithm or action hides no fault of another field") {
+  const Faults faults = faults_of(rule(R"("id":"p","algorithm":"bucketeer","limit":-1,"window":"10 parsecs","rate":7,
+    "refill_per_sec":"1","align":"left","period":"eon","anchor":"never","action":"explode","sample_rate":2,
+    "max_delay":true,"downgrade_to":1)"));
+  CAPTURE(text_of(faults));
+  CHECK(faults.size() == 12);
+  for (const char* pointer : {"algorithm", "limit", "window", "rate", "refill_per_sec", "align", "period", "anchor",
+                              "action", "sample_rate", "max_delay", "downgrade_to"}) {
+    CAPTURE(pointer);
+    CHECK(std::ranges::count(faults, "/policies/0/" + std::string(pointer), &Fault::pointer) == 1);
+  }
+}
+
 TEST_CASE("an action has its parameters and no other's") {
   CHECK(policy_of(R"("action":"sample","sample_rate":0.1)").enforcement.sample_rate == 0.1);
   CHECK(policy_of(R"("action":"delay","max_delay":"2s")").enforcement.max_delay == 2s);

@@ -72,3 +72,13 @@ BEGIN
 END $$;
 
 GRANT SELECT, INSERT, DELETE ON organization_use TO {{app}};
+
+-- Names of plans and policies, for finding two objects of one tenant with the same name. No constraint: a database of an
+-- earlier version may have such objects, and they stay until they are written.
+--
+-- A generated column, not an index on an expression: row-level security lets PostgreSQL look up only plain columns.
+
+ALTER TABLE plans ADD COLUMN name sluice_id GENERATED ALWAYS AS (document ->> 'name') STORED;
+ALTER TABLE policies ADD COLUMN name sluice_id GENERATED ALWAYS AS (document ->> 'name') STORED;
+CREATE INDEX plans_name ON plans (tenant_id, name) WHERE name IS NOT NULL;
+CREATE INDEX policies_name ON policies (tenant_id, name) WHERE name IS NOT NULL;
