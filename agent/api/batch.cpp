@@ -67,6 +67,10 @@ void Batch::begin_check(std::size_t slot) {
   Element& element = elements_[slot];
   auto faults = parse_check(spans_[slot], element.request);
   if (!faults.empty()) return refuse(slot, problem_of(faults, element.request.request_id));
+  if (!caller_->is_of(element.request.tenant_id)) {
+    return refuse(slot,
+                  problem_of({.kind = decide::Refusal::Kind::other_tenant, .request_id = element.request.request_id}));
+  }
   element.check.start(*std::move(place), *caller_, origin_, element.request, traceparent_, *this, slot);
 }
 

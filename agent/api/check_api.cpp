@@ -61,6 +61,10 @@ class CheckApi::Single final : public decide::CheckListener {
       place.leave();
       return refuse(problem_of(faults, request_.request_id));
     }
+    if (!caller_.is_of(request_.tenant_id)) {
+      place.leave();
+      return refuse(problem_of({.kind = decide::Refusal::Kind::other_tenant, .request_id = request_.request_id}));
+    }
     check_.start(std::move(place), caller_, caller_.origin(), request_, traceparent_, *this);
   }
 

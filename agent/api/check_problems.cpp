@@ -24,6 +24,8 @@ constexpr Row kRows[] = {
     {Kind::unknown_plan, 404, "There is no such plan.", "/plan_id", "names no plan of this tenant", ""},
     {Kind::missing_dimension, 422, "The request lacks a dimension that its counter key needs.", "/",
      "is required: the policy counts by it", ""},
+    {Kind::other_tenant, 422, "The request names another tenant.", "/tenant_id",
+     "is not the tenant of the API key; leave it out, it follows from the key", ""},
     {Kind::malformed_lease, 422, "The lease id is malformed.", "/lease_id",
      "is not a lease id; copy it from the check's decision", ""},
     {Kind::unknown_lease, 404, "There is no such lease.", "", "", ""},
@@ -47,10 +49,11 @@ CheckProblem problem_of(const decide::Refusal& refusal) {
 
 CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id) {
   const unsigned status = faults.front().status;
-  CheckProblem problem{.status = status,
-                       .detail = status == 400 ? "This is not a check." : "A value is out of range.",
-                       .errors = {},
-                       .request_id = request_id};
+  CheckProblem problem{
+      .status = status,
+      .detail = status == 400 ? "This is not a check." : "A field or a value of the check cannot be taken.",
+      .errors = {},
+      .request_id = request_id};
   for (const RequestFault& fault : faults) problem.errors.push_back({fault.pointer, fault.text});
   return problem;
 }

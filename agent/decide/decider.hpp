@@ -31,6 +31,8 @@ struct Caller {
   const policy::TenantView* tenant = nullptr;
   std::string_view key_id;  // "" without an API key
 
+  // Whether a request that names this tenant may be decided for the caller. "": the request names none.
+  bool is_of(std::string_view tenant_id) const { return tenant_id.empty() || tenant_id == tenant->tenant.id; }
   bool is_only_tenant() const { return snapshot->tenants.size() == 1; }
   limiter::Origin origin() const { return {tenant->name->hash, std::hash<std::string_view>()(key_id), false}; }
 };

@@ -12,6 +12,7 @@ struct Refusal {
     no_policies,        // for lease requests only: without policies, a check gets the decision no_snapshot
     unknown_plan,       // the tenant has no such plan, or its callers may not choose one
     missing_dimension,  // the request lacks `dimension`, which the counter key needs
+    other_tenant,       // the request names a tenant that is not the caller's
     malformed_lease,
     unknown_lease,  // the lease belongs to another tenant
     out_of_memory,  // an allocation failed on the way to the decision; the check may have been charged

@@ -33,6 +33,9 @@ void CheckFaults::add(unsigned status, std::string pointer, std::string text) {
 }
 
 void CheckFaults::add_unknown(std::string_view name) {
+  if (const CheckField* const field = check_field_of_go(name)) {
+    return add(422, pointer_to(name), fmt::format("is not a field of a check; write it as {}", field->name));
+  }
   std::string text = "unknown field";
   if (name == "tenant" || name == "org") {
     text += ": it follows from the credential; leave it out";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "common/domain/identifiers.hpp"
@@ -15,6 +16,10 @@ using Kind = CheckField::Kind;
 
 consteval CheckField named(std::string_view name, Dimension dimension, std::string_view help) {
   return {name, Kind::dimension, dimension, help};
+}
+
+consteval CheckField alias(std::string_view name, std::string_view of, Kind kind, Dimension dimension) {
+  return {.name = name, .kind = kind, .dimension = dimension, .help = {}, .alias_of = of};
 }
 
 // Sorted by length, so that a look-up compares a name only with names of the same length.
@@ -32,6 +37,9 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
          "Costs in several units; each limit charges its own unit. `requests` is 1 if it is left out. Units that no "
          "limit uses are ignored."},
     named("topic", Dimension::topic, "The topic of a message."),
+    {.name = "org_id",
+     .kind = Kind::refused,
+     .help = "follows from the credential (x-api-key) and is not sent; leave it out"},
     named("client", Dimension::client, "The client program."),
     named("method", Dimension::method, "The HTTP method."),
     named("region", Dimension::region, "The region."),
@@ -41,20 +49,31 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
     {.name = "plan_id", .kind = Kind::plan_id, .help = "The limits of this plan decide; policies are not matched."},
     named("service", Dimension::service, "The service that is called."),
     {.name = "explain", .kind = Kind::explain, .help = "The reply also has now_us, limits[] and candidates[]."},
-    {.name = "api_key", .kind = Kind::api_key},
+    {.name = "api_key",
+     .kind = Kind::refused,
+     .help = "follows from the credential (x-api-key) and is not sent; leave it out"},
+    alias("user_id", "user", Kind::dimension, Dimension::user),
     named("resource", Dimension::resource,
           "What the caller asks for. Required unless another dimension or plan_id is given."),
+    alias("quantity", "cost", Kind::cost, {}),
     named("endpoint", Dimension::endpoint, "The route's template."),
     named("severity", Dimension::severity, "The severity of a log record."),
     named("job_type", Dimension::job_type, "The kind of a job."),
     named("priority", Dimension::priority,
           "With the action drop_low_priority, only checks of priority `low` are denied."),
+    {.name = "tenant_id",
+     .kind = Kind::tenant_id,
+     .help = "Follows from the API key. A tenant_id that differs from the key's tenant is refused with 422."},
+    {.name = "timestamp",
+     .kind = Kind::refused,
+     .help = "is not sent: the time of a check is that of the counter store; leave it out"},
     named("operation", Dimension::operation, "A named operation."),
     named("client_id", Dimension::client_id, "The client's id."),
     named("source_ip", Dimension::source_ip, "The address from which the request came."),
     named("span_name", Dimension::span_name, "The name of a span."),
     {.name = "request_id", .kind = Kind::request_id, .help = "The reply and the decision log repeat it."},
     {.name = "attributes", .kind = Kind::attributes, .help = "Dimensions of your own; policies name them attr.NAME."},
+    alias("signal_type", "signal", Kind::dimension, Dimension::signal),
     named("application", Dimension::application, "The calling application."),
     named("environment", Dimension::environment, "production, staging …"),
     named("consumer_group", Dimension::consumer_group, "The consumer group."),
@@ -72,6 +91,16 @@ constexpr std::array<std::uint8_t, kLongestName + 2> kFirst = [] {
     first[length] = static_cast<std::uint8_t>(at - kFields.begin());
   }
   return first;
+}();
+
+// kCanonical[n]: the place of the field that kFields[n] is, or stands for.
+constexpr std::array<std::uint8_t, kCheckFields> kCanonical = [] {
+  std::array<std::uint8_t, kCheckFields> places{};
+  for (std::size_t i = 0; i < kCheckFields; ++i) {
+    const std::string_view name = kFields[i].alias_of.empty() ? kFields[i].name : kFields[i].alias_of;
+    places[i] = static_cast<std::uint8_t>(std::ranges::find(kFields, name, &CheckField::name) - kFields.begin());
+  }
+  return places;
 }();
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -95,6 +124,13 @@ std::size_t distance(std::string_view name, std::string_view field) {
   return rows[name.size()][field.size()];
 }
 
+// The help of an alias is one text for each alias, because rows keep only a view.
+std::string_view alias_help(const CheckField& field) {
+  if (field.alias_of == "user") return "Another name of user.";
+  if (field.alias_of == "signal") return "Another name of signal.";
+  return field.alias_of == "cost" ? "Another name of cost." : field.help;
+}
+
 }  // namespace
 
 const CheckField* find_check_field(std::string_view name) {
@@ -111,13 +147,13 @@ std::vector<json::Field> check_field_rows() {
     using Type = json::Field::Type;
     const bool is_cost = field.kind == Kind::cost;
     const bool is_flag = field.kind == Kind::explain;
-    if (field.kind == Kind::api_key) continue;
+    if (field.kind == Kind::refused) continue;
     rows.push_back({.name = field.name,
                     .type = is_cost   ? Type::integer
                             : is_flag ? Type::boolean
                                       : Type::text,
                     .max = is_cost ? kMaxCost : static_cast<std::int64_t>(kMaxValueBytes),
-                    .help = field.help});
+                    .help = alias_help(field)});
   }
   std::ranges::sort(rows, {}, [](const json::Field& row) {
     const CheckField* const field = find_check_field(row.name);
@@ -128,7 +164,23 @@ std::vector<json::Field> check_field_rows() {
   return rows;
 }
 
-std::size_t check_field_index(const CheckField* field) { return static_cast<std::size_t>(field - kFields.data()); }
+std::size_t check_field_index(const CheckField* field) {
+  return kCanonical[static_cast<std::size_t>(field - kFields.data())];
+}
+
+const CheckField* check_field_of_go(std::string_view name) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (name.empty() || !is_upper(name.front()) || name.size() > kLongestName) return nullptr;
+  std::string snake;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    // A word begins at a capital after a small letter, and at the last of several capitals if a small letter follows.
+    const bool begins =
+        i > 0 && is_upper(name[i]) && (!is_upper(name[i - 1]) || (i + 1 < name.size() && !is_upper(name[i + 1])));
+    if (begins) snake += '_';
+    snake += lower(name[i]);
+  }
+  return find_check_field(snake);
+}
 
 std::string_view nearest_check_field(std::string_view name) {
   if (name.size() > kLongestName + 2) return {};
@@ -136,7 +188,7 @@ std::string_view nearest_check_field(std::string_view name) {
   std::size_t nearest = std::min<std::size_t>(name.size() / 3, 2) + 1;
   std::string_view hint;
   for (const CheckField& field : kFields) {
-    if (field.kind == Kind::api_key) continue;
+    if (field.kind == Kind::refused || field.kind == Kind::tenant_id || !field.alias_of.empty()) continue;
     const std::size_t d = distance(name, field.name);
     if (d >= nearest) continue;
     nearest = d;

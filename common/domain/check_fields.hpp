@@ -21,16 +21,18 @@ struct CheckField {
     tags,
     attributes,
     explain,
-    api_key,  // callers must not send this field
+    tenant_id,  // must be the tenant of the credential
+    refused,    // callers must not send this field; `help` says why
   };
 
   std::string_view name;
   Kind kind = Kind::dimension;
   Dimension dimension = Dimension::subject;  // for the kind `dimension`
   std::string_view help = {};                // for the OpenAPI document
+  std::string_view alias_of = {};            // the field that this is another name of
 };
 
-inline constexpr std::size_t kCheckFields = 28;  // at most 64, because check_json.cpp has one bit for each field
+inline constexpr std::size_t kCheckFields = 34;  // at most 64, because check_json.cpp has one bit for each field
 
 // The fields that a caller may send, for the OpenAPI documents. The rows of costs, tags and attributes are only
 // placeholders, because each openapi.json has its own schemas for these objects.
@@ -38,7 +40,11 @@ std::vector<json::Field> check_field_rows();
 
 const CheckField* find_check_field(std::string_view name);
 
-// The field's place in the table. REQUIRES: find_check_field() returned `field`.
+// The field whose name Go would write like this ("UserID" is "user_id"); nullptr if a check has no such field.
+const CheckField* check_field_of_go(std::string_view name);
+
+// The field's place in the table; of an alias: that of the field it stands for. REQUIRES: find_check_field() returned
+// `field`.
 std::size_t check_field_index(const CheckField* field);
 
 // The name of the field that a misspelt name most likely means; "" if no field is similar.

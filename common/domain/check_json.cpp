@@ -132,11 +132,9 @@ void CheckHandler::begin_field(std::string_view name) {
   ignored_ = true;
   if (field_ == nullptr) return faults_.add_unknown(name);
   const std::uint64_t bit = std::uint64_t{1} << check_field_index(field_);
-  if ((seen_ & bit) != 0) return faults_.add(400, pointer(), "given twice");
+  if ((seen_ & bit) != 0) return faults_.add(400, pointer(), "given twice, or beside another name of the same field");
   seen_ |= bit;
-  if (field_->kind == Kind::api_key) {
-    return faults_.add(400, pointer(), "follows from the credential (x-api-key) and is not sent; leave it out");
-  }
+  if (field_->kind == Kind::refused) return faults_.add(422, pointer(), std::string(field_->help));
   if (field_->kind == Kind::dimension || field_->kind == Kind::plan_id) identified_ = true;
   ignored_ = false;
 }
@@ -198,7 +196,7 @@ void CheckHandler::take_cost(std::string_view text, std::int64_t& cost) {
 void CheckHandler::take_string(std::string_view text) {
   if (where_ == Kind::costs) return wrong_type();
   if (where_ == Kind::dimension && field_->kind != Kind::dimension && field_->kind != Kind::plan_id &&
-      field_->kind != Kind::request_id) {
+      field_->kind != Kind::request_id && field_->kind != Kind::tenant_id) {
     return wrong_type();
   }
   if (text.size() > kMaxText) return faults_.add(422, pointer(), "a string is at most 256 bytes of UTF-8 long");
@@ -210,6 +208,8 @@ void CheckHandler::take_string(std::string_view text) {
     out_.dimensions[static_cast<std::size_t>(field_->dimension)] = {text, true};
   } else if (field_->kind == Kind::request_id) {
     out_.request_id = text;
+  } else if (field_->kind == Kind::tenant_id) {
+    out_.tenant_id = text;
   } else if (text.empty()) {
     faults_.add(422, pointer(), "names no plan; leave it out to match policies");
   } else {

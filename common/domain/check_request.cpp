@@ -33,6 +33,7 @@ void CheckRequest::clear() {
   costs.clear();
   plan_id = {};
   request_id = {};
+  tenant_id = {};
   explain = false;
 }
 

@@ -37,6 +37,7 @@ struct CheckRequest {
   std::vector<UnitCost> costs;  // of other units
   std::string_view plan_id;     // "": policies are matched
   std::string_view request_id;
+  std::string_view tenant_id;  // "": not given
   bool explain = false;
 
   // If the check does not name the unit, the cost is 1 for "requests" and 0 for any other unit.

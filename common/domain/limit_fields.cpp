@@ -233,6 +233,10 @@ std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name
   return std::nullopt;
 }
 
+void accept_limit_aliases(json::Fields& fields) {
+  for (const json::FieldAlias& alias : kLimitAliases) fields.accept_alias(alias.name, alias.field);
+}
+
 void read_limit_fields(json::Fields& fields, Limit& limit) { LimitReader(fields, limit).read(); }
 
 }  // namespace sluice

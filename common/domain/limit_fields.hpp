@@ -93,6 +93,13 @@ inline constexpr std::array kLimitFields{
     limit_field::kLeaseTtl,     limit_field::kPeriod,           limit_field::kAnchor,
     limit_field::kBurst};
 
+// Names of these fields in other limiters.
+inline constexpr std::array kLimitAliases{json::FieldAlias{"max_requests", "limit"},
+                                          json::FieldAlias{"expiry", "window"}, json::FieldAlias{"interval", "window"}};
+
+// Call it before the fields of a limit are read.
+void accept_limit_aliases(json::Fields& fields);
+
 // Reads algorithm, unit and numbers, but not `name` and `key_by`. Faults are added to `fields`.
 void read_limit_fields(json::Fields& fields, Limit& limit);
 

@@ -77,7 +77,8 @@ constexpr std::array kTable{
     ProblemKind{415, "/problems/unsupported-media-type", server, "The content type of the body is not accepted.",
                 "Send `application/json`, or what `detail` names."},
     ProblemKind{422, kBlank, agent,
-                "A value is out of range, a `key_by` dimension is missing, a lease id is malformed; or a batch has no "
+                "A value is out of range, a field follows from the API key, a `key_by` dimension is missing, a lease "
+                "id is malformed; or a batch has no "
                 "checks or more than 256.",
                 "Correct the fields that `errors` names."},
     ProblemKind{422, "/problems/invalid", server, "A value breaks a rule of its field, or of the whole object.",

@@ -30,6 +30,12 @@ struct Field {
   std::string_view help = {};  // whole sentences
 };
 
+// Another limiter's name of a field, which request bodies may use.
+struct FieldAlias {
+  std::string_view name;
+  std::string_view field;
+};
+
 // The fields of one object. OpenAPI schemas refer to the table by `name`.
 struct FieldTable {
   std::string_view name;

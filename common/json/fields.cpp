@@ -86,10 +86,30 @@ Fields::Fields(const Value& value, const Place& at, FaultList& faults) : at_(at)
   }
 }
 
+void Fields::accept_alias(std::string_view alias, std::string_view name) {
+  const auto given =
+      std::ranges::find_if(members_, [alias](const Member& member) { return member.name == alias && !member.taken; });
+  if (given == members_.end()) return;
+  given->taken = true;
+  if (given->value.type() == Type::null) return;
+  if (present(name) || alias_count_ == kMaxAliases) {
+    return faults_.add(at_, alias, fmt::format("{} and {} say the same: keep one", written(name), alias));
+  }
+  aliases_[alias_count_++] = {alias, name};
+}
+
+std::string_view Fields::written(std::string_view name) const {
+  for (const Alias& each : std::span(aliases_).first(alias_count_)) {
+    if (each.name == name) return each.alias;
+  }
+  return name;
+}
+
 const Value* Fields::take(std::string_view name) {
   if (known_count_ < known_.size()) known_[known_count_++] = name;
+  const std::string_view as = written(name);
   for (Member& member : members_) {
-    if (member.name != name) continue;
+    if (member.name != as) continue;
     member.taken = true;
     return member.value.type() == Type::null ? nullptr : &member.value;
   }
@@ -107,7 +127,7 @@ std::optional<std::string_view> Fields::string(std::string_view name) {
 std::optional<std::string_view> Fields::text(std::string_view name, std::size_t max_bytes) {
   const auto value = string(name);
   if (!value || value->size() <= max_bytes) return value;
-  fault(name, fmt::format("{} is longer than {} bytes", name, max_bytes));
+  fault(name, fmt::format("{} is longer than {} bytes", written(name), max_bytes));
   return std::nullopt;
 }
 
@@ -126,7 +146,7 @@ std::optional<std::int64_t> Fields::integer(std::string_view name, std::int64_t 
   const auto number = is_number ? whole_number(value->text()) : std::nullopt;
   if (number && *number >= min && *number <= max) return number;
   const std::string_view got = is_number ? value->text().substr(0, kMaxNumberShown) : describe(value->type());
-  fault(name, fmt::format("{} must be a whole number from {} to {}, not {}", name, min, max, got));
+  fault(name, fmt::format("{} must be a whole number from {} to {}, not {}", written(name), min, max, got));
   return std::nullopt;
 }
 
@@ -143,7 +163,7 @@ std::optional<double> Fields::number(std::string_view name, double min, double m
   }
   const std::string places = max_places < 0 ? "" : fmt::format(" with at most {} decimals", max_places);
   const std::string_view got = is_number ? text.substr(0, kMaxNumberShown) : describe(value->type());
-  fault(name, fmt::format("{} must be a number from {} to {}{}, not {}", name, min, max, places, got));
+  fault(name, fmt::format("{} must be a number from {} to {}{}, not {}", written(name), min, max, places, got));
   return std::nullopt;
 }
 
@@ -161,7 +181,7 @@ std::optional<Micros> Fields::duration(std::string_view name, Micros min, Micros
     return std::nullopt;
   }
   if (*duration >= min && *duration <= max) return *duration;
-  fault(name, fmt::format("{} must be from {} to {}, not {}", name, format_duration(min), format_duration(max),
+  fault(name, fmt::format("{} must be from {} to {}, not {}", written(name), format_duration(min), format_duration(max),
                           format_duration(*duration)));
   return std::nullopt;
 }
@@ -180,11 +200,11 @@ void Fields::require(std::string_view name, std::string_view why) {
 }
 
 void Fields::wrong_type(std::string_view name, const Value& value, std::string_view wanted) {
-  fault(name, wrong_type_text(name, value, wanted));
+  fault(name, wrong_type_text(written(name), value, wanted));
 }
 
 void Fields::not_a_choice(std::string_view name, std::string_view value, std::string_view names) {
-  fault(name, fmt::format("{} must be one of {}, not {}", name, names, quoted(value)));
+  fault(name, fmt::format("{} must be one of {}, not {}", written(name), names, quoted(value)));
 }
 
 void Fields::reject_unknown() {

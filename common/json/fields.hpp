@@ -79,6 +79,10 @@ class Fields {
   const Place& at() const { return at_; }
   FaultList& faults() { return faults_; }
 
+  // Reads the member `alias` as the field `name`. Faults of the field then point to the alias. A fault if both are
+  // given. REQUIRES: called before the field is read; both texts outlive this object.
+  void accept_alias(std::string_view alias, std::string_view name);
+
   // Returns nullptr if the field is absent or null. reject_unknown() accepts the name from now on.
   const Value* take(std::string_view name);
   bool present(std::string_view name) { return take(name) != nullptr; }
@@ -124,7 +128,7 @@ class Fields {
   void each(std::string_view name, bool or_one, Read read) {
     const Value* const value = take(name);
     if (value == nullptr) return;
-    const Place list = at_.member(name);
+    const Place list = at_.member(written(name));
     if (value->type() != Type::array) {
       if (or_one) return read(*value, list);
       return wrong_type(name, *value, "a list");
@@ -135,7 +139,7 @@ class Fields {
     }
   }
 
-  void fault(std::string_view name, std::string text) { faults_.add(at_, name, std::move(text)); }
+  void fault(std::string_view name, std::string text) { faults_.add(at_, written(name), std::move(text)); }
   // If the field is absent, adds the fault "`name` is missing: `why`".
   void require(std::string_view name, std::string_view why);
 
@@ -146,6 +150,13 @@ class Fields {
   void reject_unknown();
 
  private:
+  struct Alias {
+    std::string_view alias;
+    std::string_view name;
+  };
+  static constexpr std::size_t kMaxAliases = 8;
+
+  std::string_view written(std::string_view name) const;  // the alias that is given for the field, else `name`
   std::optional<std::string_view> string(std::string_view name);
   void wrong_type(std::string_view name, const Value& value, std::string_view wanted);
   void not_a_choice(std::string_view name, std::string_view value, std::string_view names);
@@ -157,6 +168,8 @@ class Fields {
   // The names the caller asked for, possibly repeated. Names after the 96th never become hints.
   std::array<std::string_view, 96> known_;
   std::size_t known_count_ = 0;
+  std::array<Alias, kMaxAliases> aliases_;  // those that are given
+  std::size_t alias_count_ = 0;
 };
 
 std::string wrong_type_text(std::string_view name, const Value& value, std::string_view wanted);

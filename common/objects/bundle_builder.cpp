@@ -80,7 +80,7 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
     }
   }
   if (const auto allows_plan_id = fields.boolean(tenant_field::kAllowsPlanId)) item.allows_plan_id = *allows_plan_id;
-  tenants_.add(fields, item.id);
+  tenants_.add(fields, item.id, item.organization_id);
   fields.reject_unknown();
 }
 

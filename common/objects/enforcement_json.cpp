@@ -68,6 +68,7 @@ void read_action(json::Fields& fields, Enforcement& out) {
 }  // namespace
 
 void read_enforcement(json::Fields& fields, Enforcement& out) {
+  fields.accept_alias(enforcement_field::kEnforcementMode.name, enforcement_field::kMode.name);
   read_key_by(fields, out.key_by);
   if (const auto required = fields.boolean(enforcement_field::kRequireKeyBy)) out.require_key_by = *required;
   if (const auto mode = fields.choice(enforcement_field::kMode, &mode_from)) out.mode = *mode;

@@ -24,6 +24,23 @@ bool is_canonical(const AlgorithmTraits& traits, std::string_view field) {
   return !is_bucket && field != "rate" && takes(traits, field);
 }
 
+// Adds the aliases of the rows.
+void add_aliases(Rows& rows) {
+  for (const json::FieldAlias& alias : kLimitAliases) {
+    const auto row = std::ranges::find(rows, alias.field, &Field::name);
+    if (row == rows.end()) continue;
+    static constexpr std::string_view kHelp = "Another name of limit.";
+    static constexpr std::string_view kWindowHelp = "Another name of window.";
+    Field added = *row;
+    added.name = alias.name;
+    added.body_only = true;
+    added.always = false;
+    added.fallback = {};
+    added.help = alias.field == "limit" ? kHelp : kWindowHelp;
+    rows.push_back(added);
+  }
+}
+
 Rows limit_rows(const AlgorithmTraits& traits) {
   Field algorithm = limit_field::kAlgorithm;
   algorithm = {.name = algorithm.name, .type = Field::Type::text, .choices = traits.name, .always = true};
@@ -35,6 +52,7 @@ Rows limit_rows(const AlgorithmTraits& traits) {
     if (field.name == traits.capacity) field.max = traits.max_limit;
     rows.push_back(field);
   }
+  add_aliases(rows);
   return rows;
 }
 
@@ -42,6 +60,7 @@ Rows limit_rows(const AlgorithmTraits& traits) {
 Rows flat_limit_rows() {
   Rows rows{limit_field::kAlgorithm, limit_field::kStrategy, limit_field::kUnit};
   rows.insert(rows.end(), kLimitFields.begin(), kLimitFields.end());
+  add_aliases(rows);
   return rows;
 }
 

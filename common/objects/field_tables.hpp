@@ -87,6 +87,13 @@ inline constexpr Field kKeyBy{
 inline constexpr Field kRequireKeyBy =
     row::flag("require_key_by", "false", "true: a check that lacks a dimension of key_by is refused with 422.");
 inline constexpr Field kMode = row::mode("");
+inline constexpr Field kEnforcementMode = [] {
+  Field field = row::mode("Another name of mode.");
+  field.name = "enforcement_mode";
+  field.fallback = {};
+  field.body_only = true;
+  return field;
+}();
 inline constexpr Field kFailureMode = row::choice("failure_mode", kFailureModeNames, "FailureMode", "fail_closed",
                                                   "How a check is decided while the counter store does not answer.");
 inline constexpr Field kFailOpen{.name = "fail_open",
@@ -123,8 +130,9 @@ inline constexpr Field kDegradeAction =
     row::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit",
                 "Allowed only with fail_degrade. local_limit: the agent judges by its share of the limits. downgrade: "
                 "the agent applies the action downgrade to every check.");
-inline constexpr std::array kAll{kKeyBy,        kRequireKeyBy,  kMode,   kFailureMode, kFailOpen, kFailureModeWhenOpen,
-                                 kDegradeShare, kDegradeAction, kAction, kSampleRate,  kMaxDelay, kDowngradeTo};
+inline constexpr std::array kAll{
+    kKeyBy,        kRequireKeyBy,  kMode,   kEnforcementMode, kFailureMode, kFailOpen,   kFailureModeWhenOpen,
+    kDegradeShare, kDegradeAction, kAction, kSampleRate,      kMaxDelay,    kDowngradeTo};
 }  // namespace enforcement_field
 
 namespace plan_field {
@@ -162,6 +170,18 @@ inline constexpr Field kValidFrom = row::instant("valid_from", "The policy appli
 inline constexpr Field kValidTo =
     row::instant("valid_to", "The policy applies only before this time, which must be after valid_from.");
 inline constexpr Field kEnabled = row::flag("enabled", "true", "");
+inline constexpr Field kValidFromUnix{
+    .name = "valid_from_unix",
+    .type = Field::Type::integer,
+    .max = 253'402'300'799,  // the end of the year 9999
+    .body_only = true,
+    .help = "Instead of valid_from: seconds since 1970. 0 means that the policy has no such time."};
+inline constexpr Field kValidToUnix = [] {
+  Field field = kValidFromUnix;
+  field.name = "valid_to_unix";
+  field.help = "Instead of valid_to: seconds since 1970. 0 means that the policy has no such time.";
+  return field;
+}();
 inline constexpr Field kPriority{.name = "priority",
                                  .type = Field::Type::integer,
                                  .min = -std::int64_t{std::numeric_limits<std::int32_t>::max()},
@@ -175,6 +195,12 @@ inline constexpr Field kPlanId{.name = "plan_id",
                                .help =
                                    "The id of the plan that the policy takes its limits from. Left out if the policy "
                                    "has limits of its own."};
+inline constexpr Field kPolicyId{.name = "policy_id",
+                                 .type = Field::Type::text,
+                                 .max = kMaxNameBytes,
+                                 .schema = "Id",
+                                 .body_only = true,
+                                 .help = "Another name of id."};
 inline constexpr std::array kAll{object_field::kTenantId,
                                  object_field::kId,
                                  object_field::kName,
@@ -185,6 +211,9 @@ inline constexpr std::array kAll{object_field::kTenantId,
                                  kRolloutPercent,
                                  kValidFrom,
                                  kValidTo,
+                                 kValidFromUnix,
+                                 kValidToUnix,
+                                 kPolicyId,
                                  kEnabled,
                                  kPriority,
                                  kPlanId,

@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 3> kCommonFields{limit_field::kAlgorithm.
 void read_limit(const json::Value& value, const json::Place& at, json::FaultList& faults, Limit& limit) {
   json::Fields fields(value, at, faults);
   if (!fields.is_object()) return;
+  accept_limit_aliases(fields);
   if (const auto name = fields.text(limit_field::kName)) {
     limit.name = *name;
     if (!is_limit_name(*name)) {
@@ -64,14 +65,27 @@ void read_limit_list(json::Fields& owner, std::vector<Limit>& out) {
   settle_names(out, owner);
 }
 
-void reject_flat_fields(json::Fields& owner) {
-  const auto reject = [&owner](std::string_view name) {
-    if (owner.present(name)) {
-      owner.fault(name, fmt::format("{} stands beside limits: move it into the limit it belongs to", name));
-    }
+// `place`: the field that the fields of a limit belong into, `limits` or `algorithm`.
+void reject_flat_fields(json::Fields& owner, std::string_view place) {
+  const auto reject = [&](std::string_view name) {
+    if (name == place || !owner.present(name)) return;
+    owner.fault(name, fmt::format("{} stands beside {}: move it into the limit it belongs to", name, place));
   };
   for (const std::string_view name : kCommonFields) reject(name);
   for (const json::Field& field : kLimitFields) reject(field.name);
+}
+
+// Other limiters write {"algorithm": {"type": …, parameters}}.
+void read_algorithm_object(json::Fields& owner, std::vector<Limit>& out) {
+  reject_flat_fields(owner, limit_field::kAlgorithm.name);
+  const json::Place at = owner.at().member(limit_field::kAlgorithm.name);
+  json::Fields fields(*owner.take(limit_field::kAlgorithm.name), at, owner.faults());
+  fields.accept_alias("type", limit_field::kAlgorithm.name);
+  accept_limit_aliases(fields);
+  Limit& limit = out.emplace_back();
+  read_limit_fields(fields, limit);
+  limit.name = to_string(limit.algorithm);
+  fields.reject_unknown();
 }
 
 void reject_irreplaceable(json::Fields& fields, const Limit& limit) {
@@ -111,6 +125,7 @@ LimitChange read_replaced(json::Fields& fields, Limit& limit) {
 }  // namespace
 
 bool has_flat_limit(json::Fields& owner) {
+  accept_limit_aliases(owner);
   // No early return: present() must mark each field as known.
   bool found = false;
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
@@ -119,12 +134,18 @@ bool has_flat_limit(json::Fields& owner) {
 }
 
 LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out) {
+  accept_limit_aliases(owner);
   if (owner.present("limits")) {
-    reject_flat_fields(owner);
+    reject_flat_fields(owner, "limits");
     read_limit_list(owner, out);
     return LimitsForm::list;
   }
   if (!has_flat_limit(owner)) return LimitsForm::none;
+  const json::Value* const algorithm = owner.take(limit_field::kAlgorithm.name);
+  if (algorithm != nullptr && algorithm->type() == json::Type::object) {
+    read_algorithm_object(owner, out);
+    return LimitsForm::flat;
+  }
   Limit& limit = out.emplace_back();
   read_limit_fields(owner, limit);
   limit.name = to_string(limit.algorithm);
@@ -133,6 +154,7 @@ LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out) {
 
 LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
   const std::size_t faults_before = fields.faults().count();
+  accept_limit_aliases(fields);
   reject_irreplaceable(fields, limit);
   const LimitChange change = read_replaced(fields, limit);
   fields.reject_unknown();

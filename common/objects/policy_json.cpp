@@ -72,10 +72,21 @@ bool read_plan_or_limits(json::Fields& fields, Policy& out) {
   return limits == LimitsForm::flat;
 }
 
+// `unix_field`: the same time in seconds, 0 for none.
+std::optional<WallTime> read_instant(json::Fields& fields, const json::Field& field, const json::Field& unix_field) {
+  const auto time = fields.timestamp(field);
+  const auto seconds = fields.integer(unix_field);
+  if (fields.present(field.name) && fields.present(unix_field.name)) {
+    fields.fault(unix_field.name, fmt::format("{} and {} say the same: keep one", field.name, unix_field.name));
+  }
+  if (seconds && *seconds > 0) return WallTime(std::chrono::seconds(*seconds));
+  return time;
+}
+
 void read_validity(json::Fields& fields, Policy& out) {
   if (const auto enabled = fields.boolean(policy_field::kEnabled)) out.enabled = *enabled;
-  out.valid_from = fields.timestamp(policy_field::kValidFrom);
-  out.valid_to = fields.timestamp(policy_field::kValidTo);
+  out.valid_from = read_instant(fields, policy_field::kValidFrom, policy_field::kValidFromUnix);
+  out.valid_to = read_instant(fields, policy_field::kValidTo, policy_field::kValidToUnix);
   if (out.valid_from && out.valid_to && *out.valid_from >= *out.valid_to) {
     fields.fault("valid_to", "valid_to must be after valid_from, else the policy is never valid");
   }
@@ -105,6 +116,7 @@ void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out) {
 
 void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author, Policy& out) {
   const std::size_t faults_before = fields.faults().count();
+  fields.accept_alias(policy_field::kPolicyId.name, object_field::kId.name);
   out.tenant_id = tenants.read_tenant_id(fields);
   if (const auto name = fields.text(object_field::kName)) out.name = *name;
   const auto expression = fields.text(policy_field::kMatchExpr);
@@ -120,7 +132,7 @@ void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   out.version = fields.integer(policy_field::kVersion).value_or(1);
   const bool makes_id = flat && !fields.present("id");
   if (!makes_id) out.id = read_id(fields, "policy");
-  read_scope(fields, out.scope);
+  read_scope(fields, {out.tenant_id, tenants.organization_of(out.tenant_id)}, out.scope);
   fields.reject_unknown();
   if (fields.faults().count() != faults_before) return;
   check_enforcement(fields, out.enforcement, out.limits, true);

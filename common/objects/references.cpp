@@ -48,14 +48,19 @@ IdIndex::Entry* IdIndex::find(std::string_view scope, std::string_view id) {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-void TenantIndex::add(json::Fields& fields, std::string_view id) {
-  if (id.empty() || ids_.emplace(id).second) return;
+void TenantIndex::add(json::Fields& fields, std::string_view id, std::string_view organization_id) {
+  if (id.empty() || ids_.emplace(id, organization_id).second) return;
   fields.fault("id", fmt::format("tenant {} exists already: tenant ids are unique", quoted(id)));
+}
+
+std::string_view TenantIndex::organization_of(const std::string& tenant_id) const {
+  const auto found = ids_.find(tenant_id);
+  return found == ids_.end() ? std::string_view() : found->second;
 }
 
 std::string TenantIndex::read_tenant_id(json::Fields& fields) const {
   if (!fields.present("tenant_id")) {
-    if (count_ == 1) return ids_.empty() ? std::string() : *ids_.begin();
+    if (count_ == 1) return ids_.empty() ? std::string() : ids_.begin()->first;
     if (fields.is_object()) {
       fields.fault("tenant_id", fmt::format("tenant_id is missing: it may be left out only if the bundle has exactly "
                                             "one tenant; this bundle has {}",

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "common/domain/plan.hpp"
 #include "common/json/fields.hpp"
@@ -46,15 +45,17 @@ class IdIndex {
 class TenantIndex {
  public:
   // Adds a fault to `fields` if the id is in use. REQUIRES: all tenants are added before read_tenant_id() is called.
-  void add(json::Fields& fields, std::string_view id);
+  void add(json::Fields& fields, std::string_view id, std::string_view organization_id);
   // `tenants` includes tenants with a faulty id.
   void set_count(std::size_t tenants) { count_ = tenants; }
 
   // If `tenant_id` is absent and the bundle has exactly one tenant, returns that tenant. Returns "" after a fault.
   std::string read_tenant_id(json::Fields& fields) const;
+  // Returns "" if the tenant is unknown or names no organization.
+  std::string_view organization_of(const std::string& tenant_id) const;
 
  private:
-  std::unordered_set<std::string> ids_;
+  std::unordered_map<std::string, std::string> ids_;  // with the tenant's organization
   // If count_ is greater than ids_.size(), some tenant has a faulty id. Then an unknown tenant_id is not reported,
   // because it may refer to that tenant.
   std::size_t count_ = 0;

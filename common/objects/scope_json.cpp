@@ -48,11 +48,35 @@ void read_term(json::Fields& object, json::Member& member, DimensionRef dimensio
   term.values.erase(std::ranges::unique(term.values).begin(), term.values.end());
 }
 
+// Other limiters name the owner of a policy in its scope. A policy is its tenant's anyway, so the owner itself is
+// dropped, and every other name is a fault. Returns false if the member is no such name.
+bool read_owner(json::Fields& fields, json::Member& member, const ScopeOwner& owner) {
+  const bool is_tenant = member.name == "tenant_id";
+  if (!is_tenant && member.name != "org_id") return false;
+  member.taken = true;
+  const std::string_view own = is_tenant ? owner.tenant_id : owner.organization_id;
+  if (member.value.type() == json::Type::null || owner.tenant_id.empty()) return true;
+  if (own.empty()) {
+    fields.fault(member.name, "org_id cannot be compared, because the tenant names no organization here: leave it out");
+    return true;
+  }
+  bool same = true;
+  fields.each(member.name, true, [&](const json::Value& value, const json::Place&) {
+    same = same && value.type() == json::Type::string && value.text() == own;
+  });
+  if (!same) {
+    fields.fault(member.name, fmt::format("{} in a scope must be {}, the {} that the policy belongs to: leave it out",
+                                          member.name, quoted(own), is_tenant ? "tenant" : "organization"));
+  }
+  return true;
+}
+
 void read_scope_object(const json::Value& value, const json::Place& at, json::FaultList& faults,
-                       std::vector<ScopeTerm>& out) {
+                       const ScopeOwner& owner, std::vector<ScopeTerm>& out) {
   json::Fields fields(value, at, faults);
   for (json::Member& member : fields.members()) {
     if (member.taken) continue;  // a duplicate name, which is a fault already
+    if (read_owner(fields, member, owner)) continue;
     if (auto dimension = parse_dimension(member.name)) {
       read_term(fields, member, std::move(*dimension), out);
     } else {
@@ -69,10 +93,10 @@ bool is_scope_shorthand(Dimension dimension) {
   return dimension != Dimension::org && dimension != Dimension::tenant && dimension != Dimension::priority;
 }
 
-void read_scope(json::Fields& policy, std::vector<ScopeTerm>& out) {
+void read_scope(json::Fields& policy, const ScopeOwner& owner, std::vector<ScopeTerm>& out) {
   if (const json::Value* const scope = policy.take("scope")) {
     const json::Place at = policy.at().member("scope");
-    read_scope_object(*scope, at, policy.faults(), out);
+    read_scope_object(*scope, at, policy.faults(), owner, out);
   }
   for (json::Member& member : policy.members()) {
     if (member.taken) continue;

@@ -1,7 +1,10 @@
 #include "server/admin/bundle_body.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <set>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -12,20 +15,69 @@
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/warnings.hpp"
+#include "server/admin/object_parts.hpp"
 #include "server/http/refusal.hpp"
+#include "server/store/bulk.hpp"
 
 namespace sluice::server::admin {
 
-BundleBody::BundleBody(const Call& call, std::int64_t now_us) : call_(call) {
+namespace {
+
+// The tenants that objects of the bundle belong to, and that it does not list.
+std::set<std::string> unlisted_tenants(postgres::Transaction& tx, const json::Value& document) {
+  std::set<std::string_view> listed;
+  for (const json::Value& tenant : document.items_of("tenants")) listed.insert(tenant.text_of("id"));
+  std::set<std::string> unlisted;
+  bool names_none = listed.empty();
+  for (const Kind kind : kAllKinds) {
+    if (!info(kind).in_bundle || !info(kind).in_tenant() || kind == Kind::tenant) continue;
+    for (const json::Value& item : document.items_of(info(kind).plural)) {
+      const std::string_view id = item.text_of("tenant_id");
+      if (id.empty()) continue;
+      names_none = false;
+      if (!listed.contains(id)) unlisted.emplace(id);
+    }
+  }
+  if (!names_none) return unlisted;
+  if (std::string only = only_tenant(tx); !only.empty()) unlisted.insert(std::move(only));
+  return unlisted;
+}
+
+// Appends the stored tenants that the bundle leaves out to its tenants. `list` holds the tenants of the result.
+json::Value with_stored_tenants(Context& context, json::Tree& tree, const json::Value& document,
+                                std::vector<json::Value>& list) {
+  static constexpr std::array<std::string_view, 1> kDropped{"organization_id"};
+  const json::Type given = document.get("tenants").type();
+  if (given != json::Type::null && given != json::Type::array) return document;
+  std::vector<ObjectId> keys;
+  for (const std::string& id : unlisted_tenants(context.tx, document)) {
+    keys.push_back({.kind = Kind::tenant, .tenant_id = id, .id = id});
+  }
+  if (keys.empty()) return document;
+  const std::span<json::Value> listed = document.items_of("tenants");
+  list.assign(listed.begin(), listed.end());
+  for (const store::StoredObject& tenant : store::find_all(context.tx, Kind::tenant, keys)) {
+    list.push_back(json::edited(tree, tree.parse(tenant.document).value(), kDropped));
+  }
+  const json::Member tenants{"tenants", json::Value(std::span(list))};
+  return json::edited(tree, document, {}, {&tenants, 1});
+}
+
+}  // namespace
+
+BundleBody::BundleBody(Context& context) : call_(context.call) {
   {
     json::Tree tree;  // large, so it is freed before the bundle is compiled
-    const json::Value document = parse(tree);
-    record_lists(document);
+    std::vector<json::Value> tenants;
+    const json::Value body = parse(tree);
+    record_lists(body);
+    const bool is_object = body.type() == json::Type::object;
+    const json::Value document = is_object ? with_stored_tenants(context, tree, body, tenants) : body;
     auto read = read_written_bundle(document, &policy::check_expression, warnings);
     if (!read) refuse(std::move(read.error()));
     bundle = std::move(*read);
   }
-  if (auto built = policy::build_snapshot(bundle, 0, now_us); !built) refuse(std::move(built.error()));
+  if (auto built = policy::build_snapshot(bundle, 0, context.now_us); !built) refuse(std::move(built.error()));
   std::ranges::move(policy::warnings(bundle), std::back_inserter(warnings));
   locate(warnings);
 }

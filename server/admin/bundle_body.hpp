@@ -18,12 +18,13 @@ class BundleBody {
  public:
   // A large body takes seconds; meanwhile PostgreSQL must not end the idle session.
   static BundleBody read(Context& context) {
-    return context.tx.without_idle_timeout([&] { return BundleBody(context.call, context.now_us); });
+    return context.tx.without_idle_timeout([&] { return BundleBody(context); });
   }
 
-  // Refuses a body that is neither JSON nor YAML (400), and a bundle that cannot be read or compiled (422). REQUIRES:
-  // `call` outlives this object.
-  BundleBody(const Call& call, std::int64_t now_us);
+  // Refuses a body that is neither JSON nor YAML (400), and a bundle that cannot be read or compiled (422). Objects may
+  // belong to stored tenants that the body does not list; `bundle` then has these tenants too, as they are stored, and
+  // without an organization. REQUIRES: the context's call outlives this object.
+  explicit BundleBody(Context& context);
 
   // Whether the bundle has a list of this kind, even an empty one.
   bool has_list(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }

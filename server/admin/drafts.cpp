@@ -44,6 +44,28 @@ Faults warnings_about_body(const Bundle& bundle, Kind kind, Faults notes) {
   return found;
 }
 
+// Other limiters call a log of exact times by the name that is here the counter of two windows. The other names of
+// both algorithms are not ambiguous. `at`: the pointer to `limit`.
+void note_sliding_window(const json::Value& limit, const std::string& at, Faults& notes) {
+  for (const std::string_view name : {"algorithm", "strategy", "type"}) {
+    const std::string_view written = limit.text_of(name);
+    if (written != "sliding_window" && written != "sliding-window") continue;
+    notes.push_back({fmt::format("{}/{}", at, name),
+                     "sliding_window is the counter of two weighted windows; sliding_window_log is the exact log, and "
+                     "sliding_window_counter says the counter without this note"});
+  }
+}
+
+// In a bundle the note would only be noise: exports have the canonical name.
+Faults notes_on_algorithms(const json::Value& body) {
+  Faults notes;
+  note_sliding_window(body, "", notes);
+  note_sliding_window(body.get("algorithm"), "/algorithm", notes);
+  const std::span<json::Value> limits = body.items_of("limits");
+  for (std::size_t i = 0; i < limits.size(); ++i) note_sliding_window(limits[i], fmt::format("/limits/{}", i), notes);
+  return notes;
+}
+
 // Compiles a small bundle of the body, the stored objects that it refers to, and those that refer to it.
 class DraftCompiler {
  public:
@@ -137,11 +159,13 @@ void DraftCompiler::compile() {
 Draft DraftCompiler::draft(std::vector<store::ExtraColumn> extra) const {
   const BundleListAccess& access = list_access(kind_);
   const ObjectIdView id = access.id(bundle_, 0);
+  Faults warnings = warnings_about_body(bundle_, kind_, notes_);
+  std::ranges::move(notes_on_algorithms(body_), std::back_inserter(warnings));
   return {.key = {kind_, std::string(id.tenant_id), std::string(id.id)},
           .organization_id = organization_id_,
           .document = canonical(bundle_, kind_, 0),
           .extra = std::move(extra),
-          .warnings = warnings_about_body(bundle_, kind_, notes_)};
+          .warnings = std::move(warnings)};
 }
 
 counters::RulesPtr DraftCompiler::take_rules(const std::string& id, const std::string& document) {

@@ -1,6 +1,7 @@
 #include "server/admin/object_parts.hpp"
 
 #include <fmt/core.h>
+#include <pqxx/pqxx>
 
 #include "common/base/text.hpp"
 #include "common/json/edit.hpp"
@@ -40,6 +41,11 @@ std::string tenant_of(const Context& context, Kind kind) {
   if (!info(kind).in_tenant()) return {};
   if (const std::string_view given = context.call.parameter("tenant_id"); !given.empty()) return std::string(given);
   return context.principal.tenant_ids.size() == 1 ? context.principal.tenant_ids.front() : std::string();
+}
+
+std::string only_tenant(postgres::Transaction& tx) {
+  const pqxx::result rows = tx.exec_text("SELECT id FROM tenants LIMIT 2");
+  return rows.size() == 1 ? rows[0][0].c_str() : std::string();
 }
 
 std::string required_tenant(const Context& context, Kind kind) {

@@ -18,6 +18,9 @@ std::string tenant_of(const Context& context, Kind kind);
 // The tenant that the body names, else tenant_of(). Refuses a call whose body and query name different tenants.
 std::string body_tenant(const Context& context, const json::Value& body, Kind kind);
 
+// The tenant in the caller's scope if there is only one, else "".
+std::string only_tenant(postgres::Transaction& tx);
+
 // As tenant_of(). If ids of the kind are unique only within a tenant, refuses with 422 instead of returning "".
 std::string required_tenant(const Context& context, Kind kind);
 

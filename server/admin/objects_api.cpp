@@ -1,6 +1,7 @@
 #include "server/admin/objects_api.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <fmt/core.h>
@@ -40,6 +41,18 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
   json::Fields fields(body, root, ignored);
   const bool shorthand = !fields.present("limits") && has_flat_limit(fields);
   return shorthand ? std::string() : id_from_name<Kind::policy>(tx, tenant_id, body);
+}
+
+// Replaces `policy_id`, another name of `id`.
+json::Value translate_policy(Context& /*context*/, json::Tree& tree, const json::Value& body, Faults& faults) {
+  static constexpr std::array<std::string_view, 1> kDropped{"policy_id"};
+  if (!is_given(body, "policy_id")) return json::edited(tree, body, kDropped);
+  if (is_given(body, "id")) {
+    faults.push_back({"/policy_id", "id and policy_id say the same: keep one"});
+    return json::edited(tree, body, kDropped);
+  }
+  const json::Member id{"id", *body.find("policy_id")};
+  return json::edited(tree, body, kDropped, {&id, 1});
 }
 
 struct BodyReader {
@@ -83,7 +96,7 @@ const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &dr
                               &id_from_name<Kind::organization>};
 const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>};
 const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
-const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id};
+const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id, &translate_policy};
 
 Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters) {
   const store::Page page = read_page(context.call);
@@ -101,7 +114,8 @@ Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter
 Answer create_object(Context& context, const Resource& resource) {
   BodyReader reader{context, resource};
   const json::Value given = reader.read();
-  const std::string tenant = body_tenant(context, given, resource.kind);
+  std::string tenant = body_tenant(context, given, resource.kind);
+  if (tenant.empty() && info(resource.kind).local_id) tenant = only_tenant(context.tx);
   const std::string id = is_given(given, "id") ? std::string() : resource.make_id(context.tx, tenant, given);
   json::Value body = with_ids(reader.tree, given, resource.kind, tenant, id);
   std::optional<Secret> secret;

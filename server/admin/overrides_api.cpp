@@ -24,10 +24,15 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
   return WallTime(Micros(now_us)) + *duration;
 }
 
-// Replaces `ttl` by `expires_at`. Drops `published`, so that the answer to a GET can be the body of a PUT.
+// Replaces `ttl`, or its other name `override_ttl`, by `expires_at`. Drops `published`, so that the answer to a GET can
+// be the body of a PUT.
 json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
-  static constexpr std::array<std::string_view, 2> kDropped{"ttl", "published"};
-  const json::Value* const ttl = body.find("ttl");
+  static constexpr std::array<std::string_view, 3> kDropped{"ttl", "override_ttl", "published"};
+  const std::string_view name = is_given(body, "ttl") ? "ttl" : "override_ttl";
+  const json::Value* const ttl = body.find(name);
+  if (is_given(body, "ttl") && is_given(body, "override_ttl")) {
+    faults.push_back({"/override_ttl", "ttl and override_ttl say the same: keep one"});
+  }
   const json::Value* const given = body.find("expires_at");
   if (given != nullptr && given->type() == json::Type::string) {
     const auto end = parse_timestamp(given->text());
@@ -39,9 +44,10 @@ json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value&
   const bool is_duration = ttl->type() == json::Type::string || ttl->type() == json::Type::number;
   const auto end = is_duration ? end_of(ttl->text(), context.now_us) : std::nullopt;
   if (!end)
-    faults.push_back({"/ttl", "must be a duration from 1ms to 36500d, such as \"24h\", or a whole number of seconds"});
+    faults.push_back({fmt::format("/{}", name),
+                      "must be a duration from 1ms to 36500d, such as \"24h\", or a whole number of seconds"});
   if (given != nullptr && given->type() != json::Type::null) {
-    faults.push_back({"/ttl", "ttl and expires_at are both given: leave one out"});
+    faults.push_back({fmt::format("/{}", name), fmt::format("{} and expires_at are both given: leave one out", name)});
   }
   if (!end || !faults.empty()) return json::edited(tree, body, kDropped);
   const json::Member expires_at{"expires_at", tree.string(format_timestamp(*end))};

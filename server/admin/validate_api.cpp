@@ -82,7 +82,11 @@ ValidateParameters read_validate_parameters(Context& context, const json::Value&
 // Answers with the document that would be stored if the object were created or replaced. The answer for a new API key
 // has no hash, because nobody gets the secret.
 Answer canonical_answer(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
-  const auto& [resource, object, tenant_id] = parameters;
+  const auto& [resource, given_object, tenant_id] = parameters;
+  Faults faults;
+  const json::Value object =
+      resource->translate == nullptr ? given_object : resource->translate(context, tree, given_object, faults);
+  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
   const std::string_view given = object.text_of("id");
   const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
   json::Value body = with_ids(tree, object, resource->kind, tenant_id, id);

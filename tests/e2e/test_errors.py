@@ -102,8 +102,8 @@ def test_400_cost_together_with_costs_requests(refused: Callable[..., Answer]) -
 
 
 @pytest.mark.fault("bad-json")
-def test_400_an_api_key_sent_by_the_caller(refused: Callable[..., Answer]) -> None:
-    assert pointers(refused(400, posting({"subject": "a", "api_key": "k"}))) == ["/api_key"]
+def test_422_an_api_key_sent_by_the_caller(refused: Callable[..., Answer]) -> None:
+    assert pointers(refused(422, posting({"subject": "a", "api_key": "k"}))) == ["/api_key"]
 
 
 @pytest.mark.fault("bad-json")

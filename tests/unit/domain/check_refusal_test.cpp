@@ -28,7 +28,6 @@ TEST_CASE("cost together with costs.requests is 400, in either order") {
 TEST_CASE("an unknown field is 400 and named, with the field that was probably meant") {
   CHECK(only_fault(R"({"resource":"r","subjct":"user:42"})") == "400 /subjct");
   CHECK(says(Parsed(R"({"resource":"r","subjct":"u"})"), "did you mean subject?"));
-  CHECK(says(Parsed(R"({"resource":"r","Subject":"u"})"), "did you mean subject?"));
   CHECK(says(Parsed(R"({"resource":"r","sujbect":"u"})"), "did you mean subject?"));
   CHECK(says(Parsed(R"({"resource":"r","sourceip":"u"})"), "did you mean source_ip?"));
   CHECK(says(Parsed(R"({"resource":"r","tag":{}})"), "did you mean tags?"));
@@ -51,9 +50,42 @@ TEST_CASE("org and tenant are not fields of a request: they follow from the cred
   CHECK(says(Parsed(R"({"resource":"r","tenant":"shop"})"), "credential"));
 }
 
-TEST_CASE("api_key sent by the caller is 400, whatever its type") {
-  CHECK(only_fault(R"({"resource":"r","api_key":"k1"})") == "400 /api_key");
-  CHECK(only_fault(R"({"resource":"r","api_key":{"a":["b"]}})") == "400 /api_key");
+TEST_CASE("a name as Go writes it is 422 and gets the name in snake case") {
+  for (const auto& [name, field] : {std::pair{"Subject", "subject"},
+                                    {"UserID", "user_id"},
+                                    {"SourceIP", "source_ip"},
+                                    {"PlanID", "plan_id"},
+                                    {"APIKey", "api_key"},
+                                    {"Quantity", "quantity"}}) {
+    CAPTURE(name);
+    const Parsed p(R"({"resource":"r",")" + std::string(name) + R"(":"u"})");
+    REQUIRE(p.faults.size() == 1);
+    CHECK(p.faults[0].status == 422);
+    CHECK(p.faults[0].text == "is not a field of a check; write it as " + std::string(field));
+  }
+  CHECK(only_fault(R"({"resource":"r","Colour":"red"})") == "400 /Colour");
+}
+
+TEST_CASE("what follows from the credential or the counter store is 422, whatever its type") {
+  for (const char* name : {"api_key", "org_id", "timestamp"}) {
+    CAPTURE(name);
+    for (const char* value : {"\"k1\"", "1", R"({"a":["b"]})"}) {
+      CHECK(only_fault(R"({"resource":"r",")" + std::string(name) + "\":" + value + "}") ==
+            "422 /" + std::string(name));
+    }
+  }
+}
+
+TEST_CASE("another name of a field is that field, and both together are 400") {
+  const Parsed p(R"({"user_id":"u","signal_type":"span","quantity":3,"tenant_id":"shop"})");
+  REQUIRE(p.faults.empty());
+  CHECK(p.request.find({Dimension::user, ""})->text == "u");
+  CHECK(p.request.find({Dimension::signal, ""})->text == "span");
+  CHECK(p.request.requests == 3);
+  CHECK(p.request.tenant_id == "shop");
+  CHECK(only_fault(R"({"user":"u","user_id":"u"})") == "400 /user_id");
+  CHECK(only_fault(R"({"resource":"r","quantity":1,"cost":1})") == "400 /cost");
+  CHECK(only_fault(R"({"resource":"r","quantity":1,"costs":{"requests":1}})") == "400 /costs/requests");
 }
 
 TEST_CASE("the value of an unknown field is skipped, whatever it holds") {
