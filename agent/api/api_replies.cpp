@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "common/base/version.hpp"
+#include "common/http/problem_page.hpp"
 #include "common/openapi/page.hpp"
 
 namespace sluice::agent::api {
@@ -11,16 +12,21 @@ void send_json(RouteReply& reply, unsigned status, std::string_view body) {
   reply.send({.status = status, .content_type = "application/json", .headers = {}, .body = body});
 }
 
-void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors,
-                  std::string_view headers, std::string_view request_id) {
+void send_problem(RouteReply& reply, http::Problem problem, std::string_view headers) {
+  if (problem.request_id.empty()) problem.request_id = reply.request_id();
   std::string body;
-  http::write_problem({.status = status, .detail = detail, .request_id = request_id, .errors = errors}, body);
-  reply.send({.status = status, .content_type = http::kProblemType, .headers = headers, .body = body});
+  http::write_problem(problem, body);
+  reply.send({.status = problem.status, .content_type = http::kProblemType, .headers = headers, .body = body});
 }
 
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow) {
-  if (allow.empty()) return send_problem(reply, 404, fmt::format("There is nothing at {}; see /openapi.json.", path));
-  send_problem(reply, 405, fmt::format("{} answers {} only.", path, allow), {}, fmt::format("Allow: {}\r\n", allow));
+  if (allow.empty()) {
+    const std::string detail = fmt::format("There is nothing at {}; see /openapi.json.", path);
+    return send_problem(reply, {.status = 404, .type = "/problems/not-found", .detail = detail});
+  }
+  const std::string detail = fmt::format("{} answers {} only.", path, allow);
+  send_problem(reply, {.status = 405, .type = "/problems/method-not-allowed", .detail = detail},
+               fmt::format("Allow: {}\r\n", allow));
 }
 
 void send_health(RouteReply& reply) {
@@ -30,6 +36,13 @@ void send_health(RouteReply& reply) {
 void send_docs(RouteReply& reply) {
   const openapi::Page page = openapi::make_page();
   reply.send({.status = 200, .content_type = openapi::kPageType, .headers = page.headers, .body = page.body});
+}
+
+void send_problem_page(RouteReply& reply, std::string_view type) {
+  const std::string body = http::problem_page(type);
+  if (body.empty()) return send_no_route(reply, type, {});
+  reply.send(
+      {.status = 200, .content_type = http::kProblemPageType, .headers = http::kProblemPageHeaders, .body = body});
 }
 
 void DecisionWriter::send(RouteReply& reply, const Decision& decision, bool as_text) {

@@ -14,14 +14,24 @@
 
 namespace sluice::agent::api {
 
-// Answers one request, once, and counts the answer. `route` is an index of route_templates() (check_api.hpp).
+// Answers one request, once, and counts the answer. The answer has the request's id, if the caller chose one.
 class RouteReply {
  public:
-  RouteReply(http::Reply reply, telemetry::HttpCounters& counters, std::size_t route)
-      : reply_(std::move(reply)), counters_(&counters), route_(route) {}
+  // `route` is an index of route_templates() (check_api.hpp). `request_id`: the caller's X-Request-Id, or "". It is a
+  // view: whoever answers after the handler has returned calls keep_request_id().
+  RouteReply(http::Reply reply, telemetry::HttpCounters& counters, std::size_t route, std::string_view request_id)
+      : reply_(std::move(reply)), counters_(&counters), route_(route), request_id_(request_id) {}
 
-  void send(const http::Response& response) {
+  // Copies the id into `owner`, which must outlive this object.
+  void keep_request_id(std::string& owner) {
+    owner.assign(request_id_);
+    request_id_ = owner;
+  }
+  std::string_view request_id() const { return request_id_; }
+
+  void send(http::Response response) {
     counters_->count(route_, response.status);
+    response.request_id = request_id_;
     reply_.send(response);
   }
 
@@ -29,6 +39,7 @@ class RouteReply {
   http::Reply reply_;
   telemetry::HttpCounters* counters_;
   std::size_t route_;
+  std::string_view request_id_;
 };
 
 // The decision `overload`, and the answer to a check for which an allocation failed. They are written out here, so that
@@ -40,9 +51,10 @@ inline const http::Response kOverloadResponse{
 
 void send_json(RouteReply& reply, unsigned status, std::string_view body);
 
-// `headers`: complete header lines, each with its CRLF.
-void send_problem(RouteReply& reply, unsigned status, std::string_view detail, std::span<const Fault> errors = {},
-                  std::string_view headers = {}, std::string_view request_id = {});
+inline constexpr std::string_view kInvalid = "/problems/invalid";
+
+// `headers`: complete header lines, each with its CRLF. A problem without a request id gets the reply's.
+void send_problem(RouteReply& reply, http::Problem problem, std::string_view headers = {});
 
 // Answers 404 if `allow` is "": the path is unknown. Otherwise answers 405; `allow` lists the methods of the path.
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow);
@@ -51,6 +63,9 @@ void send_health(RouteReply& reply);
 
 // Sends the page that shows /openapi.json.
 void send_docs(RouteReply& reply);
+
+// Sends the page of the problem with this type, or 404.
+void send_problem_page(RouteReply& reply, std::string_view type);
 
 // Keeps its buffers, so that it does not allocate for each decision.
 class DecisionWriter {

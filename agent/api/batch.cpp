@@ -39,6 +39,7 @@ void Batch::start(const http::Request& http, RouteReply reply, std::optional<dec
 
 // Returns false if the batch is answered already, because it is invalid.
 bool Batch::split(const http::Request& http) {
+  reply_->keep_request_id(request_id_);
   traceparent_ = http.header("traceparent");
   body_.assign(http.body.data(), http.body.size());  // a copy, because the connection reuses its buffer
   auto faults = split_checks(body_, spans_);
@@ -76,17 +77,20 @@ void Batch::begin_check(std::size_t slot) {
 
 void Batch::refuse_size(std::size_t slot) {
   refuse(slot, {.status = 413,
+                .type = "/problems/body-too-large",
                 .detail = "A check is at most 16 KiB long.",
-                .errors = {{"", fmt::format("is {} bytes long", spans_[slot].size())}},
-                .type = "/problems/body-too-large"});
+                .errors = {{"", fmt::format("is {} bytes long", spans_[slot].size())}}});
 }
 
 void Batch::refuse_all(const std::vector<RequestFault>& faults) {
   Faults errors;
   for (const RequestFault& fault : faults) errors.push_back({fault.pointer, fault.text});
   const unsigned status = faults.front().status;
-  send_problem(*reply_, status, status == 400 ? "The body is not a batch of checks." : "A batch holds 1 to 256 checks.",
-               errors);
+  send_problem(*reply_,
+               {.status = status,
+                .type = kInvalid,
+                .detail = status == 400 ? "The body is not a batch of checks." : "A batch holds 1 to 256 checks.",
+                .errors = errors});
   return_to_pool();
 }
 

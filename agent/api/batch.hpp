@@ -62,6 +62,7 @@ class Batch final : public decide::CheckListener {
   std::optional<RouteReply> reply_;
   std::optional<decide::Caller> caller_;
   limiter::Origin origin_;
+  std::string request_id_;
   std::string traceparent_;
   std::string body_;
   std::vector<std::span<char>> spans_;      // the text of each check, in body_

@@ -12,7 +12,11 @@
 #include "agent/api/lease_request.hpp"
 #include "agent/api/openapi.hpp"
 #include "agent/api/routes.hpp"
+#include "common/base/text.hpp"
 #include "common/domain/check_batch.hpp"
+#include "common/http/media_type.hpp"
+#include "common/http/problem_table.hpp"
+#include "common/http/request_id.hpp"
 #include "common/json/text.hpp"
 
 namespace sluice::agent::api {
@@ -20,8 +24,32 @@ namespace {
 
 constexpr std::size_t kNoRoute = std::size(kRoutes);
 
-std::size_t route_of(std::string_view path) {
+std::size_t index_of(std::string_view path) {
   return static_cast<std::size_t>(std::ranges::find(kRoutes, path, &Route::path) - kRoutes.begin());
+}
+
+std::size_t route_of(std::string_view path) {
+  const std::size_t route = index_of(path);
+  return route == kNoRoute && path.starts_with(http::kProblemPath) ? index_of(kProblemRoute) : route;
+}
+
+// Callers without a content type are understood, and so is the type that curl sends with -d unless it is told another.
+bool is_json(const http::Request& request) {
+  if (request.body.empty()) return true;
+  if (!request.content_encoding.empty() && !http::is_uncoded(request.content_encoding)) return false;
+  if (request.content_type.empty() || request.content_type == "application/json") return true;
+  const std::string type = http::media_type(request.content_type);
+  return type == "application/json" || type.ends_with("+json") || type == "application/x-www-form-urlencoded";
+}
+
+// REQUIRES: !is_json(request).
+void send_unsupported(RouteReply& reply, const http::Request& request) {
+  const bool coded = !http::is_uncoded(request.content_encoding);
+  const std::string detail =
+      coded ? http::coded_body_detail(request.content_encoding)
+            : fmt::format("Bodies are JSON: content-type: application/json; got {}.", quoted(request.content_type));
+  send_problem(reply, {.status = 415, .type = "/problems/unsupported-media-type", .detail = detail},
+               coded ? http::kUncodedOnly : std::string_view());
 }
 
 }  // namespace
@@ -53,10 +81,12 @@ class CheckApi::Single final : public decide::CheckListener {
 
  private:
   void read_and_start(const http::Request& http, decide::InFlight::Place place) {
+    reply_->keep_request_id(request_id_);
     as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
     body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before the decision
     auto faults = parse_check(body_, request_);
+    if (request_.request_id.empty()) request_.request_id = request_id_;
     if (!faults.empty()) {
       place.leave();
       return refuse(problem_of(faults, request_.request_id));
@@ -69,7 +99,7 @@ class CheckApi::Single final : public decide::CheckListener {
   }
 
   void refuse(const CheckProblem& problem) {
-    send_problem(*reply_, problem);
+    send_refusal(*reply_, problem);
     return_to_pool();
   }
   void refuse_without_memory() {
@@ -86,6 +116,7 @@ class CheckApi::Single final : public decide::CheckListener {
   std::optional<RouteReply> reply_;
   decide::Caller caller_;
   bool as_text_ = false;
+  std::string request_id_;  // request_ may point to it
   std::string traceparent_;
   std::string body_;  // request_ points into it
   CheckRequest request_;
@@ -95,7 +126,9 @@ class CheckApi::Single final : public decide::CheckListener {
 // One release or renewal of a lease. Owns itself until the counter store has answered.
 class CheckApi::LeaseChange final : public limiter::LeaseListener {
  public:
-  LeaseChange(RouteReply reply, Change change) : reply_(std::move(reply)), change_(change) {}
+  LeaseChange(RouteReply reply, Change change) : reply_(std::move(reply)), change_(change) {
+    reply_.keep_request_id(request_id_);
+  }
 
   void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override {
     const std::unique_ptr<LeaseChange> self(this);
@@ -116,7 +149,10 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
  private:
   void send(const limiter::StoreResult<limiter::LeaseOutcome>& result) {
     if (!result) {
-      return send_problem(reply_, 503, "The counter store does not answer; the lease ends by itself at its expiry.", {},
+      return send_problem(reply_,
+                          {.status = 503,
+                           .type = "/problems/counters-unavailable",
+                           .detail = "The counter store does not answer; the lease ends by itself at its expiry."},
                           "Retry-After: 1\r\n");
     }
     if (change_ == Change::release) {
@@ -128,6 +164,7 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
   }
 
   RouteReply reply_;
+  std::string request_id_;
   Change change_;
 };
 
@@ -149,13 +186,16 @@ std::size_t CheckApi::body_limit(std::string_view method, std::string_view path)
 
 void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   std::size_t route = route_of(request.path);
-  RouteReply reply(std::move(http_reply), counters_, route);
+  const std::string_view request_id = request.header(http::kRequestIdField);
+  RouteReply reply(std::move(http_reply), counters_, route,
+                   http::is_request_id(request_id) ? request_id : std::string_view());
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   std::string_view method = kRoutes[route].method;
   bool readable = method == "GET" && request.method == "HEAD";  // GET routes answer HEAD too
   if (request.method != method && !readable) {
     return send_no_route(reply, request.path, method == "GET" ? "GET, HEAD" : method);
   }
+  if (method == "POST" && !is_json(request)) return send_unsupported(reply, request);
   if (request.path == "/v1/check") return check(request, std::move(reply));
   if (request.path == kBatchPath) return check_batch(request, std::move(reply));
   if (request.path == "/v1/release") return change_lease(request, std::move(reply), Change::release);
@@ -163,6 +203,7 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   if (request.path == "/v1/snapshot") return show_snapshot(std::move(reply));
   if (request.path == "/openapi.json") return send_json(reply, 200, openapi_);
   if (request.path == "/docs") return send_docs(reply);
+  if (request.path != "/v1/health") return send_problem_page(reply, request.path);
   send_health(reply);
 }
 
@@ -172,7 +213,7 @@ void CheckApi::check(http::Request& request, RouteReply reply) {
   auto caller = decider_.authenticate(request.header("x-api-key"));
   if (!caller) {
     place->leave();
-    return send_problem(reply, problem_of(caller.error()));
+    return send_refusal(reply, problem_of(caller.error()));
   }
   singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller));
 }
@@ -183,7 +224,7 @@ void CheckApi::check_batch(http::Request& request, RouteReply reply) {
   std::optional<decide::Caller> authenticated;
   if (decider_.snapshot()) {
     auto caller = decider_.authenticate(request.header("x-api-key"));
-    if (!caller) return send_problem(reply, problem_of(caller.error()));
+    if (!caller) return send_refusal(reply, problem_of(caller.error()));
     authenticated = *std::move(caller);
   }
   batches_.take(decider_, batches_).start(request, std::move(reply), std::move(authenticated));
@@ -191,11 +232,15 @@ void CheckApi::check_batch(http::Request& request, RouteReply reply) {
 
 void CheckApi::change_lease(http::Request& request, RouteReply reply, Change change) {
   const auto caller = decider_.authenticate(request.header("x-api-key"));
-  if (!caller) return send_problem(reply, problem_of(caller.error()));
+  if (!caller) return send_refusal(reply, problem_of(caller.error()));
   auto id = parse_lease_request({request.body.data(), request.body.size()});
-  if (!id) return send_problem(reply, 400, "The body must be {\"lease_id\":\"…\"}.", id.error());
+  if (!id) {
+    return send_problem(
+        reply,
+        {.status = 400, .type = kInvalid, .detail = "The body must be {\"lease_id\":\"…\"}.", .errors = id.error()});
+  }
   const auto leases = decider_.find_leases(*caller, *id);
-  if (!leases) return send_problem(reply, problem_of(leases.error()));
+  if (!leases) return send_refusal(reply, problem_of(leases.error()));
   auto* listener = new LeaseChange(std::move(reply), change);
   try {
     if (change == Change::release) {

@@ -1,7 +1,10 @@
 #include "agent/api/check_problems.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
+
+#include "common/base/text.hpp"
 
 namespace sluice::agent::api {
 namespace {
@@ -11,6 +14,7 @@ using Kind = decide::Refusal::Kind;
 struct Row {
   Kind kind;
   unsigned status;
+  std::string_view type;
   std::string_view detail;
   // JSON pointer of the invalid field; problem_of() appends the refusal's dimension. "" if the problem names no field.
   std::string_view pointer;
@@ -18,18 +22,36 @@ struct Row {
   std::string_view headers;
 };
 constexpr Row kRows[] = {
-    {Kind::unauthenticated, 401, "A valid API key is required: send it as x-api-key: slk_<id>_<secret>.", "", "",
-     "WWW-Authenticate: ApiKey realm=\"sluice\"\r\n"},
-    {Kind::no_policies, 503, "No policies are loaded yet.", "", "", "Retry-After: 1\r\n"},
-    {Kind::unknown_plan, 404, "There is no such plan.", "/plan_id", "names no plan of this tenant", ""},
-    {Kind::missing_dimension, 422, "The request lacks a dimension that its counter key needs.", "/",
+    {Kind::unauthenticated, 401, "/problems/unauthorized", "", "", "", "WWW-Authenticate: ApiKey realm=\"sluice\"\r\n"},
+    {Kind::no_policies, 503, "/problems/no-policies", "No policies are loaded yet.", "", "", "Retry-After: 1\r\n"},
+    {Kind::unknown_plan, 404, "/problems/unknown-plan", "There is no such plan.", "/plan_id",
+     "names no plan of this tenant", ""},
+    {Kind::missing_dimension, 422, kInvalid, "The request lacks a dimension that its counter key needs.", "/",
      "is required: the policy counts by it", ""},
-    {Kind::other_tenant, 422, "The request names another tenant.", "/tenant_id",
+    {Kind::other_tenant, 422, kInvalid, "The request names another tenant.", "/tenant_id",
      "is not the tenant of the API key; leave it out, it follows from the key", ""},
-    {Kind::malformed_lease, 422, "The lease id is malformed.", "/lease_id",
+    {Kind::malformed_lease, 422, kInvalid, "The lease id is malformed.", "/lease_id",
      "is not a lease id; copy it from the check's decision", ""},
-    {Kind::unknown_lease, 404, "There is no such lease.", "", "", ""},
-    {Kind::out_of_memory, 503, "There was no memory left for this request.", "", "", "Retry-After: 1\r\n"},
+    {Kind::unknown_lease, 404, "/problems/unknown-lease", "There is no such lease.", "", "", ""},
+    {Kind::out_of_memory, 503, "/problems/out-of-memory", "There was no memory left for this request.", "", "",
+     "Retry-After: 1\r\n"},
+};
+
+struct CredentialRow {
+  std::string_view code;
+  std::string_view detail;
+};
+// Indexed by CredentialFault.
+constexpr std::array kCredentialRows{
+    CredentialRow{"missing", "An API key is required: send it as x-api-key: slk_<id>_<secret>."},
+    CredentialRow{"malformed",
+                  "x-api-key is not an API key, or it is cut or mistyped: a key is slk_<id>_<secret>, as it was shown "
+                  "when it was made."},
+    CredentialRow{"wrong_kind",
+                  "x-api-key is an admin or agent token, which checks do not accept: send an API key, which begins "
+                  "with slk_."},
+    CredentialRow{"expired", "The API key has expired: send one that is valid, or let an administrator make one."},
+    CredentialRow{"unknown", "No policies in force have this API key: it is unknown, revoked or not yet in force."},
 };
 
 }  // namespace
@@ -37,10 +59,17 @@ constexpr Row kRows[] = {
 CheckProblem problem_of(const decide::Refusal& refusal) {
   const Row& row = *std::ranges::find(kRows, refusal.kind, &Row::kind);
   CheckProblem problem{.status = row.status,
-                       .detail = row.detail,
+                       .type = row.type,
+                       .detail = std::string(row.detail),
                        .errors = {},
                        .headers = row.headers,
                        .request_id = refusal.request_id};
+  if (refusal.kind == Kind::unauthenticated) {
+    const CredentialRow& fault = kCredentialRows[static_cast<std::size_t>(refusal.credential)];
+    problem.code = fault.code;
+    problem.detail = fault.detail;
+  }
+  problem.detail += did_you_mean(refusal.nearest);
   if (!row.pointer.empty()) {
     problem.errors.push_back({std::string(row.pointer).append(refusal.dimension), std::string(row.fault)});
   }
@@ -51,6 +80,7 @@ CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_vie
   const unsigned status = faults.front().status;
   CheckProblem problem{
       .status = status,
+      .type = kInvalid,
       .detail = status == 400 ? "This is not a check." : "A field or a value of the check cannot be taken.",
       .errors = {},
       .request_id = request_id};
@@ -58,8 +88,8 @@ CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_vie
   return problem;
 }
 
-void send_problem(RouteReply& reply, const CheckProblem& problem) {
-  send_problem(reply, problem.status, problem.detail, problem.errors, problem.headers, problem.request_id);
+void send_refusal(RouteReply& reply, const CheckProblem& problem) {
+  send_problem(reply, problem.problem(), problem.headers);
 }
 
 }  // namespace sluice::agent::api

@@ -1,6 +1,7 @@
 // The HTTP problem for a check that gets no decision, or for a refused lease request.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,15 +15,16 @@ namespace sluice::agent::api {
 
 struct CheckProblem {
   unsigned status = 400;
-  std::string_view detail;
+  std::string_view type;  // as in http::Problem
+  std::string detail;
   Faults errors;
   std::string_view headers = {};  // complete header lines
   std::string_view request_id = {};
-  std::string_view type = "about:blank";
+  std::string_view code = {};  // as in http::Problem
 
   // The result points into this object.
   http::Problem problem() const {
-    return {.status = status, .type = type, .detail = detail, .request_id = request_id, .errors = errors};
+    return {.status = status, .type = type, .code = code, .detail = detail, .request_id = request_id, .errors = errors};
   }
 };
 
@@ -30,6 +32,6 @@ CheckProblem problem_of(const decide::Refusal& refusal);
 // The first fault sets the status. REQUIRES: at least one fault.
 CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id);
 
-void send_problem(RouteReply& reply, const CheckProblem& problem);
+void send_refusal(RouteReply& reply, const CheckProblem& problem);
 
 }  // namespace sluice::agent::api

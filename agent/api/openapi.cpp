@@ -25,7 +25,8 @@ openapi::Operation operation_of(const Route& route) {
     operation.head = true;
     operation.successes = {{"200", {"Success.", {}}}};
   } else {
-    operation.problems.insert({{"401", "Unauthorized"}, {"411", "LengthRequired"}});
+    operation.problems.insert({{"401", "Unauthorized"}, {"411", "LengthRequired"}, {"415", "UnsupportedMediaType"}});
+    operation.parameters = {"RequestId"};
     operation.media = {"application/json"};
   }
   return operation;

@@ -16,9 +16,12 @@ struct Route {
 
 inline constexpr std::string_view kBatchPath = "/v1/check/batch";
 
+inline constexpr std::string_view kProblemRoute = "/problems/{name}";
+
 inline constexpr std::array kRoutes{
-    Route{"/v1/check", "POST"}, Route{kBatchPath, "POST"},    Route{"/v1/release", "POST"},  Route{"/v1/renew", "POST"},
-    Route{"/v1/health", "GET"}, Route{"/v1/snapshot", "GET"}, Route{"/openapi.json", "GET"}, Route{"/docs", "GET"},
+    Route{"/v1/check", "POST"},    Route{kBatchPath, "POST"},  Route{"/v1/release", "POST"},
+    Route{"/v1/renew", "POST"},    Route{"/v1/health", "GET"}, Route{"/v1/snapshot", "GET"},
+    Route{"/openapi.json", "GET"}, Route{"/docs", "GET"},      Route{kProblemRoute, "GET"},
 };
 
 }  // namespace sluice::agent::api

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "common/base/text.hpp"
+
 namespace sluice::agent::decide {
 
 using policy::Selection;
@@ -52,12 +54,22 @@ void Check::select(const limiter::Origin& origin) {
     case Selection::Kind::settled:
       return answer(settled_decision(selection_, request));
     case Selection::Kind::unknown_plan:
-      return refuse({.kind = Refusal::Kind::unknown_plan});
+      return refuse_plan();
     case Selection::Kind::missing_dimension:
       return refuse({.kind = Refusal::Kind::missing_dimension, .dimension = selection_.missing});
     case Selection::Kind::out_of_time:
       return refuse_for(OverloadCause::matching);
   }
+}
+
+// Names plans only to callers that may choose one.
+void Check::refuse_plan() {
+  const policy::TenantView& tenant = *caller_->tenant;
+  NearestNames nearest(request_->plan_id);
+  if (tenant.tenant.allows_plan_id) {
+    tenant.plans.for_each([&](const auto& plan) { nearest.offer(plan->rulebook.owner_id); });
+  }
+  refuse({.kind = Refusal::Kind::unknown_plan, .nearest = nearest.names()});
 }
 
 // Charges the tenant for the check if the store is busy. Returns false if the tenant has no time left there.

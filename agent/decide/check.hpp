@@ -56,6 +56,7 @@ class Check {
   void answer(const Decision& decision);
   bool take_redis_time(const limiter::Origin& origin);
   void refuse_for(OverloadCause cause);
+  void refuse_plan();
   void refuse(Refusal refusal);
   void end_without_memory();
   std::span<const Judgement> judgements() const { return {judgements_.data(), judgement_count_}; }

@@ -27,9 +27,9 @@ std::optional<Decision> Decider::refuse_all() {
 
 std::expected<Caller, Refusal> Decider::authenticate(std::string_view api_key) const {
   if (!snapshot_) return std::unexpected(Refusal{.kind = Refusal::Kind::no_policies});
-  const policy::KeyView* key = decide::authenticate(*snapshot_, api_key, clock_.now_us());
-  if (!key) return std::unexpected(Refusal{.kind = Refusal::Kind::unauthenticated});
-  return Caller{.snapshot = snapshot_, .tenant = &snapshot_->tenant_of(*key), .key_id = key->id};
+  const auto key = decide::authenticate(*snapshot_, api_key, clock_.now_us());
+  if (!key) return std::unexpected(Refusal{.kind = Refusal::Kind::unauthenticated, .credential = key.error()});
+  return Caller{.snapshot = snapshot_, .tenant = &snapshot_->tenant_of(**key), .key_id = (*key)->id};
 }
 
 std::expected<std::vector<limiter::LeaseRef>, Refusal> Decider::find_leases(const Caller& caller,

@@ -188,13 +188,27 @@ void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& o
   }
 }
 
+// REQUIRES: `presented` has not the form of an API key.
+CredentialFault fault_of_form(std::string_view presented) {
+  if (presented.empty()) return CredentialFault::missing;
+  const bool other_kind =
+      split_key(presented, CredentialKind::admin_token) || split_key(presented, CredentialKind::agent_token);
+  return other_kind ? CredentialFault::wrong_kind : CredentialFault::malformed;
+}
+
 }  // namespace
 
-const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us) {
-  auto key = split_key(presented);
-  const policy::KeyView* known = key ? snapshot.find_key(key->id) : nullptr;
-  bool matches = verify(known ? known->hash : dummy_key_hash(), key ? key->secret : std::string_view("-"));
-  return known && matches && now_us < known->expires_at_us ? known : nullptr;
+std::expected<const policy::KeyView*, CredentialFault> authenticate(const policy::Snapshot& snapshot,
+                                                                    std::string_view presented, std::int64_t now_us) {
+  const auto key = split_key(presented);
+  if (!key) return std::unexpected(fault_of_form(presented));
+  const policy::KeyView* known = snapshot.find_key(key->id);
+  const bool matches = verify(known ? known->hash : dummy_key_hash(), key->secret);
+  if (known && matches) {
+    if (now_us < known->expires_at_us) return known;
+    return std::unexpected(CredentialFault::expired);
+  }
+  return std::unexpected(parse_key(presented) ? CredentialFault::unknown : CredentialFault::malformed);
 }
 
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement) {

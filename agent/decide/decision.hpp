@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "agent/decide/refusal.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
 #include "common/limiter/counter_store.hpp"
@@ -24,9 +26,9 @@ struct Judgement {
   bool local = false;  // true if the outcome comes from LocalLimits
 };
 
-// Returns nullptr if the API key is missing, malformed, unknown, expired or wrong. Unknown ids take as long as known
-// ones, so that response times do not reveal ids.
-const policy::KeyView* authenticate(const policy::Snapshot& snapshot, std::string_view presented, std::int64_t now_us);
+// Unknown ids take as long as known ones, so that response times do not reveal ids.
+std::expected<const policy::KeyView*, CredentialFault> authenticate(const policy::Snapshot& snapshot,
+                                                                    std::string_view presented, std::int64_t now_us);
 
 // Fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);

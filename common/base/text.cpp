@@ -36,12 +36,15 @@ std::size_t typing_errors(std::string_view name, std::string_view known) {
   return edit_distance(name, known);
 }
 
+// Names that differ by more typing errors are not alike.
+std::size_t most_errors(std::string_view name) { return std::min<std::size_t>(2, (name.size() + 1) / 3); }
+
 }  // namespace
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
   if (name.size() > kMaxQuoted) return {};
   std::string_view best;
-  std::size_t fewest = 1 + std::min<std::size_t>(2, (name.size() + 1) / 3);
+  std::size_t fewest = 1 + most_errors(name);
   for (const std::string_view candidate : known) {
     if (candidate.size() > kMaxQuoted) continue;
     const std::size_t count = typing_errors(name, candidate);
@@ -51,6 +54,35 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
     }
   }
   return best;
+}
+
+void NearestNames::offer(std::string_view known) {
+  constexpr std::size_t kMostEffort = 100'000;
+  if (name_.size() > kMaxQuoted || known.size() > kMaxQuoted || effort_ > kMostEffort) return;
+  effort_ += name_.size() * known.size();
+  const std::size_t errors = typing_errors(name_, known);
+  if (errors > most_errors(name_)) return;
+  std::size_t place = count_;
+  while (place > 0 && (errors_[place - 1] > errors || (errors_[place - 1] == errors && names_[place - 1] > known))) {
+    --place;
+  }
+  if (place == kMost) return;
+  count_ = std::min(count_ + 1, kMost);
+  for (std::size_t i = count_ - 1; i > place; --i) {
+    names_[i] = names_[i - 1];
+    errors_[i] = errors_[i - 1];
+  }
+  names_[place] = known;
+  errors_[place] = errors;
+}
+
+std::string did_you_mean(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += i == 0 ? " Did you mean " : i + 1 == names.size() ? " or " : ", ";
+    text += quoted(names[i]);
+  }
+  return text.empty() ? text : text + "?";
 }
 
 std::string quoted(std::string_view text) {

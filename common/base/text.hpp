@@ -1,6 +1,7 @@
 // Helps to write error messages.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,5 +14,28 @@ std::string quoted(std::string_view text);
 // Returns the known name that a misspelt `name` most likely means, or "". The two names differ by at most two typing
 // errors, or by at most one if `name` has 2 to 4 bytes.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
+
+// The names that a misspelt `name` most likely means, the nearest first: at most three. Compares only as many of the
+// offered names as take a fraction of a millisecond.
+class NearestNames {
+ public:
+  // REQUIRES: `name` and the offered names outlive this object.
+  explicit NearestNames(std::string_view name) : name_(name) {}
+
+  void offer(std::string_view known);
+  std::span<const std::string_view> names() const { return {names_.data(), count_}; }
+
+ private:
+  static constexpr std::size_t kMost = 3;
+
+  std::string_view name_;
+  std::array<std::string_view, kMost> names_;
+  std::array<std::size_t, kMost> errors_{};  // of each name
+  std::size_t count_ = 0;
+  std::size_t effort_ = 0;  // pairs of characters compared so far
+};
+
+// ` Did you mean "a" or "b"?`, or "" without names.
+std::string did_you_mean(std::span<const std::string_view> names);
 
 }  // namespace sluice

@@ -14,7 +14,9 @@ struct Request {
   std::string_view method;
   std::string_view target;
   std::string_view path;
-  std::string_view query;      // without the '?'
+  std::string_view query;             // without the '?'
+  std::string_view content_type;      // the last one, if the header is repeated; "" when absent
+  std::string_view content_encoding;  // likewise
   std::string_view peer;       // the client's IP address without port, "10.0.0.7" or "2001:db8::1"; "" on Unix sockets
   std::span<char> body;        // may be written to, because parsers work in place
   std::shared_ptr<void> held;  // what Admission::read_body() got for this request
@@ -32,7 +34,8 @@ using SharedBody = std::shared_ptr<const std::string>;
 struct Response {
   unsigned status = 200;
   std::string_view content_type = "application/json";
-  std::string_view headers = {};  // whole lines, each ending in "\r\n"
+  std::string_view headers = {};     // whole lines, each ending in "\r\n"
+  std::string_view request_id = {};  // if not empty, the header X-Request-Id
   std::string_view body = {};
   // If set, it is sent instead of `body`. Above 16 KiB it is not copied.
   SharedBody shared_body = {};

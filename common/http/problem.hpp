@@ -14,8 +14,9 @@ inline constexpr std::string_view kProblemType = "application/problem+json";
 
 struct Problem {
   unsigned status = 400;
-  std::string_view type = "about:blank";  // a stable URI reference, for example "/problems/invalid"
-  std::string_view title = {};            // if empty, the reason phrase of the status is written
+  std::string_view type;        // of a row of problem_table.cpp, for example "/problems/invalid"
+  std::string_view code = {};   // narrows the type down; if empty, the type's name is written, with underscores
+  std::string_view title = {};  // if empty, the reason phrase of the status is written
   std::string_view detail = {};
   std::string_view request_id = {};
   std::span<const Fault> errors = {};
@@ -33,7 +34,8 @@ std::string_view reason_phrase(unsigned status);
 inline const Response kNoMemoryResponse{.status = 503,
                                         .content_type = kProblemType,
                                         .headers = "Retry-After: 1\r\n",
-                                        .body = R"({"type":"about:blank","title":"Service Unavailable","status":503,)"
+                                        .body = R"({"type":"/problems/out-of-memory","title":"Service Unavailable",)"
+                                                R"("status":503,"code":"out_of_memory",)"
                                                 R"("detail":"There was no memory left for this request."})"};
 
 }  // namespace sluice::http

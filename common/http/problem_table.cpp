@@ -8,26 +8,18 @@ namespace {
 
 using enum AnsweredBy;
 
-constexpr std::string_view kBlank = "about:blank";
-
 constexpr std::array kTable{
-    ProblemKind{400, kBlank, agent,
-                "The body is not a check, a batch or a lease id: not JSON, not UTF-8, an unknown or duplicate field, a "
-                "wrong type.",
-                "Correct the fields that `errors` names."},
     ProblemKind{400, "/problems/framing", both, "The HTTP framing is ambiguous or broken. The connection is closed.",
                 "Use an HTTP library; check proxies in between."},
     ProblemKind{400, "/problems/tls-required", both, "A request without TLS came to a port that has TLS.",
                 "Use https://."},
-    ProblemKind{400, "/problems/invalid", server,
-                "The body or the query is invalid: not JSON, an unknown or duplicate field, a wrong "
-                "type.",
+    ProblemKind{400, "/problems/invalid", both,
+                "The body or the query is invalid: not JSON, not UTF-8, an unknown or duplicate field, a wrong type.",
                 "Correct the fields that `errors` names."},
-    ProblemKind{401, kBlank, agent, "The API key is missing, malformed, unknown, expired or revoked.",
-                "Send a valid key as `x-api-key`."},
-    ProblemKind{401, "/problems/unauthorized", server,
-                "The token is missing, malformed, unknown, expired or revoked, or of the wrong kind.",
-                "Send `Authorization: Bearer` with a valid admin token, or agent token for `/v1/sync`."},
+    ProblemKind{401, "/problems/unauthorized", both,
+                "The API key or the token is missing, malformed, unknown, expired or revoked, or of the wrong kind.",
+                "To an agent, send a valid API key as `x-api-key`. To a server, send `Authorization: Bearer` with a "
+                "valid admin token, or agent token for `/v1/sync`."},
     ProblemKind{403, "/problems/forbidden", server, "The token's role or scope does not allow this call.",
                 "Use a token whose role has the permission that `detail` names."},
     ProblemKind{403, "/problems/unbound", server, "An agent's service account has no binding.",
@@ -35,16 +27,19 @@ constexpr std::array kTable{
     ProblemKind{403, "/problems/agent-too-old", server,
                 "The server gives agents Redis users that call functions, which this agent's release cannot do.",
                 "Upgrade the agent."},
-    ProblemKind{404, kBlank, both, "There is no such path, plan or lease; or it belongs to another tenant.",
-                "Check the path and the ids. `/openapi.json` lists the paths."},
-    ProblemKind{404, "/problems/not-found", server,
-                "There is no such path or object, or it is outside the token's scope.",
-                "Check the path, the id and `tenant_id`."},
+    ProblemKind{404, "/problems/not-found", both,
+                "There is no such path or object, or it is outside the scope of the key or token.",
+                "Check the path, the id and `tenant_id`. `/openapi.json` lists the paths."},
     ProblemKind{404, "/problems/no-counters-login", server, "The server has no Redis login for agents.",
                 "Set `--agents-redis-password-file` or `--redis-users per-scope` on the server, or the login on the "
                 "agent."},
-    ProblemKind{405, kBlank, both, "The path does not accept this method.", "Use a method that `Allow` names."},
-    ProblemKind{405, "/problems/method-not-allowed", server, "The path does not accept this method.",
+    ProblemKind{404, "/problems/unknown-lease", agent, "The API key's tenant has no such lease.",
+                "Release a lease with an API key of the tenant that took it."},
+    ProblemKind{404, "/problems/unknown-plan", agent,
+                "The API key's tenant has no plan with this `plan_id`, or does not let checks choose a plan "
+                "(`plan_calls`).",
+                "Check `plan_id`, or leave it out so that policies are matched."},
+    ProblemKind{405, "/problems/method-not-allowed", both, "The path does not accept this method.",
                 "Use a method that `Allow` names."},
     ProblemKind{408, "/problems/timeout", both, "The request took too long to arrive.", "Send it again, faster."},
     ProblemKind{409, "/problems/exists", server,
@@ -74,15 +69,14 @@ constexpr std::array kTable{
                 "The body, or one check of a batch, is too large, or needs more memory than one request gets; `detail` "
                 "gives the limit.",
                 "Send less at a time. For memory: raise the server's `--request-memory`."},
-    ProblemKind{415, "/problems/unsupported-media-type", server, "The content type of the body is not accepted.",
-                "Send `application/json`, or what `detail` names."},
-    ProblemKind{422, kBlank, agent,
-                "A value is out of range, a field follows from the API key, a `key_by` dimension is missing, a lease "
-                "id is malformed; or a batch has no "
-                "checks or more than 256.",
-                "Correct the fields that `errors` names."},
-    ProblemKind{422, "/problems/invalid", server, "A value breaks a rule of its field, or of the whole object.",
-                "Correct the fields that `errors` names."},
+    ProblemKind{415, "/problems/unsupported-media-type", both,
+                "The content type of the body is not accepted, or the body has a content coding such as gzip.",
+                "Send `application/json` or what `detail` names, without `Content-Encoding`."},
+    ProblemKind{
+        422, "/problems/invalid", both,
+        "A value breaks a rule of its field, or of the whole object. In a check: a value is out of range, a field "
+        "follows from the API key, a `key_by` dimension is missing, or a lease id is malformed.",
+        "Correct the fields that `errors` names."},
     ProblemKind{422, "/problems/idempotency-key-reused", server,
                 "The `Idempotency-Key` was used with another request before.", "Use a new key for each request."},
     ProblemKind{422, "/problems/too-large", server, "The bundle to export would be larger than a bundle may be.",
@@ -99,25 +93,22 @@ constexpr std::array kTable{
                 "Wait for `Retry-After`. A valid token still works."},
     ProblemKind{431, "/problems/header-too-large", both,
                 "The headers are larger than 8 KiB, or there are more than 100.", "Send fewer or shorter headers."},
-    ProblemKind{500, kBlank, both, "The program dropped the request without an answer: a bug in Sluice.",
-                "Report it with the log."},
-    ProblemKind{500, "/problems/internal", server, "Something unexpected went wrong: a bug in Sluice.",
+    ProblemKind{500, "/problems/internal", both, "Something unexpected went wrong: a bug in Sluice.",
                 "Report it with the log, which has the request id."},
-    ProblemKind{
-        503, kBlank, both,
-        "The agent has no policies yet, or cannot ask Redis about a lease; or the program had no memory left for "
-        "the request.",
-        "Wait for `Retry-After`. A lease ends by itself. For memory: raise the container's limit."},
     ProblemKind{503, "/problems/busy", server,
                 "PostgreSQL did not answer in time. Nothing was changed, and this call will change nothing later.",
                 "Send the call again."},
-    ProblemKind{503, "/problems/counters-unavailable", server, "Redis cannot be reached.",
-                "Send the call again later."},
+    ProblemKind{503, "/problems/counters-unavailable", both, "Redis cannot be reached.",
+                "Send the call again later. A lease that cannot be released ends by itself."},
     ProblemKind{503, "/problems/in-doubt", server,
                 "PostgreSQL did not confirm the commit, so the change may or may not be stored.",
                 "Repeat the call with the same `Idempotency-Key`, or read the object."},
     ProblemKind{503, "/problems/no-counters", server, "The server was started without `--counters`.",
                 "Start it with the Redis that agents count in."},
+    ProblemKind{503, "/problems/no-policies", agent, "The agent has no policies yet.",
+                "Wait for `Retry-After`. If it lasts, `/readyz` and the agent's log say why."},
+    ProblemKind{503, "/problems/out-of-memory", both, "The program had no memory left for the request.",
+                "Wait for `Retry-After`. Raise the memory limit of the container."},
     ProblemKind{503, "/problems/overload", server,
                 "Too many calls wait for PostgreSQL, or other requests use the memory that this one needs.",
                 "Wait for `Retry-After`. Nothing was changed."},
@@ -127,6 +118,9 @@ constexpr std::array kTable{
                 "Use HTTP/1.1."},
 };
 static_assert(std::ranges::is_sorted(kTable, {}, &ProblemKind::status));
+static_assert(std::ranges::all_of(kTable, [](const ProblemKind& kind) {
+  return kind.type.starts_with(kProblemPath) && kind.type.size() > kProblemPath.size();
+}));
 
 }  // namespace
 

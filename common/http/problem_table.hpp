@@ -1,5 +1,5 @@
-// Lists every problem (RFC 9457) that agents and servers answer with. docs/reference/errors.md is generated from this
-// table.
+// Lists every problem (RFC 9457) that agents and servers answer with. The pages at /problems/NAME (problem_page.hpp)
+// and docs/reference/errors.md are made from this table.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,13 @@
 
 namespace sluice::http {
 
+inline constexpr std::string_view kProblemPath = "/problems/";
+
 enum class AnsweredBy : std::uint8_t { agent, server, both };
 
 struct ProblemKind {
   unsigned status;
-  std::string_view type;  // "about:blank", or "/problems/" and a name
+  std::string_view type;  // kProblemPath and a name; also the path of the page that explains it
   AnsweredBy by;
   std::string_view when;
   std::string_view fix;

@@ -29,7 +29,8 @@ Reply::~Reply() {
     return;
   }
   std::string body;
-  write_problem({.status = 500, .detail = "The request was dropped without an answer."}, body);
+  write_problem({.status = 500, .type = "/problems/internal", .detail = "The request was dropped without an answer."},
+                body);
   send({.status = 500, .content_type = kProblemType, .body = body});
 }
 

@@ -107,11 +107,18 @@ class HeadReader final : public beast::http::basic_parser<true> {
     HeaderField& field = head_.fields[head_.field_count++];
     field = {place(name), place(value)};
     std::transform(name.begin(), name.end(), base_ + field.name.offset, lower);
-    check_known(known, {value.data(), value.size()}, ec);
+    check_known(known, field.value, ec);
   }
 
-  void check_known(beast::http::field known, std::string_view value, Code& ec) {
+  void check_known(beast::http::field known, TextRange range, Code& ec) {
+    const std::string_view value = range.in(base_);
     switch (known) {
+      case beast::http::field::content_type:
+        head_.content_type = range;
+        break;
+      case beast::http::field::content_encoding:
+        head_.content_encoding = range;
+        break;
       case beast::http::field::host:
         ++hosts_;
         if (!is_host(value)) refuse(bad_framing("The Host header is not a host and port."), ec);
@@ -210,7 +217,7 @@ std::size_t HeadScan::find_end(const char* data, std::size_t size, std::size_t l
 }
 
 std::optional<Refusal> parse_head(char* data, std::size_t size, RequestHead& head) {
-  head.method = head.target = head.path = head.query = {};
+  head.method = head.target = head.path = head.query = head.content_type = head.content_encoding = {};
   head.content_length = 0;
   head.has_length = head.chunked = head.http11 = head.keep_alive = head.expects_continue = false;
   head.field_count = 0;

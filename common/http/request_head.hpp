@@ -32,6 +32,8 @@ struct RequestHead {
   TextRange target;
   TextRange path;
   TextRange query;
+  TextRange content_type;
+  TextRange content_encoding;
   std::uint64_t content_length = 0;
   bool has_length = false;
   bool chunked = false;

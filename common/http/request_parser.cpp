@@ -43,11 +43,13 @@ void RequestParser::HeadView::bind(const RequestHead& head, char* base) {
   target = head.target.in(base);
   path = head.path.in(base);
   query = head.query.in(base);
+  content_type = head.content_type.in(base);
+  content_encoding = head.content_encoding.in(base);
   body = {};
 }
 
 void RequestParser::HeadView::clear() {
-  method = target = path = query = {};
+  method = target = path = query = content_type = content_encoding = {};
   body = {};
   if (!joined_.empty()) joined_.clear();
 }

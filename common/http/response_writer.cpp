@@ -51,6 +51,11 @@ void end_head(const Response& response, ReplyShape shape, std::string& out) {
   } else if (shape.http10) {
     out += "Connection: keep-alive\r\n";
   }
+  if (!response.request_id.empty()) {
+    out += "X-Request-Id: ";
+    out += response.request_id;
+    out += "\r\n";
+  }
   out += response.headers;
   out += "\r\n";
 }

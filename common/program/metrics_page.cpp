@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/http/problem.hpp"
+#include "common/http/problem_page.hpp"
 
 namespace sluice::program {
 namespace {
@@ -13,9 +14,10 @@ using std::chrono::steady_clock;
 
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-void refuse_scrape(http::Reply& reply, unsigned status, std::string_view detail, std::string_view headers = {}) {
+void refuse_scrape(http::Reply& reply, unsigned status, std::string_view type, std::string_view detail,
+                   std::string_view headers = {}) {
   std::string body;
-  http::write_problem({.status = status, .detail = detail}, body);
+  http::write_problem({.status = status, .type = type, .detail = detail}, body);
   reply.send({.status = status, .content_type = http::kProblemType, .headers = headers, .body = body});
 }
 
@@ -32,12 +34,16 @@ std::string_view bearer_token(std::string_view authorization) {
 }  // namespace
 
 void MetricsPage::handle(http::Request& request, http::Reply reply) {
-  if (request.path != "/metrics") return refuse_scrape(reply, 404, "The metrics port has /metrics only.");
+  if (http::send_problem_page(request, reply)) return;
+  if (request.path != "/metrics") {
+    return refuse_scrape(reply, 404, "/problems/not-found", "The metrics port has /metrics only.");
+  }
   if (request.method != "GET" && request.method != "HEAD") {
-    return refuse_scrape(reply, 405, "This path takes GET and HEAD only.", "Allow: GET, HEAD\r\n");
+    return refuse_scrape(reply, 405, "/problems/method-not-allowed", "This path takes GET and HEAD only.",
+                         "Allow: GET, HEAD\r\n");
   }
   if (admit_ && !admit_(bearer_token(request.header("authorization")))) {
-    return refuse_scrape(reply, 401, "Send the metrics token: Authorization: Bearer ….",
+    return refuse_scrape(reply, 401, "/problems/unauthorized", "Send the metrics token: Authorization: Bearer ….",
                          "WWW-Authenticate: Bearer realm=\"sluice-metrics\"\r\n");
   }
   waiting_.push_back(std::move(reply));

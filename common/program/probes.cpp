@@ -4,6 +4,7 @@
 
 #include "common/base/version.hpp"
 #include "common/http/problem.hpp"
+#include "common/http/problem_page.hpp"
 #include "common/json/text.hpp"
 
 namespace sluice::program {
@@ -14,26 +15,29 @@ void send_json(http::Reply& reply, unsigned status, std::string_view body) {
       {.status = status, .content_type = "application/json", .headers = "Cache-Control: no-store\r\n", .body = body});
 }
 
-void send_problem(http::Reply& reply, unsigned status, std::string_view detail, std::string_view headers = {}) {
+void send_problem(http::Reply& reply, unsigned status, std::string_view type, std::string_view detail,
+                  std::string_view headers = {}) {
   std::string body;
-  http::write_problem({.status = status, .detail = detail}, body);
+  http::write_problem({.status = status, .type = type, .detail = detail}, body);
   reply.send({.status = status, .content_type = http::kProblemType, .headers = headers, .body = body});
 }
 
 }  // namespace
 
 void Probes::handle(http::Request& request, http::Reply reply) {
+  if (http::send_problem_page(request, reply)) return;
   const bool starts = sources_.starting != nullptr;
   const bool known = request.path == "/v1/health" || request.path == "/livez" || request.path == "/readyz" ||
                      (metrics_ != nullptr && request.path == "/metrics") || (starts && request.path == "/startupz");
   if (!known) {
     return send_problem(
-        reply, 404,
+        reply, 404, "/problems/not-found",
         fmt::format("{} has /v1/health, /livez{}{}.", port_, starts ? ", /startupz" : "",
                     metrics_ == nullptr ? " and /readyz; another port has /metrics" : ", /readyz and /metrics"));
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    return send_problem(reply, 405, "This path takes GET and HEAD only.", "Allow: GET, HEAD\r\n");
+    return send_problem(reply, 405, "/problems/method-not-allowed", "This path takes GET and HEAD only.",
+                        "Allow: GET, HEAD\r\n");
   }
   if (request.path == "/metrics") return metrics_->handle(request, std::move(reply));
   if (request.path == "/readyz") return show_readiness(reply);

@@ -109,7 +109,7 @@ CounterTarget read_target(Context& context) {
 
 store::StoredObject require_stored(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
   auto found = store::find(context.tx, kind, tenant, id);
-  if (!found) http::refuse_unknown(info(kind).name, id);
+  if (!found) refuse_unknown(context, kind, tenant, id);
   return std::move(*found);
 }
 

@@ -15,6 +15,8 @@
 namespace sluice::server::admin {
 namespace {
 
+constexpr std::size_t kMostCompared = 1000;  // ids that a refusal compares with an unknown one
+
 // Comparison of entity tags by RFC 9110 section 8.8.3.2. The server's tags are strong, but a proxy that compresses
 // makes them weak.
 enum class Comparison : std::uint8_t { strong, weak };
@@ -79,10 +81,24 @@ std::vector<std::string_view> members_to_drop(const json::Value& body, std::stri
   return names;
 }
 
+void refuse_unknown(Context& context, Kind kind, const std::string& tenant_id, const std::string& id) {
+  std::string detail = fmt::format("There is no {} {}.", info(kind).name, quoted(id));
+  if (kind == Kind::plan || kind == Kind::policy) {
+    const pqxx::result rows = context.tx.exec(
+        fmt::format("SELECT id FROM {} WHERE tenant_id = $1 ORDER BY id LIMIT {}", info(kind).table(), kMostCompared),
+        tenant_id);
+    NearestNames nearest(id);
+    for (const auto& row : rows) nearest.offer(row[0].c_str());
+    detail += did_you_mean(nearest.names());
+  }
+  throw http::Refusal(404, "not-found", detail);
+}
+
 store::StoredObject require(Context& context, Kind kind, store::Lock lock) {
   const std::string& id = context.call.path_values.front();
-  auto found = store::find(context.tx, kind, required_tenant(context, kind), id, lock);
-  if (!found) http::refuse_unknown(info(kind).name, id);
+  const std::string tenant = required_tenant(context, kind);
+  auto found = store::find(context.tx, kind, tenant, id, lock);
+  if (!found) refuse_unknown(context, kind, tenant, id);
   return std::move(*found);
 }
 

@@ -37,6 +37,8 @@ json::Value with_ids(json::Tree& tree, const json::Value& body, Kind kind, const
 // null (idempotency.hpp), and a caller may send an answer back.
 std::vector<std::string_view> members_to_drop(const json::Value& body, std::string_view secret);
 
+// 404. For plans and policies, `detail` names those of the tenant with similar ids.
+[[noreturn]] void refuse_unknown(Context& context, Kind kind, const std::string& tenant_id, const std::string& id);
 // The object that the path names. Refuses 404 if the caller's scope has no such object.
 store::StoredObject require(Context& context, Kind kind, store::Lock lock);
 

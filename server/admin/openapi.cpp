@@ -16,7 +16,8 @@
 namespace sluice::server::admin {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOpenPaths{"/v1/health", "/openapi.json", "/docs"};  // need no token
+// Paths that need no token.
+constexpr std::array<std::string_view, 4> kOpenPaths{"/v1/health", "/openapi.json", "/docs", "/problems/{name}"};
 
 // Problems of every operation: the status, and the name of the response in openapi.json.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kCommonProblems{{{"400", "BadRequest"},

@@ -97,7 +97,7 @@ ClearSelection read_clear_selection(Context& context) {
 }
 
 void require_known(Context& context, Kind kind, const std::string& tenant, const std::string& id) {
-  if (!id.empty() && !store::find(context.tx, kind, tenant, id)) http::refuse_unknown(info(kind).name, id);
+  if (!id.empty() && !store::find(context.tx, kind, tenant, id)) refuse_unknown(context, kind, tenant, id);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 #include "common/base/text.hpp"
 #include "common/base/version.hpp"
+#include "common/http/media_type.hpp"
+#include "common/http/problem_page.hpp"
 #include "common/http/query.hpp"
 #include "common/json/fields.hpp"
 #include "common/openapi/page.hpp"
@@ -46,14 +48,6 @@ void send_open(std::string_view path, sluice::http::Reply reply) {
   }
   if (path == kDescription) return reply.send({.headers = http::kCommonHeaders, .body = openapi_document()});
   reply.send({.headers = http::kCommonHeaders, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});
-}
-
-// The media type without its parameters, in lower case.
-std::string media_type(std::string_view header) {
-  std::string type(header.substr(0, header.find_first_of("; ")));
-  std::ranges::transform(type, type.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return type;
 }
 
 bool is_json(std::string_view type, std::string_view method) {
@@ -122,13 +116,16 @@ void read_call(const sluice::http::Request& request, RouteMatch& found, Call& ca
   call.route = found.route;
   call.path_values = std::move(found.path_values);
   read_query(request.query, call);
-  const std::string type = media_type(request.header("content-type"));
+  http::refuse_coded_body(request);
+  const std::string type = sluice::http::media_type(request.content_type);
   call.yaml = call.route->takes_yaml && is_yaml(type);
   if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
-    throw http::Refusal(415, "unsupported-media-type",
-                        call.route->takes_yaml
-                            ? "Bodies are JSON or YAML: content-type: application/json or application/yaml."
-                            : "Bodies are JSON: content-type: application/json.");
+    throw http::Refusal(
+        415, "unsupported-media-type",
+        fmt::format("Bodies are JSON{}; got the content type {}. With curl, add -H 'content-type: application/json'.",
+                    call.route->takes_yaml ? " or YAML: content-type: application/json or application/yaml"
+                                           : ": content-type: application/json",
+                    quoted(type)));
   }
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());
@@ -168,6 +165,7 @@ std::size_t AdminService::body_limit(std::string_view method, std::string_view p
 void AdminService::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   const bool reading = request.method == "GET" || request.method == "HEAD";
   if (reading && is_open(request.path)) return send_open(request.path, std::move(reply));
+  if (sluice::http::send_problem_page(request, reply, http::kCommonHeaders)) return;
   begin(request, std::make_shared<Pending>(std::move(reply)));
 }
 
@@ -188,7 +186,7 @@ void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending
   pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   RouteMatch found = find_route(request.method, request.path);
-  if (is_open(request.path)) found.allow = "GET, HEAD";
+  if (is_open(request.path) || !sluice::http::problem_page(request.path).empty()) found.allow = "GET, HEAD";
   try {
     set_aside(request, *pending);
     read_call(request, found, pending->call);

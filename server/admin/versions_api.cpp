@@ -98,7 +98,7 @@ Answer list_versions(Context& context, Kind kind) {
   if (!after) refuse_cursor();
   const PastObject object = key_of_path(context, kind);
   const pqxx::result rows = versions(context.tx, object, *after == kNewest ? kNewest : *after - 1, page.limit + 1);
-  if (rows.empty() && page.after_id.empty()) http::refuse_unknown(info(kind).name, object.key.id);
+  if (rows.empty() && page.after_id.empty()) refuse_unknown(context, kind, object.key.tenant_id, object.key.id);
   std::vector<std::string> items;
   std::string next;
   for (const auto& row : rows) {
@@ -130,7 +130,7 @@ Answer roll_back(Context& context, const Resource& resource) {
   const ObjectId& key = object.key;
   const auto before = store::find(context.tx, key.kind, key.tenant_id, key.id, store::Lock::update);
   const pqxx::result rows = versions(context.tx, object, version, 1);
-  if (!before && rows.empty()) http::refuse_unknown(info(key.kind).name, key.id);
+  if (!before && rows.empty()) refuse_unknown(context, key.kind, key.tenant_id, key.id);
   check_conditions(context.call, before ? &*before : nullptr);
   if (rows.empty() || rows[0][0].as<std::int64_t>() != version) {
     http::refuse_fault(422, "/version",

@@ -8,7 +8,7 @@ namespace sluice::server::http {
 
 inline constexpr std::string_view kCommonHeaders = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
 
-// Returns the caller's X-Request-Id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -, else a new random id.
+// Returns the caller's X-Request-Id if it is_request_id(), else a new random id.
 std::string request_id_of(std::string_view given);
 
 // Returns `own`, the request id and the common headers. `own`: the headers that only this answer has, complete lines.

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
+#include "common/http/media_type.hpp"
 #include "common/http/problem.hpp"
+#include "common/http/problem_table.hpp"
 
 namespace sluice::server::http {
 
@@ -21,6 +23,12 @@ void refuse_unknown(std::string_view kind, std::string_view id) {
   throw Refusal(404, "not-found", fmt::format("There is no {} {}.", kind, quoted(id)));
 }
 
+void refuse_coded_body(const sluice::http::Request& request) {
+  if (sluice::http::is_uncoded(request.content_encoding)) return;
+  throw Refusal(415, "unsupported-media-type", sluice::http::coded_body_detail(request.content_encoding), {},
+                std::string(sluice::http::kUncodedOnly));
+}
+
 Refusal too_many_failures(std::chrono::seconds wait) {
   return {429,
           "too-many-failures",
@@ -34,10 +42,9 @@ Answer problem(const Refusal& refusal, std::string_view request_id) {
   answer.status = refusal.status;
   answer.content_type = sluice::http::kProblemType;
   answer.headers = refusal.headers;
-  const std::string type = refusal.type.empty() ? "about:blank" : "/problems/" + refusal.type;
+  const std::string type = std::string(sluice::http::kProblemPath) + refusal.type;
   sluice::http::write_problem({.status = refusal.status,
                                .type = type,
-                               .title = {},
                                .detail = refusal.detail,
                                .request_id = request_id,
                                .errors = refusal.faults},

@@ -9,13 +9,14 @@
 #include <utility>
 
 #include "common/base/error.hpp"
+#include "common/http/message.hpp"
 #include "server/http/answer.hpp"
 
 namespace sluice::server::http {
 
 class Refusal : public std::exception {
  public:
-  // `type`: the last segment of the problem's type "/problems/TYPE"; "" stands for about:blank.
+  // `type`: the last segment of the problem's type "/problems/TYPE".
   Refusal(unsigned status, std::string type, std::string detail, Faults faults = {}, std::string headers = {})
       : status(status),
         type(std::move(type)),
@@ -37,6 +38,8 @@ class Refusal : public std::exception {
 [[noreturn]] void refuse_fault(unsigned status, std::string pointer, std::string text);
 // For a failed authentication. `wait`: as FailureThrottle::failed() returns it.
 Refusal too_many_failures(std::chrono::seconds wait);
+// Refuses 415 if the body has a content coding.
+void refuse_coded_body(const sluice::http::Request& request);
 [[noreturn]] void refuse_unknown(std::string_view kind, std::string_view id);  // 404
 
 Answer problem(const Refusal& refusal, std::string_view request_id);

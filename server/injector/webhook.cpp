@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "common/http/problem_page.hpp"
 #include "server/injector/admission_response.hpp"
 #include "server/injector/admission_review.hpp"
 #include "server/injector/metrics.hpp"
@@ -79,6 +80,7 @@ void Webhook::admit(sluice::http::Request& head, sluice::http::Admission admissi
 }
 
 void Webhook::handle(sluice::http::Request& request, sluice::http::Reply reply) {
+  if (sluice::http::send_problem_page(request, reply)) return;
   const auto begin = steady_clock::now();
   answer(request, reply);
   duration.observe(steady_clock::now() - begin);

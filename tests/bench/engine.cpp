@@ -126,7 +126,7 @@ class World {
     auto built = policy::build_snapshot(*bundle, 1, clock.now_us());
     if (!built) stop(built.error()[0].text);
     snapshot = *built;
-    key_view = agent::decide::authenticate(*snapshot, key, clock.now_us());
+    key_view = agent::decide::authenticate(*snapshot, key, clock.now_us()).value_or(nullptr);
     if (!key_view) stop("the key is not known");
     decider.set_snapshot(snapshot);
     host = std::make_shared<Host>(http::ServerOptions{}, api);

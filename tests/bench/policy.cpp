@@ -122,7 +122,7 @@ Timed authenticate_among(std::size_t count) {
   SnapshotPtr snapshot = compiled(bundle);
   auto run = [snapshot, secret](std::size_t times) {
     for (std::size_t i = 0; i < times; ++i) {
-      const policy::KeyView* key = agent::decide::authenticate(*snapshot, secret, kNow);
+      const policy::KeyView* key = agent::decide::authenticate(*snapshot, secret, kNow).value_or(nullptr);
       if (key == nullptr) stop("the key is not known");
       keep(key);
     }

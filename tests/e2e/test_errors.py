@@ -24,6 +24,7 @@ def refused(agent: Agent, client: Client, redis: RedisServer) -> Callable[..., A
         answer = send(used)
         assert answer.status == status, answer.body
         assert_problem(answer)
+        assert used.get(answer.body["type"]).status == 200, "the type is the path of a page"
         assert redis.calls("evalsha") == calls, "a refused request reached Redis"
         after = used.check(plan_id="bucket", subject=fresh_subject(), cost=0)
         assert after.status == 200 and used.local_port == port, "the connection did not survive"
@@ -35,7 +36,7 @@ def refused(agent: Agent, client: Client, redis: RedisServer) -> Callable[..., A
 def assert_problem(answer: Answer) -> None:
     """RFC 9457."""
     assert answer.headers["content-type"].startswith("application/problem+json")
-    assert set(answer.body) >= {"type", "title", "status", "detail"}
+    assert set(answer.body) >= {"type", "title", "status", "code", "detail"}
     assert answer.body["status"] == answer.status
     assert answer.body["title"] and answer.body["detail"]
 
@@ -154,10 +155,12 @@ def test_401_an_unknown_key(refused: Callable[..., Answer], agent: Agent) -> Non
 
 
 @pytest.mark.fault("foreign-and-expired-credentials")
-def test_401_says_the_same_whatever_was_wrong(client: Client, key: MintedKey, agent: Agent) -> None:
-    wrong = [*wrong_keys(key).values(), mint_key(agent.program).text]
-    bodies = [client.check({"x-api-key": text}, subject="a").body for text in wrong]
-    assert all(body == bodies[0] for body in bodies)
+def test_401_says_what_is_wrong_with_the_key(client: Client, key: MintedKey, agent: Agent) -> None:
+    codes = {case: client.check({"x-api-key": text}, subject="a").body["code"] for case, text in wrong_keys(key).items()}
+    assert codes.pop("none") == "missing"
+    assert set(codes.values()) == {"malformed"}
+    stranger = client.check({"x-api-key": mint_key(agent.program).text}, subject="a").body
+    assert stranger["code"] == "unknown"
 
 
 @pytest.mark.fault("foreign-and-expired-credentials")
@@ -175,7 +178,7 @@ def test_401_an_expired_and_a_revoked_key(program: Any, make_agent: Callable[...
         answers = [client.check({"x-api-key": key.text}, plan_id="bucket", subject="a")
                    for key in (good, expired, revoked)]
     assert [answer.status for answer in answers] == [200, 401, 401]
-    assert answers[1].body["detail"] == answers[2].body["detail"]
+    assert [answer.body["code"] for answer in answers[1:]] == ["expired", "unknown"]
 
 
 # --- 404 -------------------------------------------------------------------------------------------------------------
@@ -264,6 +267,39 @@ def test_431_headers_over_8_kib(agent: Agent, client: Client) -> None:
         assert reply.headers["content-type"].startswith("application/problem+json")
         assert raw.closed()
     assert client.check(plan_id="bucket", subject=fresh_subject(), cost=0).status == 200
+
+
+# --- 415 -------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("headers", [{"content-type": "text/plain"}, {"content-type": "application/xml"},
+                                     {"content-encoding": "gzip"}, {"content-encoding": "identity, gzip"}])
+def test_415_a_body_that_is_coded_or_not_json(refused: Callable[..., Answer], headers: dict[str, str]) -> None:
+    for path in ("/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew"):
+        answer = refused(415, lambda client, path=path: client.post(path, "{}", headers))
+        assert next(iter(headers.values())) in answer.body["detail"]
+
+
+@pytest.mark.parametrize("sent", ["", "application/x-www-form-urlencoded", "application/json; charset=utf-8"])
+def test_a_check_as_curl_sends_it_is_understood(client: Client, sent: str) -> None:
+    body = json.dumps({"plan_id": "bucket", "subject": fresh_subject(), "cost": 0})
+    assert client.post("/v1/check", body, {"content-type": sent}).status == 200
+
+
+# --- request ids -----------------------------------------------------------------------------------------------------
+
+def test_the_callers_request_id_is_echoed_by_every_route(client: Client) -> None:
+    lease = client.check(plan_id="leases", subject=fresh_subject()).body["lease_id"]
+    for path, body in (("/v1/check", {"plan_id": "bucket", "subject": fresh_subject()}), ("/v1/check", {}), ("/nowhere", {}),
+                       ("/v1/check/batch", {"checks": [{"subject": "a"}]}), ("/v1/release", {"lease_id": lease})):
+        answer = client.post(path, json.dumps(body), {"x-request-id": "trace:7.a_b-C"})
+        assert answer.header("x-request-id") == "trace:7.a_b-C", path
+    assert client.post("/v1/check", "{}").header("x-request-id") is None
+
+
+@pytest.mark.parametrize("bad", ["a b", "<script>", "x" * 129, "a,b"])
+def test_a_request_id_that_is_long_or_odd_is_ignored(client: Client, bad: str) -> None:
+    answer = client.check({"x-request-id": bad}, plan_id="bucket", subject=fresh_subject())
+    assert answer.status == 200 and answer.header("x-request-id") is None and "request_id" not in answer.body
 
 
 # --- 422 -------------------------------------------------------------------------------------------------------------

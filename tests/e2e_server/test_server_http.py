@@ -92,6 +92,14 @@ def test_a_body_of_another_media_type_is_415(admin: AdminClient, tenant: str, me
     assert (answer.status, answer.body["type"]) == (415, "/problems/unsupported-media-type")
 
 
+@pytest.mark.parametrize("coding", ["gzip", "identity, gzip", "br"])
+def test_a_coded_body_is_415_and_says_which_coding_is_taken(admin: AdminClient, tenant: str, coding: str) -> None:
+    answer = admin.post("/plans", bucket(), tenant=tenant, headers={"content-encoding": coding})
+    assert (answer.status, answer.body["type"]) == (415, "/problems/unsupported-media-type")
+    assert answer.header("accept-encoding") == "identity" and coding in answer.body["detail"]
+    assert admin.post("/plans", bucket(), tenant=tenant, headers={"content-encoding": "identity"}).status == 201
+
+
 @pytest.mark.parametrize("kind", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8",
                                   "application/json;charset=\"utf-8\"", None])
 def test_json_is_taken_however_it_is_spelled(admin: AdminClient, tenant: str, kind: Any) -> None:

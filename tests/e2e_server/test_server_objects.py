@@ -393,3 +393,19 @@ def test_the_sixty_fifth_policy_that_no_index_can_use_is_refused(admin: AdminCli
     assert (answer.status, pointers(answer)) == (422, ["/scope"])
     assert admin.put("/policies/p0", {**body, "priority": 99}, tenant=tenant).status == 200, "one of them may change"
     assert admin.put("/policies/more", {**body, "scope": {"resource": "x"}}, tenant=tenant).status == 201
+
+
+def test_an_unknown_plan_or_policy_gets_the_nearest_names_of_its_tenant(admin: AdminClient, tenant: str) -> None:
+    for plan in ("premium", "basic"):
+        assert admin.put(f"/plans/{plan}", bucket(), tenant=tenant).status == 201
+    assert admin.put("/policies/orders", {"scope": {"resource": "GET:/orders"}, "plan_id": "basic"}, tenant=tenant).status == 201
+    for path, near in (("/plans/premiun", 'Did you mean "premium"?'), ("/policies/order", 'Did you mean "orders"?')):
+        answer = admin.get(path, tenant=tenant)
+        assert answer.status == 404 and answer.body["detail"].endswith(near), answer
+    assert "Did you mean" not in admin.get("/plans/gold", tenant=tenant).body["detail"]
+
+
+def test_another_tenants_names_are_not_offered(admin: AdminClient, organization: str, tenant: str) -> None:
+    other = admin.tenant(organization)
+    assert admin.put("/plans/premium", bucket(), tenant=other).status == 201
+    assert admin.get("/plans/premiun", tenant=tenant).body["detail"] == 'There is no plan "premiun".'

@@ -46,7 +46,8 @@ def assert_well_formed(answer: Answer) -> None:
         assert kind == "application/json", answer
         return
     assert kind == "application/problem+json", answer
-    assert set(answer.body) >= {"type", "title", "status", "detail", "request_id"}, answer
+    assert set(answer.body) >= {"type", "title", "status", "code", "detail", "request_id"}, answer
+    assert answer.body["type"] == "/problems/" + answer.body["code"].replace("_", "-"), answer
     assert answer.body["status"] == answer.status
     assert answer.body["request_id"] == answer.header("x-request-id")
     assert answer.body["title"] and answer.body["detail"], answer

@@ -15,6 +15,7 @@ struct Answer {
   std::string type;
   std::string headers;
   std::string body;
+  std::string request_id = {};
   bool has(std::string_view text) const { return body.find(text) != std::string::npos; }
 };
 
@@ -31,6 +32,8 @@ class Asker {
     request.target = request.path = path;
     request.body = body;
     request.fields = std::move(headers);
+    request.content_type = request.header("content-type");
+    request.content_encoding = request.header("content-encoding");
     const std::uint64_t slot = next_slot_++;
     handler_.handle(request, Reply(&sink_, slot));
     return slot;
@@ -51,7 +54,7 @@ class Asker {
     explicit Sink(Asker& its_asker) : asker(its_asker) { retain(); }
     void answer(std::uint64_t slot, const Response& response) override {
       asker.answers[slot] = {response.status, std::string(response.content_type), std::string(response.headers),
-                             std::string(response.content())};
+                             std::string(response.content()), std::string(response.request_id)};
     }
     void unreferenced() noexcept override {}
     Asker& asker;

@@ -53,7 +53,7 @@ TEST_CASE("a reply dropped without an answer is a 500") {
   bench.handler.reply(0, "B");
   bench.host->resume_dirty();
   REQUIRE(bench.replies().size() == 2);
-  CHECK(bench.replies()[0].starts_with("500 {\"type\":\"about:blank\""));
+  CHECK(bench.replies()[0].starts_with("500 {\"type\":\"/problems/internal\""));
   CHECK(bench.replies()[1] == "B");
 }
 

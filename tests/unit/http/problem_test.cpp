@@ -13,29 +13,35 @@ std::string written(const Problem& problem) {
   return out;
 }
 
-TEST_CASE("a problem has type, title and status, and what else is known") {
-  CHECK(written({.status = 404}) == R"({"type":"about:blank","title":"Not Found","status":404})");
+TEST_CASE("a problem has type, title, status and code, and what else is known") {
+  CHECK(written({.status = 404, .type = "/problems/not-found"}) ==
+        R"({"type":"/problems/not-found","title":"Not Found","status":404,"code":"not_found"})");
   const Faults faults = {{"/a", "bad"}, {"/b/0", "worse"}};
   CHECK(written({.status = 400,
                  .type = "/problems/framing",
+                 .code = "two_lengths",
                  .title = "T",
                  .detail = "D",
                  .request_id = "r1",
                  .errors = faults}) ==
-        R"({"type":"/problems/framing","title":"T","status":400,"detail":"D","request_id":"r1",)"
+        R"({"type":"/problems/framing","title":"T","status":400,"code":"two_lengths","detail":"D","request_id":"r1",)"
         R"("errors":[{"pointer":"/a","detail":"bad"},{"pointer":"/b/0","detail":"worse"}]})");
 }
 
 TEST_CASE("a problem is appended to what is there") {
   std::string out = "x";
-  write_problem({.status = 404}, out);
+  write_problem({.status = 404, .type = "/problems/not-found"}, out);
   CHECK(out.starts_with("x{"));
 }
 
 TEST_CASE("a problem's texts cannot break out of their JSON strings") {
   const Faults faults = {{"/\"", "\r\n"}};
-  CHECK(written({.status = 400, .detail = "\"},{\"\x01\xff\\", .request_id = "\n", .errors = faults}) ==
-        R"({"type":"about:blank","title":"Bad Request","status":400,"detail":"\"},{\"\u0001)"
+  CHECK(written({.status = 400,
+                 .type = "/problems/invalid",
+                 .detail = "\"},{\"\x01\xff\\",
+                 .request_id = "\n",
+                 .errors = faults}) ==
+        R"({"type":"/problems/invalid","title":"Bad Request","status":400,"code":"invalid","detail":"\"},{\"\u0001)"
         "\xEF\xBF\xBD"
         R"(\\","request_id":"\n","errors":[{"pointer":"/\"","detail":"\r\n"}]})");
 }

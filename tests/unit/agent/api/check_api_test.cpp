@@ -12,19 +12,93 @@ std::string lease_of(const Answer& answer) {
   return answer.body.substr(from, answer.body.find('"', from) - from);
 }
 
-TEST_CASE("every way of not having a good key gets the same answer") {
+TEST_CASE("a 401 says what is wrong with the key, but not whether its id exists") {
   ApiRig rig("");
-  std::string cut = rig.shop_key.substr(0, rig.shop_key.size() - 1);
-  std::string unknown = mint_key("nobody");
-  std::string wrong_secret = mint_key("shop-key");
-  std::string first;
-  for (const std::string& key : {std::string(), std::string("nonsense"), cut, unknown, wrong_secret}) {
+  const auto refused = [&rig](const std::string& key) {
     Answer answer = rig.answers[rig.send("POST", "/v1/check", R"({"subject":"u"})", {{"x-api-key", key}})];
     CHECK(answer.status == 401);
     CHECK(answer.headers.find("WWW-Authenticate: ") == 0);
-    if (first.empty()) first = answer.body;
-    CHECK(answer.body == first);
+    CHECK(answer.has(R"("type":"/problems/unauthorized")"));
+    return answer;
+  };
+  std::string mistyped = rig.shop_key;
+  char& digit = mistyped[mistyped.size() - 20];
+  digit = digit == 'A' ? 'B' : 'A';
+  CHECK(refused("").has(R"("code":"missing")"));
+  CHECK(refused("nonsense").has(R"("code":"malformed")"));
+  CHECK(refused(rig.shop_key.substr(0, rig.shop_key.size() - 1)).has(R"("code":"malformed")"));
+  CHECK(refused(mistyped).has(R"("code":"malformed")"));
+  CHECK(refused(mint_key("ops", CredentialKind::admin_token)).has(R"("code":"wrong_kind")"));
+  CHECK(refused(mint_key("pod", CredentialKind::agent_token)).has(R"("code":"wrong_kind")"));
+  const Answer unknown = refused(mint_key("nobody"));
+  CHECK(unknown.has(R"("code":"unknown")"));
+  CHECK(refused(mint_key("shop-key")).body == unknown.body);
+}
+
+TEST_CASE("JSON is read without a content type, with any JSON type, and with the type that curl sends") {
+  ApiRig rig("");
+  for (const char* type : {"", "application/json", "Application/JSON; charset=utf-8", "application/vnd.shop+json",
+                           "application/x-www-form-urlencoded"}) {
+    CAPTURE(type);
+    const auto slot = rig.send("POST", "/v1/check", R"({"subject":"u"})",
+                               {{"x-api-key", rig.shop_key}, {"content-type", type}, {"content-encoding", "identity"}});
+    CHECK(rig.answers[slot].status == 200);
   }
+}
+
+TEST_CASE("a body that is coded or of another type gets 415") {
+  ApiRig rig("");
+  for (const char* path : {"/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew"}) {
+    CAPTURE(path);
+    const auto typed =
+        rig.answers[rig.send("POST", path, "{}", {{"x-api-key", rig.shop_key}, {"content-type", "text/plain"}})];
+    CHECK(typed.status == 415);
+    CHECK(typed.has(R"(got \"text/plain\")"));
+    const auto coded =
+        rig.answers[rig.send("POST", path, "{}", {{"x-api-key", rig.shop_key}, {"content-encoding", "gzip"}})];
+    CHECK(coded.status == 415);
+    CHECK(coded.headers == "Accept-Encoding: identity\r\n");
+    CHECK(coded.has(R"("type":"/problems/unsupported-media-type")"));
+  }
+}
+
+TEST_CASE("the caller's request id comes back if it is short and plain") {
+  ApiRig rig("");
+  const auto asked_with = [&rig](const std::string& id, const std::string& body) {
+    return rig.answers[rig.send("POST", "/v1/check", body, {{"x-api-key", rig.shop_key}, {"x-request-id", id}})];
+  };
+  Answer answer = asked_with("r-1", R"({"subject":"u"})");
+  CHECK(answer.request_id == "r-1");
+  CHECK(answer.has(R"("request_id":"r-1")"));
+  answer = asked_with("r-1", R"({"subject":"u","request_id":"own"})");
+  CHECK(answer.request_id == "r-1");
+  CHECK_MESSAGE(answer.has(R"("request_id":"own")"), "the body's id is the check's");
+  CHECK(asked_with("r-2", R"({"subject":7})").has(R"("request_id":"r-2")"));
+  for (const std::string& bad : {std::string("a b"), std::string("a\"b"), std::string(129, 'x')}) {
+    answer = asked_with(bad, R"({"subject":"u"})");
+    CHECK(answer.status == 200);
+    CHECK(answer.request_id.empty());
+    CHECK_FALSE(answer.has("request_id"));
+  }
+}
+
+TEST_CASE("a held check keeps the request id until it is decided") {
+  ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject",
+                "limits":[{"algorithm":"fixed_window","limit":5,"window":"1m"}]}])");
+  rig.store.hold = true;
+  const auto slot =
+      rig.send("POST", "/v1/check", R"({"subject":"u"})", {{"x-api-key", rig.shop_key}, {"x-request-id", "r-1"}});
+  rig.store.let_go();
+  CHECK(rig.answers[slot].request_id == "r-1");
+}
+
+TEST_CASE("the page of a problem is served, and of no other name") {
+  ApiRig rig("");
+  CHECK(rig.answers[rig.send("GET", "/problems/unauthorized", "", {})].type == "text/html; charset=utf-8");
+  const Answer none = rig.answers[rig.send("GET", "/problems/none", "", {})];
+  CHECK(none.status == 404);
+  CHECK(none.has(R"("type":"/problems/not-found")"));
+  CHECK(rig.answers[rig.send("POST", "/problems/unauthorized", "", {})].status == 405);
 }
 
 TEST_CASE("an expired key is refused from the instant it expires") {
@@ -37,7 +111,8 @@ TEST_CASE("an expired key is refused from the instant it expires") {
   key->expires_at_us = 1000;
   snapshot.keys.put(key);
   CHECK(decide::authenticate(snapshot, rig.shop_key, 999) == key.get());
-  CHECK(decide::authenticate(snapshot, rig.shop_key, 1000) == nullptr);
+  CHECK(decide::authenticate(snapshot, rig.shop_key, 1000).error() == decide::CredentialFault::expired);
+  CHECK(decide::authenticate(snapshot, mint_key("shop-key"), 1000).error() == decide::CredentialFault::unknown);
 }
 
 TEST_CASE("a faulty body names every fault and never reaches the store") {

@@ -81,7 +81,8 @@ TEST_CASE("The served description is OpenAPI 3.1 of this version") {
   CHECK(document.find({"openapi"})->text() == "3.1.0");
   CHECK(document.find({"info", "version"})->text() == version());
   CHECK(document.names({"paths"}) == std::set<std::string>{"/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew",
-                                                           "/v1/health", "/v1/snapshot", "/openapi.json", "/docs"});
+                                                           "/v1/health", "/v1/snapshot", "/openapi.json", "/docs",
+                                                           "/problems/{name}"});
 }
 
 TEST_CASE("Every reference of the description leads somewhere") {
@@ -162,15 +163,15 @@ TEST_CASE("Every field of a full decision is in the description") {
 
 TEST_CASE("The check documents every status it can answer") {
   const Document document;
-  CHECK(
-      document.names({"paths", "/v1/check", "post", "responses"}) ==
-      std::set<std::string>{"200", "400", "401", "404", "405", "408", "411", "413", "422", "429", "431", "500", "503"});
+  CHECK(document.names({"paths", "/v1/check", "post", "responses"}) ==
+        std::set<std::string>{"200", "400", "401", "404", "405", "408", "411", "413", "415", "422", "429", "431", "500",
+                              "503"});
 }
 
 TEST_CASE("The batch is described with its bounds, and takes and gives what a single check does") {
   const Document document;
   CHECK(document.names({"paths", "/v1/check/batch", "post", "responses"}) ==
-        std::set<std::string>{"200", "400", "401", "405", "408", "411", "413", "422", "431", "500", "503"});
+        std::set<std::string>{"200", "400", "401", "405", "408", "411", "413", "415", "422", "431", "500", "503"});
   const std::vector<std::string> list{"components", "schemas", "CheckBatch", "properties", "checks"};
   const json::Value* checks = document.find(list);
   REQUIRE(checks != nullptr);

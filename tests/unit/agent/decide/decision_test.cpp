@@ -215,6 +215,20 @@ TEST_CASE("an unknown plan, a rival's plan and a tenant without plan calls look 
   CHECK(closed.check(R"({"plan_id":"own","subject":"u"})").body == unknown.body);
 }
 
+TEST_CASE("an unknown plan gets the nearest names, unless callers may not choose a plan") {
+  const std::string limits = R"("limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]})";
+  const std::string plans = R"("plans":[{"tenant_id":"rival","id":"premiun",)" + limits +
+                            R"(,{"tenant_id":"shop","id":"premium",)" + limits +
+                            R"(,{"tenant_id":"shop","id":"basic",)" + limits + "]";
+  ApiRig rig(plans);
+  Answer answer = rig.check(R"({"plan_id":"premiums","subject":"u"})");
+  CHECK(answer.status == 404);
+  CHECK(answer.has(R"("type":"/problems/unknown-plan")"));
+  CHECK(answer.has(R"("detail":"There is no such plan. Did you mean \"premium\"?")"));
+  ApiRig closed(plans, R"(,"plan_calls":false)");
+  CHECK(closed.check(R"({"plan_id":"premiums","subject":"u"})").has(R"("detail":"There is no such plan.")"));
+}
+
 TEST_CASE("explain names every limit in the order of the plan") {
   ApiRig rig(R"("policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject","limits":[
     {"name":"per_ip","algorithm":"fixed_window","limit":5,"window":"1m","key_by":["source_ip"]},

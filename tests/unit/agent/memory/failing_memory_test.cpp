@@ -207,7 +207,9 @@ TEST_CASE("the prepared answers are those that the agent would write") {
   CHECK(kOverloadResponse.body == body);
   CHECK(kOverloadResponse.headers == headers);
   CHECK(kOverloadResponse.status == status_of(decision));
-  http::write_problem({.status = 503, .detail = "There was no memory left for this request."}, problem);
+  http::write_problem(
+      {.status = 503, .type = "/problems/out-of-memory", .detail = "There was no memory left for this request."},
+      problem);
   CHECK(http::kNoMemoryResponse.body == problem);
 }
 

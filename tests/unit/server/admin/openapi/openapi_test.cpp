@@ -13,7 +13,7 @@ using namespace sluice::server;
 
 namespace {
 
-const Names kOpen{"/openapi.json", "/docs", "/v1/health"};
+const Names kOpen{"/openapi.json", "/docs", "/v1/health", "/problems/{name}"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
