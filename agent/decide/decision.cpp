@@ -170,6 +170,8 @@ bool binds_more(const Judgement& a, const Judgement& b) {
   if (x.retry_after_us != y.retry_after_us) {
     return y.retry_after_us != kNever && (x.retry_after_us == kNever || x.retry_after_us > y.retry_after_us);
   }
+  const auto spends = [](const Judgement& judgement) { return judgement.call.costs[judgement.outcome->binding] > 0; };
+  if (spends(a) != spends(b)) return spends(a);
   const auto share = [](const LimitReport& report) {
     return report.limit > 0 ? static_cast<double>(report.remaining) / static_cast<double>(report.limit) : 0.0;
   };

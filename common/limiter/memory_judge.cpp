@@ -187,7 +187,7 @@ void Judging::charge_and_report(bool charges, Outcome& outcome) {
     if (charged || back_) store(g, longest);
   }
   std::span<const LimitReport> found(reports.data(), program_.rules.size());
-  outcome.binding = static_cast<std::uint8_t>(binding_limit(program_, found));
+  outcome.binding = static_cast<std::uint8_t>(binding_limit(call_, found));
   outcome.report = reports[outcome.binding];
   outcome.report.retry_after_us = retry;
   outcome.report.delay_us = delay;
@@ -218,7 +218,7 @@ bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t no
   return true;
 }
 
-std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports) {
+std::size_t binding_limit(const Call& call, std::span<const LimitReport> reports) {
   bool denied = std::ranges::any_of(reports, [](const LimitReport& r) { return !r.admitted; });
   auto binds_more = [&](std::size_t a, std::size_t b) {
     const LimitReport &x = reports[a], &y = reports[b];
@@ -228,12 +228,13 @@ std::size_t binding_limit(const Program& program, std::span<const LimitReport> r
         return x.retry_after_us == kNever || (y.retry_after_us != kNever && x.retry_after_us > y.retry_after_us);
       }
     } else {
+      if ((call.costs[a] > 0) != (call.costs[b] > 0)) return call.costs[a] > 0;
       auto share = [](const LimitReport& r) {
         return r.limit > 0 ? static_cast<double>(r.remaining) / static_cast<double>(r.limit) : 0.0;
       };
       if (share(x) != share(y)) return share(x) < share(y);
     }
-    return program.plan_position[a] < program.plan_position[b];
+    return call.program->plan_position[a] < call.program->plan_position[b];
   };
   std::size_t best = 0;
   for (std::size_t i = 1; i < reports.size(); ++i) {

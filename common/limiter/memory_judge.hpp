@@ -27,8 +27,9 @@ bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t no
                               bool may_charge = true);
 
 // The index of the denying limit with the longest wait or, if none denies, of the limit with the smallest remaining
-// share. On a tie the first limit of the plan counts. reports[i] is for program.rules[i].
-std::size_t binding_limit(const Program& program, std::span<const LimitReport> reports);
+// share among those that the call spends from; a call that spends nothing reads all. On a tie the first limit of the
+// plan counts. reports[i] is for call.program->rules[i].
+std::size_t binding_limit(const Call& call, std::span<const LimitReport> reports);
 
 // For each i for which program.rules[i] is a quota, writes the bounds of the period at `now_us` into out[i].
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out);

@@ -230,7 +230,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
     reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));
   }
   const std::span<const LimitReport> found(reports.data(), program.rules.size());
-  outcome.binding = static_cast<std::uint8_t>(binding_limit(program, found));
+  outcome.binding = static_cast<std::uint8_t>(binding_limit(call, found));
   outcome.allowed = std::ranges::all_of(found, &LimitReport::admitted);
   outcome.report = reports[outcome.binding];
   if (call.explain) outcome.limits.assign(found.begin(), found.end());

@@ -138,7 +138,7 @@ end
 -- binding limit's numbers. With several groups the agent needs every limit's, because it chooses the binding limit.
 local everything = allowed or explain or back or ahead or groups > 1
 local reply = {allowed and 1 or 0, now, 0, 0, 0, 0, retry, 0}
-local explained, scarcest, delay = explain and {}, 2, 0
+local explained, scarcest, spends, delay = explain and {}, 2, false, 0   -- scarcest and spends: of the binding limit
 at, rule = 3, 0
 for g = 1, groups do
   local V, charged, longest, v = states[g], false, 0, 4
@@ -159,8 +159,8 @@ for g = 1, groups do
     local binds
     if allowed then
       local share = limit > 0 and left / limit or 0
-      binds = share < scarcest
-      if binds then scarcest = share end
+      if spends == (cost > 0) then binds = share < scarcest else binds = not spends end
+      if binds then scarcest, spends = share, cost > 0 end
     else
       binds = r == binding[1]
     end

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable
 from math import ceil
+from random import Random
 
 import pytest
 
 from support.agent import Agent
 from support.bundle import MintedKey
 from support.client import Client, fresh_subject
+from support.reference import binding_limit
 
 
 def test_an_allowed_check_is_200_with_every_field_of_the_document(client: Client) -> None:
@@ -176,6 +178,21 @@ def test_a_shadow_policy_counts_and_never_denies(client: Client) -> None:
     assert {answer.body["reason"] for answer in answers} == {"shadow"}
     assert all(answer.body["shadow"] is True for answer in answers)
     assert answers[-1].header("x-ratelimit-remaining") == "0"
+
+
+def test_the_limit_that_is_shown_is_the_tightest_of_those_that_the_call_spends_from(client: Client) -> None:
+    random = Random(7)
+    subject = fresh_subject()
+    for _ in range(60):
+        costs = {"requests": random.choice((0, 1)), "tokens": random.choice((0, 5)), "bytes": random.choice((0, 40))}
+        answer = client.explain(plan_id="units", subject=subject, costs=costs)
+        shown = binding_limit(answer.body["limits"])
+        assert answer.body["limit_name"] == shown["name"], (costs, answer.body)
+        assert answer.body["remaining"] == shown["remaining"]
+        assert answer.header("x-ratelimit-remaining") == str(shown["remaining"])
+        plain = client.check(plan_id="units", subject=subject, costs=dict.fromkeys(costs, 0))
+        assert plain.body["limit_name"] == binding_limit(
+            client.explain(plan_id="units", subject=subject, costs=dict.fromkeys(costs, 0)).body["limits"])["name"]
 
 
 def test_an_override_of_the_bundle_replaces_the_limit_of_its_subject(client: Client) -> None:

@@ -9,6 +9,7 @@ import datetime
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 NEVER = -1
 
@@ -160,3 +161,13 @@ class MonthlyQuota:
         if admitted:
             self.count += cost
         return Verdict(admitted, max(0, self.limit - self.count), left if self.count else 0, retry)
+
+
+def binding_limit(limits: list[dict[str, Any]]) -> dict[str, Any]:
+    """Which limit a decision shows, of those that `explain` lists in the plan's order: of the limits that deny, the one with
+    the longest wait; else, of those that the call spends from (a read: of all), the one with the smallest share left."""
+    denying = [limit for limit in limits if not limit["admitted"]]
+    if denying:
+        return max(denying, key=lambda limit: float("inf") if limit["retry_after_us"] == NEVER else limit["retry_after_us"])
+    spent = [limit for limit in limits if limit["cost"] > 0] or limits
+    return min(spent, key=lambda limit: Fraction(limit["remaining"], limit["limit"]) if limit["limit"] else Fraction(0))

@@ -183,18 +183,23 @@ Outcome World::judge(const Call& call) {
 }
 
 void World::expect_outcome(std::string_view prefix, const Call& call, const Outcome& outcome) {
-  const bool explain = call.explain;
   send_check(prefix, call, clock_.now,
-             [where = origin(), program = program_, explain, outcome](const redis::Reply& reply) {
-               expect_same(where, *program, explain, false, outcome, reply);
+             [where = origin(), program = program_, asked = as_asked(call), outcome](const redis::Reply& reply) {
+               expect_same(where, asked, false, outcome, reply);
              });
 }
 
-void World::expect_same(const std::string& where, const limiter::Program& program, bool explain, bool together,
-                        const Outcome& outcome, const redis::Reply& reply) {
+// What a reply is read by.
+Call World::as_asked(const Call& call) {
   Call asked;
-  asked.program = &program;
-  asked.explain = explain;
+  asked.program = call.program;
+  asked.explain = call.explain;
+  asked.costs = call.costs;
+  return asked;
+}
+
+void World::expect_same(const std::string& where, const Call& asked, bool together, const Outcome& outcome,
+                        const redis::Reply& reply) {
   if (reply.is_error()) throw std::runtime_error(where + "the script failed: " + std::string(reply.text));
   const auto read = limiter::read_check(reply, asked, together);
   if (!read || !read->outcome) throw std::runtime_error(where + "the script's reply cannot be read");

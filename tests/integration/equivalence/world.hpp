@@ -82,7 +82,9 @@ class World {
   void send_companion_of_wrong_period(const limiter::Call& call, const limiter::Call& companion);
   void send_spoiled_companion(const limiter::Call& call, const limiter::Call& companion, std::size_t enforced,
                               const BothExpected& expect);
-  static void expect_same(const std::string& where, const limiter::Program& program, bool explain, bool together,
+  static limiter::Call as_asked(const limiter::Call& call);
+  // REQUIRES: the program of `asked` is alive.
+  static void expect_same(const std::string& where, const limiter::Call& asked, bool together,
                           const limiter::Outcome& outcome, const redis::Reply& reply);
   Reference& reference_of(const std::string& counter_key, const RandomPlan& plan);
   void compare_with_reference(const limiter::Call& call, const limiter::Outcome& outcome, const RandomPlan& plan,

@@ -57,19 +57,19 @@ Outcome World::judge_jointly(const Call& call) {
   const bool alone = spoiled && !together;
   limiter::MemoryStore(memory_).judge_all(std::span(both).first(alone ? 1 : 2));
   const Outcome &outcome = own.outcome, &beside = other.outcome;
-  const auto expect_own = [where = origin(), program = program_, explain = call.explain, together, outcome](
+  const auto expect_own = [where = origin(), program = program_, asked = as_asked(call), together, outcome](
                               const redis::Reply& reply, const redis::Reply&) {
-    expect_same(where + "in a joint call: ", *program, explain, together, outcome, reply);
+    expect_same(where + "in a joint call: ", asked, together, outcome, reply);
   };
   const bool both_admit = outcome.allowed && beside.allowed;
   if (alone) {
     send_spoiled_companion(call, companion, enforced, expect_own);
   } else {
     send_jointly(call, companion, enforced, clock_.now,
-                 [expect_own, where = origin(), program = companion_, explain = companion.explain, together, beside](
+                 [expect_own, where = origin(), program = companion_, asked = as_asked(companion), together, beside](
                      const redis::Reply& reply, const redis::Reply& reply_beside) {
                    expect_own(reply, reply_beside);
-                   expect_same(where + "the companion: ", *program, explain, together, beside, reply_beside);
+                   expect_same(where + "the companion: ", asked, together, beside, reply_beside);
                  });
     if (flavour_ == Flavour::single) {
       compare_with_reference(companion, beside, companion_plan_, together ? both_admit : beside.allowed);

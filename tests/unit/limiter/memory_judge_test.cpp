@@ -202,20 +202,37 @@ TEST_CASE("an unexplained decision has the binding limit's numbers and no list")
   CHECK(outcome.report.remaining == 4);
 }
 
+// `costs`: by rule; 1 for those that are not given.
+std::size_t binding_of(const Program& program, const std::vector<LimitReport>& reports,
+                       const std::vector<std::uint32_t>& costs = {}) {
+  limiter::Call call;
+  call.program = &program;
+  call.costs.fill(1);
+  std::ranges::copy(costs, call.costs.begin());
+  return limiter::binding_limit(call, reports);
+}
+
 TEST_CASE("of the limits that deny, the one with the longest wait binds, and never is the longest") {
   const Program program = limiter::compile(
       {bucket("a", 9, {1, 1}), bucket("b", 9, {1, 1}), bucket("c", 9, {1, 1}), bucket("d", 9, {1, 1})}, {});
-  using Reports = std::vector<LimitReport>;
-  CHECK(limiter::binding_limit(program, Reports{admits(10, 0), denies(5), denies(9), denies(9)}) == 2);
-  CHECK(limiter::binding_limit(program, Reports{denies(5), denies(kNever), denies(9), denies(kNever)}) == 1);
+  CHECK(binding_of(program, {admits(10, 0), denies(5), denies(9), denies(9)}) == 2);
+  CHECK(binding_of(program, {denies(5), denies(kNever), denies(9), denies(kNever)}) == 1);
 }
 
 TEST_CASE("where none denies, the limit with the smallest share left binds, the plan's first on a tie") {
   Limit last = bucket("a", 9, {1, 1});
   last.key_by.push_back({Dimension::method, ""});  // judged last, though first in the plan
   const Program program = limiter::compile({last, bucket("b", 9, {1, 1}), bucket("c", 9, {1, 1})}, {});
-  using Reports = std::vector<LimitReport>;  // by rule: b, c, a
-  CHECK(limiter::binding_limit(program, Reports{admits(100, 50), admits(10, 4), admits(10, 5)}) == 1);
-  CHECK(limiter::binding_limit(program, Reports{admits(10, 5), admits(100, 50), admits(2, 1)}) == 2);
-  CHECK(limiter::binding_limit(program, Reports{admits(10, 5), admits(0, 0), admits(10, 1)}) == 1);
+  // By rule: b, c, a.
+  CHECK(binding_of(program, {admits(100, 50), admits(10, 4), admits(10, 5)}) == 1);
+  CHECK(binding_of(program, {admits(10, 5), admits(100, 50), admits(2, 1)}) == 2);
+  CHECK(binding_of(program, {admits(10, 5), admits(0, 0), admits(10, 1)}) == 1);
+}
+
+TEST_CASE("a limit that the call spends from binds before one that it does not") {
+  const Program program =
+      limiter::compile({bucket("a", 9, {1, 1}), bucket("b", 9, {1, 1}), bucket("c", 9, {1, 1})}, {});
+  CHECK(binding_of(program, {admits(10, 0), admits(10, 9), admits(10, 5)}, {0, 1, 1}) == 2);
+  CHECK(binding_of(program, {admits(10, 3), admits(10, 1), admits(10, 2)}, {1, 0, 0}) == 0);
+  CHECK_MESSAGE(binding_of(program, {admits(10, 3), admits(10, 1), admits(10, 2)}, {0, 0, 0}) == 1, "a read");
 }
