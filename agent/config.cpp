@@ -131,7 +131,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
 }
 
 void read_headers(ConfigReader& reader, Config& config) {
-  config.headers = {.x = false, .ietf = false, .draft6 = false};
+  config.headers = {.x = false, .ietf = false, .draft6 = false, .retry_after = false};
   std::string_view rest = reader.value("headers").text;
   if (rest == "none") return;
   for (bool more = true; more;) {
@@ -143,8 +143,10 @@ void read_headers(ConfigReader& reader, Config& config) {
       config.headers.ietf = true;
     else if (family == "draft6")
       config.headers.draft6 = true;
+    else if (family == "retry-after")
+      config.headers.retry_after = true;
     else
-      return reader.fault("headers", "must be a list of x, ietf and draft6, such as x,ietf; or none");
+      return reader.fault("headers", "must be a list of x, ietf, draft6 and retry-after, such as x,ietf; or none");
     more = comma != std::string_view::npos;
     if (more) rest.remove_prefix(comma + 1);
   }

@@ -50,7 +50,7 @@ void DecisionWriter::send(RouteReply& reply, const Decision& decision, bool as_t
   body_.clear();
   write_decision_headers(decision, families_, headers_);
   if (as_text) {
-    body_ = decision.allowed ? "OK" : "Rate limit exceeded";
+    body_ = text_of(decision);
   } else {
     write_decision(decision, body_);
   }

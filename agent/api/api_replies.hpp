@@ -45,7 +45,7 @@ class RouteReply {
 // The decision `overload`, and the answer to a check for which an allocation failed. They are written out here, so that
 // making them needs no memory.
 inline constexpr std::string_view kOverloadDecision =
-    R"({"allowed":false,"action":"deny","reason":"overload","retry_after_ms":0,"delay_ms":0,"shadow":false})";
+    R"({"allowed":false,"action":"deny","reason":"overload","retry_after_ms":1000,"delay_ms":0,"shadow":false})";
 inline const http::Response kOverloadResponse{
     .status = 503, .headers = "Retry-After: 1\r\n", .body = kOverloadDecision};
 

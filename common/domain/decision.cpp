@@ -29,4 +29,18 @@ unsigned status_of(const Decision& decision) {
   }
 }
 
+std::string_view text_of(const Decision& decision) {
+  if (decision.allowed) return "OK";
+  switch (decision.reason) {
+    case Reason::fail_closed:
+      return "Rate limiter unavailable";
+    case Reason::no_snapshot:
+      return "Rate limiter has no policies";
+    case Reason::overload:
+      return "Rate limiter overloaded";
+    default:
+      return "Rate limit exceeded";
+  }
+}
+
 }  // namespace sluice

@@ -118,9 +118,10 @@ struct Decision {
 };
 
 struct HeaderFamilies {
-  bool x = true;        // X-RateLimit-Limit, -Remaining, -Reset
-  bool ietf = true;     // RateLimit-Policy, RateLimit (structured fields)
-  bool draft6 = false;  // RateLimit-Limit, -Remaining, -Reset in delta seconds
+  bool x = true;             // X-RateLimit-Limit, -Remaining, -Reset
+  bool ietf = true;          // RateLimit-Policy, RateLimit (structured fields)
+  bool draft6 = false;       // RateLimit-Limit, -Remaining, -Reset in delta seconds
+  bool retry_after = false;  // Retry-After on 200 as well, where a limit was judged
 };
 
 // The HTTP status: 200, 429 or 503.
@@ -133,8 +134,11 @@ void write_decision(const Decision& decision, std::string& out);
 // Appends `"candidates":[…]` and, if some were omitted, their number.
 void write_candidates(const CandidateList& candidates, std::string& out);
 
+// The body for callers that want plain text.
+std::string_view text_of(const Decision& decision);
+
 // Appends header lines ("Name: value\r\n"). A denial by a limit and every 503 carry Retry-After in seconds, at least 1,
-// unless retry_after_us is kNever.
+// unless retry_after_us is kNever; the body has the same wait.
 void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out);
 
 }  // namespace sluice

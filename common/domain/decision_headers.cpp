@@ -56,12 +56,21 @@ void add_draft6(const Decision& decision, std::string& out) {
   out.append("\r\n");
 }
 
-void add_retry_after(const Decision& decision, std::string& out) {
-  if (decision.allowed || (!decision.has_limit && status_of(decision) != 503)) return;
-  const std::int64_t wait = wait_us(decision.allowed, decision.report);
+void add_retry_after(std::int64_t wait, std::int64_t least_seconds, std::string& out) {
   if (wait == kNever) return;
-  add_field(out, "Retry-After: ", std::max<std::int64_t>(round_up(wait, kMicrosPerSecond), 1));
+  add_field(out, "Retry-After: ", std::max(round_up(wait, kMicrosPerSecond), least_seconds));
   out.append("\r\n");
+}
+
+void add_retry_after_denial(const Decision& decision, std::string& out) {
+  if (!decision.has_limit && status_of(decision) != 503) return;
+  add_retry_after(wait_us(decision), 1, out);
+}
+
+// A call that was let through over a limit, or in shadow mode, is told when it would be within the limit.
+void add_retry_after_admission(const Decision& decision, std::string& out) {
+  const LimitReport& report = decision.report;
+  add_retry_after(report.retry_after_us == kNever ? kNever : std::max(report.retry_after_us, report.delay_us), 0, out);
 }
 
 }  // namespace
@@ -72,7 +81,11 @@ void write_decision_headers(const Decision& decision, HeaderFamilies families, s
     if (families.ietf) add_ietf(decision, out);
     if (families.draft6) add_draft6(decision, out);
   }
-  add_retry_after(decision, out);
+  if (!decision.allowed) {
+    add_retry_after_denial(decision, out);
+  } else if (families.retry_after && decision.has_limit) {
+    add_retry_after_admission(decision, out);
+  }
 }
 
 }  // namespace sluice

@@ -37,14 +37,13 @@ void add_share(std::string& out, std::string_view key, double value) {
   out.append(key).append(text, result.ptr);
 }
 
-void add_retry(std::string& out, bool allowed, const LimitReport& report) {
-  const std::int64_t wait = wait_us(allowed, report);
+void add_retry(std::string& out, std::int64_t wait, std::int64_t delay_us) {
   if (wait == kNever) {
     out.append(",\"retry_after_ms\":null");
   } else {
     add(out, ",\"retry_after_ms\":", round_up(wait, kMicrosPerMilli));
   }
-  add(out, ",\"delay_ms\":", round_up(report.delay_us, kMicrosPerMilli));
+  add(out, ",\"delay_ms\":", round_up(delay_us, kMicrosPerMilli));
 }
 
 void add_origin(std::string& out, std::string_view policy_id, std::int64_t policy_version, std::string_view plan_id,
@@ -79,7 +78,7 @@ void add_shadow_result(std::string& out, const ShadowResult& shadow, std::int64_
     // `now_us` is 0 if the deciding policy did not need the counter store.
     if (now_us != 0) add(out, ",\"reset_at\":", unix_seconds_up(now_us, shadow.report.reset_after_us));
   }
-  add_retry(out, shadow.allowed, shadow.report);
+  add_retry(out, wait_us(shadow.allowed, shadow.report), shadow.report.delay_us);
   add_origin(out, shadow.policy_id, shadow.policy_version, shadow.plan_id, shadow.limit_name);
   out.push_back('}');
 }
@@ -134,7 +133,7 @@ void write_decision(const Decision& decision, std::string& out) {
     add(out, ",\"remaining\":", decision.report.remaining);
     add(out, ",\"reset_at\":", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
   }
-  add_retry(out, decision.allowed, decision.report);
+  add_retry(out, wait_us(decision), decision.report.delay_us);
   add_origin(out, decision.policy_id, decision.policy_version, decision.plan_id,
              decision.has_limit ? decision.limit_name : std::string_view{});
   add_bool(out, ",\"shadow\":", decision.shadow);

@@ -27,4 +27,13 @@ constexpr std::int64_t unix_seconds_up(std::int64_t now_us, std::int64_t after_u
 // Returns 0 if the check was allowed, even over a limit (for example with action `sample`). The result can be kNever.
 constexpr std::int64_t wait_us(bool allowed, const LimitReport& report) { return allowed ? 0 : report.retry_after_us; }
 
+// How long the caller of a 503 waits: nobody knows when Redis or the policies are back.
+inline constexpr std::int64_t kUnjudgedWaitUs = kMicrosPerSecond;
+
+// The same for a whole decision.
+inline std::int64_t wait_us(const Decision& decision) {
+  if (!decision.has_limit && status_of(decision) == 503) return kUnjudgedWaitUs;
+  return wait_us(decision.allowed, decision.report);
+}
+
 }  // namespace sluice

@@ -14,7 +14,7 @@ from support.redis_server import RedisServer
 def assert_refusal(answer: Answer, reason: str) -> None:
     """A 503 says why in the body of a decision, and when to come back."""
     assert (answer.status, answer.body["allowed"], answer.body["reason"]) == (503, False, reason)
-    assert int(answer.headers["retry-after"]) >= 1
+    assert answer.body["retry_after_ms"] == 1000 * int(answer.headers["retry-after"]) >= 1000
 
 
 def test_503_fail_closed_without_a_counter_store_and_fail_open_is_200(
@@ -28,10 +28,12 @@ def test_503_fail_closed_without_a_counter_store_and_fail_open_is_200(
     server.kill9()
     with agent.client(key.text) as client:
         assert_refusal(client.check(plan_id="closed", subject="a"), "fail_closed")
+        text = client.check({"accept": "text/plain"}, plan_id="closed", subject="a")
+        assert (text.status, text.body) == (503, "Rate limiter unavailable")
         opened = client.check(plan_id="open", subject="a")
     assert (opened.status, opened.body["allowed"], opened.body["reason"]) == (200, True, "fail_open")
-    for reason, count in before.items():
-        assert agent.metric("sluice_decisions_total", reason=reason) == count + 1
+    for reason, calls in (("fail_closed", 2), ("fail_open", 1)):
+        assert agent.metric("sluice_decisions_total", reason=reason) == before[reason] + calls
 
 
 def test_503_release_and_renew_without_a_counter_store(key: MintedKey, make_redis: Callable[..., RedisServer],

@@ -111,3 +111,27 @@ TEST_CASE("every header line ends in CRLF, behind what is there") {
   CHECK(out.ends_with("Retry-After: 1\r\n"));
   CHECK_FALSE(contains(out, "\r\n\r\n"));
 }
+
+TEST_CASE("a 503 names the same wait in the body and in the header") {
+  for (const Reason reason : {Reason::fail_closed, Reason::overload, Reason::no_snapshot}) {
+    std::string body;
+    write_decision(plain(false, reason), body);
+    CHECK(contains(body, R"("retry_after_ms":1000,)"));
+    CHECK(headers(plain(false, reason)) == "Retry-After: 1\r\n");
+  }
+}
+
+TEST_CASE("with retry-after, 200 says when the request would be within the limit") {
+  const HeaderFamilies families{.x = false, .ietf = false, .draft6 = false, .retry_after = true};
+  CHECK(headers(allowed(), families) == "Retry-After: 0\r\n");
+  Decision passed = denied(1'500'000);
+  passed.allowed = true;
+  CHECK(headers(passed, families) == "Retry-After: 2\r\n");
+  passed.report.retry_after_us = kNever;
+  CHECK(headers(passed, families).empty());
+  Decision delayed = allowed();
+  delayed.report.delay_us = 1;
+  CHECK(headers(delayed, families) == "Retry-After: 1\r\n");
+  CHECK(headers(denied(1), families) == "Retry-After: 1\r\n");
+  CHECK(headers(plain(true, Reason::fail_open), families).empty());
+}

@@ -305,3 +305,11 @@ TEST_CASE("an identifier that needs escaping leaves valid JSON") {
   d.limit_name = "\n";
   CHECK(contains(body(d), R"("policy_id":"a\"b","policy_version":7,"plan_id":"\\","limit_name":"\n")"));
 }
+
+TEST_CASE("as text, a limit that is exceeded and a limiter that could not judge have words of their own") {
+  CHECK(text_of(allowed()) == "OK");
+  CHECK(text_of(denied(1)) == "Rate limit exceeded");
+  CHECK(text_of(plain(false, Reason::fail_closed)) == "Rate limiter unavailable");
+  CHECK(text_of(plain(false, Reason::no_snapshot)) == "Rate limiter has no policies");
+  CHECK(text_of(plain(false, Reason::overload)) == "Rate limiter overloaded");
+}
