@@ -1,0 +1,42 @@
+#include "common/base/text.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace sluice {
+namespace {
+
+std::string nearest_of(std::string_view name, const std::vector<std::string>& known) {
+  NearestNames nearest(name);
+  for (const std::string& each : known) nearest.offer(each);
+  return did_you_mean(nearest.names());
+}
+
+TEST_CASE("the names that a misspelt one most likely means are offered, the nearest first") {
+  CHECK(nearest_of("premiun", {"basic", "premium"}) == R"( Did you mean "premium"?)");
+  CHECK(nearest_of("orders", {"ordrs2", "order", "ordres"}) == R"( Did you mean "order", "ordres" or "ordrs2"?)");
+}
+
+TEST_CASE("names that are not alike are not offered") {
+  CHECK(nearest_of("gold", {"premium", "basic"}).empty());
+  CHECK(nearest_of("", {"a"}).empty());
+  CHECK(nearest_of(std::string(65, 'a'), {std::string(64, 'a')}).empty());
+}
+
+TEST_CASE("of many names alike, the three nearest are offered, in order of the alphabet where they are equally near") {
+  CHECK(nearest_of("plan-1", {"plan-9", "plan-5", "plan-3", "plan-22", "plan-2"}) ==
+        R"( Did you mean "plan-2", "plan-3" or "plan-5"?)");
+}
+
+TEST_CASE("the effort is bounded: of very many names the last ones are not compared") {
+  NearestNames nearest("premiun");
+  const std::string unlike(60, 'x');
+  for (int i = 0; i < 1000; ++i) nearest.offer(unlike);
+  nearest.offer("premium");
+  CHECK(nearest.names().empty());
+}
+
+}  // namespace
+}  // namespace sluice
