@@ -96,6 +96,18 @@ void apply_failure(const Enforcement& enforcement, const limiter::StoreError& er
   }
 }
 
+// What the rulebook of a shadow would have decided.
+bool would_allow(const Judgement& shadow, const CheckRequest& request) {
+  const Enforcement& enforcement = shadow.rulebook->enforcement;
+  Decision tried;
+  if (!shadow.outcome) {
+    apply_failure(enforcement, shadow.outcome.error(), tried);
+  } else if (!shadow.outcome->allowed) {
+    apply_action(enforcement, request, tried);
+  }
+  return tried.allowed;
+}
+
 void explain_limits(const Judgement& judgement, Decision& decision) {
   const limiter::Program& program = *judgement.rulebook->program;
   decision.limits.resize(program.limits.size());
@@ -255,6 +267,8 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
   if (decision.shadow) {  // shadow policies are reported, never enforced
     decision.allowed = true;
     decision.reason = Reason::shadow;
+    decision.would_allow = would_allow(first, request);
+    decision.over_limit = first.outcome && !first.outcome->allowed;
   } else if (!first.outcome) {
     apply_failure(rulebook.enforcement, first.outcome.error(), decision);
   } else if (!first.outcome->allowed) {

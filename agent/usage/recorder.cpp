@@ -8,6 +8,8 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   counts.metrics->count(decision.allowed, decision.reason);
   if (decision.reason == Reason::overload) count_overload(counts, check.tenant.tenant.id, check.overload);
   if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
+  if (decision.shadow || decision.shadow_result) [[unlikely]]
+    count_shadows(check, counts);
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
   if (decision.reason == Reason::degraded) metrics_.count_failure_mode_decision(FailureMode::fail_degrade);
@@ -24,6 +26,14 @@ void Recorder::decided_without_tenant(const Decision& decision, decide::Overload
 void Recorder::count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause) {
   if (!counts.overload) counts.overload = &metrics_.overloads.row(tenant);
   counts.overload->count(static_cast<std::size_t>(cause));
+}
+
+void Recorder::count_shadows(const decide::DecidedCheck& check, Counts& counts) {
+  if (!counts.shadows) counts.shadows = &metrics_.shadow_decisions.row(check.tenant.tenant.id);
+  for (const decide::Judgement& judgement : check.judgements) {
+    if (judgement.role != policy::Role::shadow || !judgement.outcome) continue;
+    counts.shadows->count(judgement.outcome->allowed ? 0 : 1);
+  }
 }
 
 void Recorder::snapshot_replaced() {
@@ -67,6 +77,13 @@ void Recorder::log(const decide::DecidedCheck& check) {
   record.plan_id = decision.plan_id;
   if (decision.has_limit) {
     record.algorithm = check.rulebook->program->limits[check.judgements.front().outcome->binding].algorithm;
+  }
+  if (decision.shadow_result) {
+    record.shadow_policy_id = decision.shadow_result->policy_id;
+    record.shadow_over_limit = !decision.shadow_result->allowed;
+  } else if (decision.shadow) {
+    record.shadow_policy_id = decision.policy_id;
+    record.shadow_over_limit = decision.over_limit;
   }
   record.allowed = decision.allowed;
   record.reason = decision.reason;

@@ -104,7 +104,9 @@ struct Decision {
   std::string_view policy_id;  // "": no policy decided
   std::int64_t policy_version = 0;
   std::string_view plan_id;
-  bool shadow = false;  // true: nothing is enforced
+  bool shadow = false;      // true: nothing is enforced
+  bool would_allow = true;  // with `shadow`: what the decision would have been if enforced
+  bool over_limit = false;  // with `shadow`: whether a limit was exceeded; the action may have let it pass
   double sample_rate = 0;
   std::string_view downgrade_to;
   const Metadata* metadata = nullptr;  // of the policy

@@ -137,6 +137,10 @@ void write_decision(const Decision& decision, std::string& out) {
   add_origin(out, decision.policy_id, decision.policy_version, decision.plan_id,
              decision.has_limit ? decision.limit_name : std::string_view{});
   add_bool(out, ",\"shadow\":", decision.shadow);
+  if (decision.shadow) {
+    add_bool(out, ",\"would_allow\":", decision.would_allow);
+    add_bool(out, ",\"over_limit\":", decision.over_limit);
+  }
   if (decision.action == Action::sample) add_share(out, ",\"sample_rate\":", decision.sample_rate);
   if (decision.action == Action::downgrade) add(out, ",\"downgrade_to\":", decision.downgrade_to);
   add_metadata(out, decision.metadata);

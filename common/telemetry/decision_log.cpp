@@ -78,6 +78,10 @@ void DecisionLog::write(const DecisionRecord& record) {
   append_text(line, "algorithm", record.algorithm ? to_string(*record.algorithm) : std::string_view());
   append_text(line, "outcome", record.allowed ? "allowed" : "denied");
   append_text(line, "reason", to_string(record.reason));
+  if (record.shadow_over_limit) {
+    append_text(line, "shadow_policy_id", record.shadow_policy_id);
+    append_text(line, "shadow_outcome", *record.shadow_over_limit ? "over_limit" : "within_limit");
+  }
   append_text(line, "request_id", record.request_id);
   append_text(line, "traceparent", valid_traceparent(record.traceparent));
   line.push_back('}');

@@ -32,7 +32,9 @@ struct DecisionRecord {
   bool has_subject = false;
   std::string_view policy_id{};
   std::string_view plan_id{};
-  std::optional<Algorithm> algorithm{};  // of the binding limit
+  std::optional<Algorithm> algorithm{};     // of the binding limit
+  std::string_view shadow_policy_id{};      // "" without a shadow, and for a plan in shadow mode
+  std::optional<bool> shadow_over_limit{};  // what the shadow found
   bool allowed = true;
   Reason reason = Reason::within_limit;
   std::string_view request_id{};

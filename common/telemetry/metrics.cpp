@@ -24,6 +24,12 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                  .help = "Checks answered with 503 overload, by what was scarce.",
                  .labels = {{.name = "tenant", .about = "the tenant's id; empty where no tenant was known"},
                             {.name = "cause", .values = std::move(options.overload_causes)}}}),
+      shadow_decisions({.name = "sluice_shadow_decisions_total",
+                        .type = kCounter,
+                        .help = "Checks that a policy or plan in shadow mode judged, alone or beside the one that "
+                                "decided, by what it found.",
+                        .labels = {{.name = "tenant", .about = "the tenant's id"},
+                                   {.name = "outcome", .values = {"within_limit", "over_limit"}}}}),
       decision_duration({.name = "sluice_decision_duration_seconds",
                          .type = kHistogram,
                          .help = "Time from a parsed check to its decision, in seconds."}),
@@ -54,6 +60,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
       clock_(clock) {
   add(decisions);
   add(overloads);
+  add(shadow_decisions);
   add(decision_duration);
   if (options.redis) {
     const std::string with_redis = "with Redis as `--counters`";

@@ -36,7 +36,8 @@ class Metrics : public Registry {
   Metrics(MetricsOptions options, const Clock& clock);
 
   DecisionMetrics decisions;
-  TenantCounters overloads;  // by index into MetricsOptions::overload_causes
+  TenantCounters overloads;         // by index into MetricsOptions::overload_causes
+  TenantCounters shadow_decisions;  // by bool: over a limit
   DurationHistogram decision_duration;
   DurationHistogram redis_duration;
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes

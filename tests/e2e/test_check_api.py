@@ -178,6 +178,20 @@ def test_a_shadow_policy_counts_and_never_denies(client: Client) -> None:
     assert {answer.body["reason"] for answer in answers} == {"shadow"}
     assert all(answer.body["shadow"] is True for answer in answers)
     assert answers[-1].header("x-ratelimit-remaining") == "0"
+    assert answers[0].body["would_allow"] is True and answers[0].body["over_limit"] is False
+    assert answers[-1].body["would_allow"] is False and answers[-1].body["over_limit"] is True
+
+
+def test_a_shadow_is_counted_by_what_it_found(agent: Agent, client: Client) -> None:
+    def counted(outcome: str) -> float:
+        return agent.metric("sluice_shadow_decisions_total", outcome=outcome)
+
+    before = {outcome: counted(outcome) for outcome in ("within_limit", "over_limit")}
+    subject = fresh_subject()
+    answers = [client.check(resource="GET:/shadow", subject=subject) for _ in range(7)]
+    over = sum(answer.body["over_limit"] for answer in answers)
+    assert over > 0
+    assert (counted("within_limit") - before["within_limit"], counted("over_limit") - before["over_limit"]) == (7 - over, over)
 
 
 def test_the_limit_that_is_shown_is_the_tightest_of_those_that_the_call_spends_from(client: Client) -> None:

@@ -196,7 +196,7 @@ TEST_CASE("a shadow decision says so") {
   d.shadow = true;
   d.reason = Reason::shadow;
   CHECK(contains(body(d), R"("reason":"shadow")"));
-  CHECK(contains(body(d), R"("shadow":true})"));
+  CHECK(contains(body(d), R"("shadow":true,"would_allow":true,"over_limit":false})"));
 }
 
 TEST_CASE("shadow_result shows what the shadow policy would have said") {
@@ -312,4 +312,13 @@ TEST_CASE("as text, a limit that is exceeded and a limiter that could not judge 
   CHECK(text_of(plain(false, Reason::fail_closed)) == "Rate limiter unavailable");
   CHECK(text_of(plain(false, Reason::no_snapshot)) == "Rate limiter has no policies");
   CHECK(text_of(plain(false, Reason::overload)) == "Rate limiter overloaded");
+}
+
+TEST_CASE("what a shadow would have done is said where nothing else decides") {
+  Decision shadow = allowed();
+  CHECK_FALSE(contains(body(shadow), "would_allow"));
+  shadow.shadow = true;
+  shadow.would_allow = false;
+  shadow.over_limit = true;
+  CHECK(contains(body(shadow), R"("shadow":true,"would_allow":false,"over_limit":true)"));
 }

@@ -66,6 +66,15 @@ TEST_CASE("A line of the decision log has every documented field") {
             "\n");
 }
 
+TEST_CASE("A shadow adds its policy and what it found") {
+  DecisionRecord record = full_record();
+  record.shadow_policy_id = "orders-next";
+  record.shadow_over_limit = true;
+  CHECK(line_of(record).find(R"("shadow_policy_id":"orders-next","shadow_outcome":"over_limit")") != std::string::npos);
+  record.shadow_over_limit = false;
+  CHECK(line_of(record).find(R"("shadow_outcome":"within_limit")") != std::string::npos);
+}
+
 TEST_CASE("What a decision does not have is null") {
   CHECK(line_of({.tenant = "shop", .reason = Reason::no_policy}) ==
         R"({"time":"2024-06-17T20:00:00.123Z","event":"check","tenant":"shop","subject_hash":null,)"

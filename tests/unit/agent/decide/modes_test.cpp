@@ -74,6 +74,19 @@ TEST_CASE("where only a shadow matches, the call passes with the judged numbers"
   CHECK(answer.has(R"("remaining":0)"));
 }
 
+TEST_CASE("a shadow alone says what would have happened, by its action") {
+  const auto second_of = [](const std::string& more) {
+    ApiRig rig(one_policy(R"("mode":"shadow")" + more));
+    CHECK(rig.check(kCall).has(R"("shadow":true,"would_allow":true,"over_limit":false)"));
+    return rig.check(kCall);
+  };
+  CHECK(second_of("").has(R"("shadow":true,"would_allow":false,"over_limit":true)"));
+  CHECK(second_of(R"(,"action":"downgrade","downgrade_to":"free")").has(R"("would_allow":true,"over_limit":true)"));
+  ApiRig rig(one_policy(R"("mode":"shadow")"));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::timeout, true};
+  CHECK_MESSAGE(rig.check(kCall).has(R"("would_allow":false,"over_limit":false)"), "fail_closed");
+}
+
 TEST_CASE("a shadow refuses no request that lacks a dimension of its counter key") {
   ApiRig rig(one_policy(R"("mode":"shadow","require_key_by":true)"));
   Answer answer = rig.check(R"({"resource":"r"})");
