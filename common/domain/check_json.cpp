@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <system_error>
 
+#include "common/base/text.hpp"
 #include "common/domain/check_faults.hpp"
 #include "common/domain/check_fields.hpp"
 #include "common/domain/check_request.hpp"
+#include "common/domain/ip_address.hpp"
 #include "common/domain/plan.hpp"
 #include "common/json/insitu_stream.hpp"
 
@@ -70,6 +72,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   void take_number(std::string_view text);
   void take_string(std::string_view text);
   void take_cost(std::string_view text, std::int64_t& cost);
+  void take_source_ip(std::string_view text);
   void wrong_type();
   std::string pointer() const;
 
@@ -204,6 +207,8 @@ void CheckHandler::take_string(std::string_view text) {
     out_.tags.back().text = text;
   } else if (where_ == Kind::attributes) {
     out_.attributes.back().text = text;
+  } else if (field_->kind == Kind::dimension && field_->dimension == Dimension::source_ip && !text.empty()) {
+    take_source_ip(text);
   } else if (field_->kind == Kind::dimension) {
     out_.dimensions[static_cast<std::size_t>(field_->dimension)] = {text, true};
   } else if (field_->kind == Kind::request_id) {
@@ -214,6 +219,23 @@ void CheckHandler::take_string(std::string_view text) {
     faults_.add(422, pointer(), "names no plan; leave it out to match policies");
   } else {
     out_.plan_id = text;
+  }
+}
+
+void CheckHandler::take_source_ip(std::string_view text) {
+  const auto address = find_address(text);
+  if (address) {
+    out_.dimensions[static_cast<std::size_t>(Dimension::source_ip)] = {*address, true};
+  } else if (text.find(',') != std::string_view::npos) {
+    faults_.add(422, pointer(),
+                fmt::format("source_ip must be one address; got the list {}. Of X-Forwarded-For, send the address that "
+                            "your own proxy added: usually the last one",
+                            quoted(text)));
+  } else {
+    faults_.add(422, pointer(),
+                fmt::format("source_ip must be an IP address, such as 203.0.113.7 or 2001:db8::1, with or without a "
+                            "port; got {}. Leave it out if you do not know it",
+                            quoted(text)));
   }
 }
 

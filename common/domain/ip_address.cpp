@@ -38,6 +38,19 @@ std::optional<IpAddress> parse_as_written(std::string_view text) {
   return address;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+bool is_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [after, code] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return code == std::errc{} && after == text.data() + text.size();
+}
+
 }  // namespace
 
 bool IpBlock::contains(const IpAddress& address) const {
@@ -48,6 +61,40 @@ std::optional<IpAddress> parse_ip(std::string_view text) {
   auto address = parse_as_written(text);
   if (address && is_mapped(*address)) return unmapped(*address);
   return address;
+}
+
+std::optional<std::string_view> find_address(std::string_view text) {
+  std::string_view address = without_blanks(text);
+  std::optional<std::string_view> port;
+  if (address.starts_with('[')) {
+    const std::size_t end = address.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view rest = address.substr(end + 1);
+    address = address.substr(1, end - 1);
+    if (address.find(':') == std::string_view::npos) return std::nullopt;  // brackets are for IPv6
+    if (!rest.empty()) {
+      if (!rest.starts_with(':')) return std::nullopt;
+      port = rest.substr(1);
+    }
+  } else if (const std::size_t colon = address.find(':');
+             colon != std::string_view::npos && colon == address.rfind(':')) {
+    port = address.substr(colon + 1);
+    address = address.substr(0, colon);
+  }
+  if ((port && !is_port(*port)) || !parse_as_written(address)) return std::nullopt;
+  return address;
+}
+
+std::string_view write_block(const IpBlock& block, AddressText& buffer) {
+  const bool v6 = block.base.bits == 128;
+  inet_ntop(v6 ? AF_INET6 : AF_INET, block.base.bytes.data(), buffer.data(), INET6_ADDRSTRLEN);
+  std::size_t size = std::string_view(buffer.data()).size();
+  if (v6 && block.prefix < block.base.bits) {
+    buffer[size++] = '/';
+    size = static_cast<std::size_t>(
+        std::to_chars(buffer.data() + size, buffer.data() + buffer.size(), block.prefix).ptr - buffer.data());
+  }
+  return {buffer.data(), size};
 }
 
 std::optional<IpBlock> parse_cidr(std::string_view text) {

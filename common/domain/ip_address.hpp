@@ -1,4 +1,6 @@
 // IP addresses and CIDR blocks, for the dimension source_ip. Nothing here allocates.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <array>
@@ -28,6 +30,14 @@ struct IpBlock {
 // Reads "10.0.0.7" or "2001:db8::1", without port, zone, or leading zeros in IPv4. Turns an IPv4-mapped IPv6 address
 // (::ffff:10.0.0.7) into the IPv4 address.
 std::optional<IpAddress> parse_ip(std::string_view text);
+
+// Finds the address in what a program knows of its peer: "203.0.113.7", "203.0.113.7:51234", "2001:db8::1" or
+// "[2001:db8::1]:80", with blanks around it. Returns the part of `text` that parse_ip() reads.
+std::optional<std::string_view> find_address(std::string_view text);
+
+// The shortest usual form (RFC 5952), in `buffer`. A block of fewer than all bits of IPv6 ends in "/" and its prefix.
+using AddressText = std::array<char, 64>;
+std::string_view write_block(const IpBlock& block, AddressText& buffer);
 
 // Reads "10.0.0.0/8". Bits after the prefix are cleared.
 std::optional<IpBlock> parse_cidr(std::string_view text);

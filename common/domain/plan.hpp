@@ -70,7 +70,8 @@ enum class ReportSubjects : std::uint8_t { hashed, named, off };
 // The enforcement of a policy, or of a plan that a check names.
 struct Enforcement {
   std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
-  bool require_key_by = false;  // a check that lacks any of these dimensions is refused with 422
+  std::uint8_t ipv6_prefix = 64;  // bits of an IPv6 source_ip that name a counter; an end user has a whole /64
+  bool require_key_by = false;    // a check that lacks any of these dimensions is refused with 422
   Action action = Action::deny;
   double sample_rate = 0;  // the share of requests that pass with action sample, 0 to 1
   Micros max_delay{0};

@@ -70,6 +70,9 @@ void read_action(json::Fields& fields, Enforcement& out) {
 void read_enforcement(json::Fields& fields, Enforcement& out) {
   fields.accept_alias(enforcement_field::kEnforcementMode.name, enforcement_field::kMode.name);
   read_key_by(fields, out.key_by);
+  if (const auto prefix = fields.integer(enforcement_field::kIpv6Prefix)) {
+    out.ipv6_prefix = static_cast<std::uint8_t>(*prefix);
+  }
   if (const auto required = fields.boolean(enforcement_field::kRequireKeyBy)) out.require_key_by = *required;
   if (const auto mode = fields.choice(enforcement_field::kMode, &mode_from)) out.mode = *mode;
   read_failure_mode(fields, out);
@@ -100,6 +103,9 @@ void check_enforcement(json::Fields& fields, const Enforcement& enforcement, con
 void write_enforcement(json::Writer& out, const Enforcement& enforcement) {
   const Enforcement defaults;
   if (enforcement.key_by != defaults.key_by) write_key_by(out, enforcement.key_by);
+  if (enforcement.ipv6_prefix != defaults.ipv6_prefix) {
+    out.field("ipv6_prefix", std::int64_t{enforcement.ipv6_prefix});
+  }
   if (enforcement.require_key_by) out.field("require_key_by", true);
   if (enforcement.action != defaults.action) out.field("action", to_string(enforcement.action));
   if (enforcement.action == Action::sample) out.field("sample_rate", enforcement.sample_rate);

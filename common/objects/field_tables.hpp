@@ -84,6 +84,15 @@ namespace enforcement_field {
 using json::Field;
 inline constexpr Field kKeyBy{
     .name = "key_by", .schema = "Dimensions", .body_schema = "KeyBy", .fallback = "[\"resource\", \"subject\"]"};
+inline constexpr Field kIpv6Prefix{
+    .name = "ipv6_prefix",
+    .type = Field::Type::integer,
+    .min = 1,
+    .max = 128,
+    .fallback = "64",
+    .help =
+        "How many bits of an IPv6 source_ip name a counter. 64: all addresses of a /64 share one, because an end "
+        "user usually has a whole /64. 128: each address has its own. IPv4 addresses always have their own."};
 inline constexpr Field kRequireKeyBy =
     row::flag("require_key_by", "false", "true: a check that lacks a dimension of key_by is refused with 422.");
 inline constexpr Field kMode = row::mode("");
@@ -130,9 +139,10 @@ inline constexpr Field kDegradeAction =
     row::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit",
                 "Allowed only with fail_degrade. local_limit: the agent judges by its share of the limits. downgrade: "
                 "the agent applies the action downgrade to every check.");
-inline constexpr std::array kAll{
-    kKeyBy,        kRequireKeyBy,  kMode,   kEnforcementMode, kFailureMode, kFailOpen,   kFailureModeWhenOpen,
-    kDegradeShare, kDegradeAction, kAction, kSampleRate,      kMaxDelay,    kDowngradeTo};
+inline constexpr std::array kAll{kKeyBy,           kIpv6Prefix,    kRequireKeyBy, kMode,
+                                 kEnforcementMode, kFailureMode,   kFailOpen,     kFailureModeWhenOpen,
+                                 kDegradeShare,    kDegradeAction, kAction,       kSampleRate,
+                                 kMaxDelay,        kDowngradeTo};
 }  // namespace enforcement_field
 
 namespace plan_field {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "common/base/crypto.hpp"
+#include "common/domain/ip_address.hpp"
 
 namespace sluice::policy {
 namespace {
@@ -30,9 +31,18 @@ void append_escaped(std::string_view text, std::string& out) {
   }
 }
 
+// IPv4 addresses have one spelling only, so they are written as they are; so is a text that is no address, which only
+// the identity of an override can have.
+void append_address(std::string_view text, std::uint8_t ipv6_prefix, std::string& out) {
+  const auto address = text.find(':') == std::string_view::npos ? std::nullopt : parse_ip(text);
+  if (!address) return append_escaped(text, out);
+  AddressText written;
+  append_escaped(write_block(block_of(*address, address->bits == 128 ? ipv6_prefix : address->bits), written), out);
+}
+
 // `find` returns the value of a dimension, or nullptr if it is absent.
 template <class Find>
-void append_found(std::span<const DimensionRef> dimensions, Find find, std::string& out) {
+void append_found(std::span<const DimensionRef> dimensions, std::uint8_t ipv6_prefix, Find find, std::string& out) {
   std::size_t start = out.size();
   for (const DimensionRef& dimension : dimensions) {
     if (out.size() > start) out.push_back('|');
@@ -43,7 +53,11 @@ void append_found(std::span<const DimensionRef> dimensions, Find find, std::stri
     }
     if (const Value* value = find(dimension)) {
       out.push_back('=');
-      append_escaped(value->text, out);
+      if (dimension.dimension == Dimension::source_ip) [[unlikely]] {
+        append_address(value->text, ipv6_prefix, out);
+      } else {
+        append_escaped(value->text, out);
+      }
     }
   }
   if (out.size() - start <= kMaxIdentity) return;
@@ -59,7 +73,8 @@ template <class Find>
 void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group, Find find,
                       std::string& out) {
   out += key_head;
-  append_found(rulebook.enforcement.key_by, find, out);
+  const Enforcement& enforcement = rulebook.enforcement;
+  append_found(enforcement.key_by, enforcement.ipv6_prefix, find, out);
   out.push_back('}');
   out += rulebook.is_policy ? ":p=" : ":l=";
   out += rulebook.owner_id;
@@ -68,7 +83,7 @@ void append_group_key(std::string_view key_head, const Rulebook& rulebook, std::
   out += ":k=";
   out += rulebook.program->limits[compiled.first].name;
   out.push_back('|');
-  append_found(compiled.added, find, out);
+  append_found(compiled.added, enforcement.ipv6_prefix, find, out);
 }
 
 auto find_in(const CheckRequest& request) {
@@ -77,8 +92,8 @@ auto find_in(const CheckRequest& request) {
 
 }  // namespace
 
-void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out) {
-  append_found(key_by, find_in(request), out);
+void append_identity(const Enforcement& enforcement, const CheckRequest& request, std::string& out) {
+  append_found(enforcement.key_by, enforcement.ipv6_prefix, find_in(request), out);
 }
 
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,

@@ -6,6 +6,10 @@
 // absent dimension, only the name is written. Bytes outside [A-Za-z0-9._-] are escaped as %XX. An identity above 200
 // bytes is replaced by '#' and its SHA-256 in hex. So different identities never share a key.
 //
+// A source_ip of IPv6 stands for its network of Enforcement::ipv6_prefix bits: all addresses of the network share the
+// key source_ip=2001%3Adb8%3A%3A%2F64, however they are written. An IPv4-mapped address has the key of the IPv4
+// address.
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -20,7 +24,7 @@ namespace sluice::policy {
 
 inline constexpr std::size_t kMaxIdentity = 200;  // bytes
 
-void append_identity(std::span<const DimensionRef> key_by, const CheckRequest& request, std::string& out);
+void append_identity(const Enforcement& enforcement, const CheckRequest& request, std::string& out);
 
 // The parameter `key_head` below is "sl:{<tenant>|".
 

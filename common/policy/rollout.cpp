@@ -19,7 +19,7 @@ std::uint32_t rollout_number(const CompiledPolicy& policy, const CheckRequest& r
   if (const Value* subject = request.find(kSubject)) return rollout_number(policy.id(), subject->text);
   thread_local std::string identity;  // keeps its memory between requests
   identity.clear();
-  append_identity(policy.rulebook.enforcement.key_by, request, identity);
+  append_identity(policy.rulebook.enforcement, request, identity);
   return rollout_number(policy.id(), identity);
 }
 

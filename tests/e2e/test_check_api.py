@@ -194,6 +194,14 @@ def test_a_shadow_is_counted_by_what_it_found(agent: Agent, client: Client) -> N
     assert (counted("within_limit") - before["within_limit"], counted("over_limit") - before["over_limit"]) == (7 - over, over)
 
 
+def test_an_address_counts_by_its_network_however_it_is_written(client: Client) -> None:
+    """The plan counts by source_ip; the prefix of IPv6 is 64 unless the plan says otherwise."""
+    for first, same, other in (("203.0.113.7", "[::ffff:203.0.113.7]:443", "203.0.113.8"),
+                               ("2001:db8:0:1::1", " [2001:DB8:0:1:ffff::2]:80 ", "2001:db8:0:2::1")):
+        left = [client.check(plan_id="by-address", source_ip=address).body["remaining"] for address in (first, same, other)]
+        assert left[0] - left[1] == 1 and left[2] == left[0], (first, left)
+
+
 def test_the_limit_that_is_shown_is_the_tightest_of_those_that_the_call_spends_from(client: Client) -> None:
     random = Random(7)
     subject = fresh_subject()

@@ -124,7 +124,7 @@ def test_without_explain_there_are_no_candidates(client: Client) -> None:
 
 
 @pytest.mark.parametrize("address, policy", [("10.1.2.3", "host"), ("::ffff:10.1.2.3", "host"), ("10.1.2.4", "net"),
-                                             ("10.2.0.0", ""), ("2001:DB8:0:0::9", "net6"), ("nowhere", "")])
+                                             ("10.2.0.0", ""), ("2001:DB8:0:0::9", "net6"), ("10.1.2.3:443", "host")])
 def test_a_source_address_is_matched_by_address_and_block(client: Client, address: str, policy: str) -> None:
     assert decided_by(client, source_ip=address) == policy
 

@@ -21,6 +21,7 @@ def standard_bundle(key: MintedKey, other_key: MintedKey) -> Bundle:
     bundle.plan("tokens", token_bucket(5, "1/1h"), token_bucket(1000, "1/1h", name="tokens", unit="tokens"))
     bundle.plan("units", token_bucket(30, "1/1h"), token_bucket(120, "1/1h", name="tokens", unit="tokens"),
                 token_bucket(700, "1/1h", name="bytes", unit="bytes"))
+    bundle.plan("by-address", token_bucket(5, "1/1h"), key_by=["source_ip"])
     bundle.plan("delaying", token_bucket(2, "1/1h"), action="delay", max_delay="2h")
     bundle.plan("sampling", token_bucket(1, "1/1h"), action="sample", sample_rate=1)
     bundle.plan("downgrading", token_bucket(1, "1/1h"), action="downgrade", downgrade_to="basic")

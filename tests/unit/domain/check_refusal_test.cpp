@@ -264,3 +264,34 @@ TEST_CASE("a body full of nonsense gets a bounded answer that is still led by th
   CHECK(p.faults[0].pointer == "/subject");
   CHECK(p.faults[31].status == 422);
 }
+
+TEST_CASE("source_ip is an address with or without a port, in all usual forms") {
+  const auto address_of = [](const std::string& text) {
+    const Parsed p(R"({"source_ip":")" + text + "\"}");
+    CAPTURE(text);
+    REQUIRE(p.faults.empty());
+    return std::string(p.request.find({Dimension::source_ip, ""})->text);
+  };
+  CHECK(address_of("203.0.113.7") == "203.0.113.7");
+  CHECK(address_of("203.0.113.7:51234") == "203.0.113.7");
+  CHECK(address_of(" 203.0.113.7\\t") == "203.0.113.7");
+  CHECK(address_of("[2001:db8::1]:80") == "2001:db8::1");
+  CHECK(address_of("[2001:db8::1]") == "2001:db8::1");
+  CHECK(address_of("2001:DB8::1") == "2001:DB8::1");
+  CHECK(address_of("::ffff:203.0.113.7") == "::ffff:203.0.113.7");
+  CHECK(address_of("[::ffff:203.0.113.7]:80") == "::ffff:203.0.113.7");
+  CHECK_MESSAGE(address_of("") == "", "an empty dimension is allowed");
+}
+
+TEST_CASE("a source_ip that is no address is 422 with the rule and the fix") {
+  for (const std::string text :
+       {"localhost", "203.0.113", "203.0.113.7:", "203.0.113.7:99999", "203.0.113.7:x", "[203.0.113.7]:80",
+        "[2001:db8::1", "[2001:db8::1]80", "2001:db8::1%eth0", "[]", ":80", " ", "010.0.0.1"}) {
+    CAPTURE(text);
+    CHECK(only_fault(R"({"source_ip":")" + text + "\"}") == "422 /source_ip");
+    CHECK(says(Parsed(R"({"source_ip":")" + text + "\"}"), "must be an IP address, such as 203.0.113.7"));
+  }
+  const std::string list = R"({"source_ip":"203.0.113.7, 10.0.0.1"})";
+  CHECK(only_fault(list) == "422 /source_ip");
+  CHECK(says(Parsed(list), "the address that your own proxy added"));
+}

@@ -26,12 +26,13 @@ TEST_CASE("every dimension of the contract is read into its own place") {
                                     "consumer_group", "job_type", "priority",    "resource",  "subject"};
   for (const std::string_view name : names) {
     CAPTURE(name);
-    const Parsed p("{\"" + std::string(name) + "\":\"v\"}");
+    const std::string text = name == "source_ip" ? "10.0.0.7" : "v";
+    const Parsed p("{\"" + std::string(name) + "\":\"" + text + "\"}");
     REQUIRE(p.ok());
     const auto reference = parse_dimension(name);
     REQUIRE(reference);
     REQUIRE(p.request.find(*reference) != nullptr);
-    CHECK(p.request.find(*reference)->text == "v");
+    CHECK(p.request.find(*reference)->text == text);
     std::size_t present = 0;
     for (const Value& value : p.request.dimensions) present += value.present ? 1 : 0;
     CHECK(present == 1);

@@ -334,3 +334,10 @@ TEST_CASE("a plan of one limit may have the limit's fields at its top level") {
                    "stands beside limits");
   check_only_fault(shop(R"("plans":[{"id":"pro","rate":"1/s","user":"a"}])"), "/plans/0/user", "not a field");
 }
+
+TEST_CASE("ipv6_prefix is 64 unless given, and written only where it is another") {
+  CHECK(policy_of("").enforcement.ipv6_prefix == 64);
+  CHECK(policy_of(R"("ipv6_prefix":128)").enforcement.ipv6_prefix == 128);
+  check_policy_fault(R"("ipv6_prefix":0)", "/ipv6_prefix", "1");
+  check_policy_fault(R"("ipv6_prefix":129)", "/ipv6_prefix", "128");
+}

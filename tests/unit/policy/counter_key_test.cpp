@@ -80,5 +80,47 @@ TEST_CASE("keys are filled into memory that is used again") {
   CHECK(keys.size() == 3);
 }
 
+TEST_CASE("an IPv4 address has a counter of its own, and its mapped form has the same") {
+  CHECK(key_of(R"(["source_ip"])", R"({"source_ip":"203.0.113.7"})") == "sl:{shop|source_ip=203.0.113.7}:p=p");
+  CHECK(key_of(R"(["source_ip"])", R"({"source_ip":"[::ffff:203.0.113.7]:443"})") ==
+        "sl:{shop|source_ip=203.0.113.7}:p=p");
+}
+
+TEST_CASE("all IPv6 addresses of a /64 share a counter, however they are written") {
+  const std::string key = "sl:{shop|source_ip=2001%3Adb8%3A0%3A1%3A%3A%2F64}:p=p";
+  for (const char* address :
+       {"2001:db8:0:1::1", "2001:DB8::1:0:0:0:2", "[2001:0db8:0000:0001:ffff:ffff:ffff:ffff]:80"}) {
+    CHECK(key_of(R"(["source_ip"])", std::string(R"({"source_ip":")") + address + "\"}") == key);
+  }
+  CHECK(key_of(R"(["source_ip"])", R"({"source_ip":"2001:db8:0:2::1"})") != key);
+}
+
+TEST_CASE("ipv6_prefix says how many bits of an IPv6 address name a counter") {
+  const std::string address = R"({"source_ip":"2001:db8:1:2:3:4:5:6"})";
+  CHECK(key_of(R"(["source_ip"],"ipv6_prefix":128)", address) ==
+        "sl:{shop|source_ip=2001%3Adb8%3A1%3A2%3A3%3A4%3A5%3A6}:p=p");
+  CHECK(key_of(R"(["source_ip"],"ipv6_prefix":48)", address) == "sl:{shop|source_ip=2001%3Adb8%3A1%3A%3A%2F48}:p=p");
+}
+
+TEST_CASE("a limit that adds source_ip counts by the same network") {
+  const auto keys =
+      keys_of(R"([],"ipv6_prefix":56)", R"({"source_ip":"2001:db8:1:2ff::1"})",
+              R"({"name":"a","algorithm":"fixed_window","limit":1,"window":"1m","key_by":["source_ip"]})");
+  CHECK(keys == std::vector<std::string>{"sl:{shop|}:p=p:k=a|source_ip=2001%3Adb8%3A1%3A200%3A%3A%2F56"});
+}
+
+TEST_CASE("an override names the counter of the network that its address is in") {
+  const auto snapshot = snapshot_of(
+      R"("policies":[{"id":"p","scope":{},"key_by":["source_ip"],
+          "limits":[{"name":"m","algorithm":"fixed_window","limit":10,"window":"1m"}]}])");
+  const Rulebook& rulebook = in_order(shop(*snapshot))[0]->rulebook;
+  const auto named = [&](const char* text) {
+    const std::vector<std::pair<DimensionRef, std::string>> identity{{{Dimension::source_ip, ""}, text}};
+    return counter_key(shop(*snapshot).key_head, rulebook, 0, identity);
+  };
+  CHECK(named("2001:db8::7") == key_of(R"(["source_ip"])", R"({"source_ip":"2001:db8::9"})"));
+  CHECK_MESSAGE(named("proxy:1") == "sl:{shop|source_ip=proxy%3A1}:p=p", "written as it is");
+}
+
 }  // namespace
 }  // namespace sluice::policy
