@@ -55,6 +55,13 @@ json::Value translate_policy(Context& /*context*/, json::Tree& tree, const json:
   return json::edited(tree, body, kDropped, {&id, 1});
 }
 
+void refuse_taken(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id) {
+  if (!store::find(tx, kind, tenant_id, id)) return;
+  throw http::Refusal(
+      409, "exists",
+      fmt::format("{} {} exists already: choose another id, or replace it with PUT.", info(kind).name, quoted(id)));
+}
+
 struct BodyReader {
   Context& context;
   const Resource& resource;
@@ -84,12 +91,9 @@ struct BodyReader {
 
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
   std::string id = slug(name);
-  if (id.empty()) return store::random_id(kind);
-  const auto found = store::find(tx, kind, tenant_id, id);
-  if (!found) return id;
-  const bool is_credential = kind == Kind::token || kind == Kind::agent_token || kind == Kind::binding;
-  const bool is_others = info(kind).in_tenant() && found->key.tenant_id != tenant_id;
-  return is_credential || is_others ? store::random_id(kind) : id;
+  const bool may_differ = kind == Kind::binding;
+  if (id.empty() || (may_differ && store::find(tx, kind, tenant_id, id))) id = store::random_id(kind);
+  return id;
 }
 
 const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &draft_organization,
@@ -117,15 +121,13 @@ Answer create_object(Context& context, const Resource& resource) {
   std::string tenant = body_tenant(context, given, resource.kind);
   if (tenant.empty() && info(resource.kind).local_id) tenant = only_tenant(context.tx);
   const std::string id = is_given(given, "id") ? std::string() : resource.make_id(context.tx, tenant, given);
+  // A body whose id was made must not be judged as a change of the object that has this id.
+  if (!id.empty()) refuse_taken(context.tx, resource.kind, tenant, id);
   json::Value body = with_ids(reader.tree, given, resource.kind, tenant, id);
   std::optional<Secret> secret;
   if (resource.complete != nullptr) body = resource.complete(reader.tree, body, nullptr, secret);
   const Draft draft = reader.draft(body);
-  if (store::find(context.tx, resource.kind, draft.key.tenant_id, draft.key.id)) {
-    throw http::Refusal(409, "exists",
-                        fmt::format("{} {} exists already: choose another id, or replace it with PUT.",
-                                    info(resource.kind).name, quoted(draft.key.id)));
-  }
+  refuse_taken(context.tx, resource.kind, draft.key.tenant_id, draft.key.id);
   check_conditions(context.call, nullptr);
   Answer answer = insert_draft(context, draft, resource.collection);
   answer.secret = std::move(secret);

@@ -17,7 +17,7 @@ namespace sluice::server::admin {
 // Makes an id from a name: "pro-plan" from "Pro plan!". If the name has no usable character, the id is random.
 //
 // A call that is sent twice must not make two objects, so an id that is taken is returned too, and refused later. Only
-// if a token, a binding or another tenant's object has it, the id is random: their names need not differ.
+// bindings get a random id then, because two service accounts may have one slug.
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
 struct Resource {

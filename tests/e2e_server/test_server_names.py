@@ -83,6 +83,14 @@ def test_a_post_whose_made_id_is_taken_makes_nothing(admin: AdminClient, tenant:
     assert len(list(admin.items(path, tenant=tenant))) == (1 if path == "/policies" else 2)
 
 
+def test_a_post_whose_made_id_is_taken_is_not_judged_as_a_change_of_that_object(admin: AdminClient, tenant: str) -> None:
+    admin.put("/plans/pro", named("Basic"), tenant=tenant)
+    admin.put("/policies/on-pro", {"plan_id": "pro", "key_by": ["subject"]}, tenant=tenant)
+    other = {"name": "Pro", "key_by": [], "limits": [{**named("")["limits"][0], "key_by": ["subject"]}]}
+    answer = admin.post("/plans", other, tenant=tenant)
+    assert (answer.status, answer.body["type"]) == (409, "/problems/exists"), answer
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_of_many_calls_at_once_that_write_one_name_one_wins(server: Server, tenant: str, path: str) -> None:
     answers: list[Answer] = []
