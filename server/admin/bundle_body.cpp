@@ -28,7 +28,7 @@ std::set<std::string> unlisted_tenants(postgres::Transaction& tx, const json::Va
   std::set<std::string_view> listed;
   for (const json::Value& tenant : document.items_of("tenants")) listed.insert(tenant.text_of("id"));
   std::set<std::string> unlisted;
-  bool names_none = listed.empty();
+  bool names_none = document.get("tenants").type() == json::Type::null;  // an empty list means no tenant
   for (const Kind kind : kAllKinds) {
     if (!info(kind).in_bundle || !info(kind).in_tenant() || kind == Kind::tenant) continue;
     for (const json::Value& item : document.items_of(info(kind).plural)) {
