@@ -12,7 +12,7 @@ import pytest
 from support.kube import KubeCluster
 from support.manifests import K8S, containers, objects, one, rendered
 from support.metrics_table import SERVER, types_of
-from support.process import wait_until
+from support.process import all_of, wait_until
 from support.redis_server import RedisServer
 from support.server import Server, run_command
 
@@ -62,8 +62,12 @@ def test_the_job_makes_the_secrets_and_may_do_it_again(plane: KubeCluster, serve
 def server(plane: KubeCluster, make_server: Callable[..., Server], make_redis: Callable[..., RedisServer], tmp_path: Path) -> Server:
     """As a pod of the Deployment, but for where things are."""
     redis = make_redis(tcp=True, password="x1y2z3")
+    secret = tmp_path / "redis-users-secret"
+    secret.write_text("a secret of more than 32 bytes for passwords")
     env = settings(tmp_path, redis.password) | of_account(plane, "sluice-server", tmp_path) | {
         "SLUICE_SERVER_COUNTERS": f"redis://127.0.0.1:{redis.port}/0", "SLUICE_SERVER_AGENTS_REDIS_USER": "sluice-agent",
+        "SLUICE_SERVER_REDIS_SURVEY_EVERY": "200ms", "SLUICE_SERVER_REDIS_USERS": "per-scope",
+        "SLUICE_SERVER_REDIS_USERS_SECRET_FILE": str(secret),
         "SLUICE_SERVER_INJECT_COUNTERS": "redis://redis.example:6379/0"}   # no pod could reach 127.0.0.1
     return make_server("--webhook", "127.0.0.1:0", "--inject-missed-every", "1s", env=env).start()
 
@@ -96,9 +100,9 @@ def test_the_server_keeps_its_certificate_and_tells_the_api_server_of_it(plane: 
 
 def test_every_metric_of_a_server_in_a_cluster_is_in_the_readme_and_every_row_is_a_metric(plane: KubeCluster, server: Server) -> None:
     assert status(plane, server, "/v1/admin/organizations", "none") == 401   # some are there from the first request on
-    scraped = wait_until("a scrape with them and the eviction policy", lambda: next(
-        (text for text in [str(server.probe("/metrics").body)]
-         if "sluice_redis_eviction_policy_ok" in text and "sluice_http_requests_total" in text), None))
+    late = ("sluice_redis_eviction_policy_ok", "sluice_http_requests_total", "sluice_redis_tenant_share")
+    scraped = wait_until("a scrape with what comes late", lambda: next(
+        (text for text in [str(server.probe("/metrics").body)] if all_of(late, lambda name: name in text)), None))
     assert types_of(scraped) == SERVER.types
 
 

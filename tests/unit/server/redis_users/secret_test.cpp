@@ -24,7 +24,7 @@ Secret secret_of(std::string_view text) {
 
 std::string faults_of(const Texts& arguments) {
   Texts all = arguments;
-  all.insert(all.end(), {"--database-url", "postgresql://sluice_app@db/sluice"});
+  all.insert(all.end(), {"--database-url", "postgresql:///sluice"});
   const program::Invocation invocation(std::move(all), {});
   const auto read = read_config(invocation.argc(), invocation.argv(), invocation.environment());
   std::string text;
