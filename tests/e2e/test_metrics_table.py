@@ -14,7 +14,7 @@ from support.server import Server
 # What an agent says that takes its policies from a file and listens without TLS.
 LOCAL = AGENT.types_without("--server", "--tls")
 # What a server has outside of Kubernetes that listens without TLS.
-PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook")
+PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users")
 
 
 def bundle_of(key: MintedKey) -> Bundle:
@@ -53,10 +53,13 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
 
 def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metric(
         make_server: Callable[..., Server], make_redis: Callable[..., RedisServer]) -> None:
-    server = make_server("--counters", make_redis().counters).start()
+    redis = make_redis()
+    redis.cli("SET", "sl:{shop|subject=a}:p=orders", "a counter of the tenant shop")
+    server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms").start()
     with server.admin() as admin:
         assert admin.get("/organizations").status == 200
-    scraped = str(server.probe("/metrics").body)
+    scraped = wait_until("a survey of Redis", lambda: next(
+        (text for text in [str(server.probe("/metrics").body)] if 'sluice_redis_tenant_share{tenant="shop"}' in text), None))
     assert len(SERVER.types) == len(SERVER.rows), "a metric has two rows"
     assert types_of(scraped) == PLAIN
     assert labels_of(scraped) == {name: SERVER.labels[name] for name in PLAIN}
@@ -66,4 +69,4 @@ def test_without_counters_the_server_lacks_only_what_is_about_them(module_server
     server = module_server().start()
     with server.admin() as admin:
         assert admin.get("/organizations").status == 200
-    assert types_of(str(server.probe("/metrics").body)) == SERVER.types_without("--tls", "--kubernetes", "--webhook", "--counters")
+    assert types_of(str(server.probe("/metrics").body)) == SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users", "--counters")

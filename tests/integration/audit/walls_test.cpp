@@ -60,6 +60,7 @@ const std::map<std::string, std::string> kInserts = {
      "(scope, agent_id, organization_id, tenant_ids, token_id, heard_at) VALUES ('{0}/{1}', '{2}', '{0}', "
      "ARRAY['{1}'], 'token-{1}', now())"},
     {"quotas", "(organization_id, tenant_id, id, version, document) VALUES ('{0}', '{1}', '{2}', 1, '{{}}')"},
+    {"organization_use", "(organization_id, plans, policies, keys, bytes) VALUES ('{0}', 1, 0, 0, 2)"},
     {"quota_use", "(organization_id, tenant_id, plans, policies, keys, bytes) VALUES ('{0}', '{1}', 1, 0, 0, 2)"},
     {"usage",
      "(minute, organization_id, tenant_id, policy_id, outcome, count) VALUES (now(), '{0}', '{1}', '{2}', 'allowed', "
@@ -71,6 +72,9 @@ const std::map<std::string, std::string> kInserts = {
 // Nobody's in particular: what they hold is no tenant's. (Of agents' reports only the whole scope sees how far they are
 // counted.)
 const std::set<std::string> kOfAll = {"settings", "revision", "revisions", "schema_migrations", "report_marks"};
+
+// Triggers add rows to them for the rows of other tables.
+const std::set<std::string> kCounted = {"organization_use", "quota_use"};
 
 std::string insert(const std::string& table, const std::string& organization, const std::string& tenant,
                    const std::string& id) {
@@ -94,10 +98,12 @@ void fill(const Store& store) {
   for (const std::string name : {"a", "b"}) {
     store.tamper(insert("tenants", name, "tenant-" + name, ""));
     for (const auto& [table, columns] : kInserts) {
-      // Triggers have added rows for the objects above.
-      if (table == "quota_use") store.tamper("DELETE FROM quota_use WHERE tenant_id = 'tenant-" + name + "'");
-      if (table != "organizations" && table != "tenants")
+      if (table != "organizations" && table != "tenants" && !kCounted.contains(table))
         store.tamper(insert(table, name, "tenant-" + name, "row-" + name));
+    }
+    for (const std::string& table : kCounted) {
+      store.tamper("DELETE FROM " + table + " WHERE organization_id = '" + name + "'");
+      store.tamper(insert(table, name, "tenant-" + name, ""));
     }
   }
 }

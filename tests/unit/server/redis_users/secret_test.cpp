@@ -24,7 +24,7 @@ Secret secret_of(std::string_view text) {
 
 std::string faults_of(const Texts& arguments) {
   Texts all = arguments;
-  all.insert(all.end(), {"--database-url", "postgresql:///sluice"});
+  all.insert(all.end(), {"--database-url", "postgresql://sluice_app@/sluice"});
   const program::Invocation invocation(std::move(all), {});
   const auto read = read_config(invocation.argc(), invocation.argv(), invocation.environment());
   std::string text;
@@ -84,8 +84,8 @@ TEST_CASE("per-scope users need a Redis and a secret that no agent knows") {
   folder.write("short", "short");
   const Texts good{"--redis-users",       "per-scope",  "--redis-users-secret-file",
                    folder.path("secret"), "--counters", "redis://127.0.0.1"};
-  CHECK(faults_of(good).empty());
-  CHECK(faults_of({"--redis-users", "fixed"}).empty());
+  CHECK(faults_of(good) == "");
+  CHECK(faults_of({"--redis-users", "fixed"}) == "");
   const std::string lacking = faults_of({"--redis-users", "per-scope"});
   CHECK(has(lacking, "add --counters"));
   CHECK(has(lacking, "add --redis-users-secret-file"));

@@ -78,6 +78,9 @@ TEST_CASE("A limit in a body is described for each algorithm, with the fields th
     for (const json::Field& field : kLimitFields) {
       if (takes(traits, field.name)) taken.insert(std::string(field.name));
     }
+    for (const json::FieldAlias& alias : kLimitAliases) {
+      if (takes(traits, alias.field)) taken.insert(std::string(alias.name));
+    }
     CHECK(properties(document, schema) == taken);
     CHECK(mapping.text_of(traits.name) == "#/components/schemas/" + schema);
     CHECK(document.get({"components", "schemas", schema, "properties", "algorithm", "const"}).text() == traits.name);
@@ -106,6 +109,7 @@ TEST_CASE("A plan, a policy and their patches take the fields of one limit of an
   const Document document;
   Names taken{"algorithm", "strategy", "unit"};
   for (const json::Field& field : kLimitFields) taken.insert(std::string(field.name));
+  for (const json::FieldAlias& alias : kLimitAliases) taken.insert(std::string(alias.name));
   CHECK(properties(document, "LimitFields") == taken);
   for (const char* schema : {"PlanBody", "PolicyBody", "PlanPatch", "PolicyPatch"}) {
     CAPTURE(schema);
