@@ -145,6 +145,7 @@ def test_a_filled_database_is_upgraded_in_place_and_what_is_named_twice_stays_un
     for table in ("plans", "policies"):
         database.execute(f"ALTER TABLE {table} DROP COLUMN name")
         database.execute(f"""UPDATE {table} SET document = replace(document::text, '"n1"', '"n0"')::json""")
+    database.execute("DROP TABLE organization_use")
     database.execute("DELETE FROM schema_migrations WHERE version >= 7")
     with make_server(*flags, database=database).start().admin(token) as admin:
         for path in PATHS:

@@ -397,7 +397,7 @@ def test_the_sixty_fifth_policy_that_no_index_can_use_is_refused(admin: AdminCli
 
 def test_an_unknown_plan_or_policy_gets_the_nearest_names_of_its_tenant(admin: AdminClient, tenant: str) -> None:
     for plan in ("premium", "basic"):
-        assert admin.put(f"/plans/{plan}", bucket(), tenant=tenant).status == 201
+        assert admin.put(f"/plans/{plan}", bucket(name=plan), tenant=tenant).status == 201
     assert admin.put("/policies/orders", {"scope": {"resource": "GET:/orders"}, "plan_id": "basic"}, tenant=tenant).status == 201
     for path, near in (("/plans/premiun", 'Did you mean "premium"?'), ("/policies/order", 'Did you mean "orders"?')):
         answer = admin.get(path, tenant=tenant)

@@ -154,7 +154,7 @@ def test_calls_beyond_the_pool_wait_and_those_beyond_the_queue_hear_503_at_once(
         waiting.start()
         wait_until("a call that waits", lambda: server.metric("sluice_postgres_waiting_requests") == 1)
         with server.admin() as admin:
-            for answer in (admin.get("/plans"), admin.put("/plans/new", bucket(), tenant=place.elsewhere)):
+            for answer in (admin.get("/plans"), admin.put("/plans/new", bucket(name="new"), tenant=place.elsewhere)):
                 assert (answer.status, answer.body["type"]) == (503, "/problems/overload")
                 assert answer.header("retry-after") and answer.seconds < 5
         assert server.probe("/readyz").status == 200 and server.probe("/livez").status == 200
@@ -162,7 +162,7 @@ def test_calls_beyond_the_pool_wait_and_those_beyond_the_queue_hear_503_at_once(
         thread.join()
     assert [answer.status for answer in answers] == [200, 200]
     with server.admin() as admin:
-        assert admin.put("/plans/new", bucket(), tenant=place.elsewhere).status == 201
+        assert admin.put("/plans/new", bucket(name="new"), tenant=place.elsewhere).status == 201
     assert_whole(server.database)
 
 

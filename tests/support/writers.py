@@ -94,7 +94,7 @@ class Writer:
             if self._stop.is_set() or self.faults:
                 return
             mine = f"w{self.number}-{turn - turn % 3}"
-            method, path, body = [("POST", "/plans", bucket(id=mine)), ("PATCH", "/plans/shared", {"name": f"{mine}"}),
+            method, path, body = [("POST", "/plans", bucket(id=mine)), ("PATCH", "/plans/shared", {"name": f"shared-{mine}"}),
                                   ("DELETE", f"/plans/{mine}", None)][turn % 3]
             self._write(Write(fresh_id("key"), method, path, body))
 
