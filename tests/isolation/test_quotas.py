@@ -282,6 +282,8 @@ def test_objects_that_an_earlier_server_wrote_during_an_upgrade_are_counted(
     sixth = (MIGRATIONS / "m0006_quotas.sql").read_text()
     function = re.findall(r"CREATE (FUNCTION count_use.*?\nEND \$\$;)", sixth, re.S)[0]
     database.execute("DROP TABLE organization_use")
+    for table in ("plans", "policies"):
+        database.execute(f"ALTER TABLE {table} DROP COLUMN name")
     database.execute("CREATE OR REPLACE " + function)
     database.execute("DELETE FROM schema_migrations WHERE version >= 7")
     database.execute("UPDATE quota_use SET policies = policies + 1 WHERE tenant_id = %s", (tenants[0],))
