@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 namespace sluice::http {
 namespace {
@@ -42,6 +43,8 @@ Result<std::shared_ptr<const ClientAuthorities::Trusted>> ClientAuthorities::tru
   // An authority may be an intermediate one, whose own issuer is not in the file.
   good = good && X509_STORE_set_flags(made->store.get(), X509_V_FLAG_PARTIAL_CHAIN) == 1;
   for (const auto& certificate : *certificates) {
+    // Reads the extensions, which OpenSSL would otherwise do in the first handshake, while other threads use them.
+    X509_check_purpose(certificate.get(), -1, 0);
     good = good && X509_STORE_add_cert(made->store.get(), certificate.get()) == 1 &&
            add_name(made->names.get(), certificate.get());
   }
