@@ -34,17 +34,17 @@ class RedisTime {
     Bucket& bucket = buckets_[tenant % kBuckets];
     const Duration a_second = budget_ * static_cast<Duration::rep>(servers) / agents;
     const Duration since = std::min<Duration>(now - std::exchange(bucket.as_of, now), kSaved);
-    const double earned = static_cast<double>(a_second.count()) * std::chrono::duration<double>(since).count();
-    bucket.left = std::min(bucket.left + Duration(static_cast<Duration::rep>(earned)), a_second);
-    if (bucket.left <= Duration(0)) return false;
-    bucket.left -= cost;
+    const double most = static_cast<double>(a_second.count());
+    bucket.left_ns = std::min(bucket.left_ns + most * std::chrono::duration<double>(since).count(), most);
+    if (bucket.left_ns <= 0) return false;
+    bucket.left_ns -= static_cast<double>(cost.count());
     return true;
   }
 
  private:
   struct Bucket {
-    Duration left{0};
-    Time as_of{};  // long ago, so that each tenant begins with a second's earnings
+    double left_ns = 0;  // with fractions: a flood asks again before a whole nanosecond is earned
+    Time as_of{};        // long ago, so that each tenant begins with a second's earnings
   };
   static constexpr std::size_t kBuckets = 1024;
   static constexpr std::chrono::seconds kSaved{1};

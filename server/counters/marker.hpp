@@ -16,8 +16,8 @@
 
 namespace sluice::server::counters {
 
-// Names of markers: each primary has the first one whose slot it serves. Never a counter key, because every hash tag of
-// a counter key contains a '|'.
+// The name of marker `number`, from 0. A primary has the first marker that is in one of its slots. Never a counter key,
+// because every hash tag of a counter key contains a '|'.
 std::string marker_key(unsigned number);
 
 class Marker {

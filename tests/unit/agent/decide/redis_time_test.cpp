@@ -44,6 +44,16 @@ TEST_CASE("a check that costs more than is left is paid back") {
   CHECK(time.take(7, 1ms, 1, 1, kStart + 801ms));
 }
 
+TEST_CASE("a tenant earns parts of a nanosecond too, however often it asks") {
+  RedisTime time(1ms, 1);
+  CHECK(time.take(7, 1001us, 1, 1, kStart));  // 1 us more than it has
+  int passed = 0;
+  for (int i = 1; i <= 4'000; ++i)
+    passed += time.take(7, 1us, 1, 1, kStart + i * 500ns);  // each earns half a nanosecond
+  CHECK(passed >= 1);
+  CHECK(passed <= 2);
+}
+
 TEST_CASE("while Redis is busy, a tenant without time left gets overload, and other tenants do not") {
   ApiRig rig(kTwoLimits, "", {.redis_budget = 1ms});
   rig.store.is_busy = true;
