@@ -197,7 +197,7 @@ bool App::load() {
     follow_server(publish);
     return true;
   }
-  bundle_.emplace(config_.policies_file, clock_, metrics_, log_, publish, config_.workers);
+  bundle_.emplace(config_.policies_file, config_.mode, clock_, metrics_, log_, publish, config_.workers);
   return bundle_->load_first();
 }
 
@@ -314,7 +314,7 @@ void print_faults(const std::string& file, std::string_view kind, const Faults& 
 
 int check_config(const Config& config) {
   const std::string& file = config.policies_file;
-  auto loaded = policies::load_bundle_file(file, SystemClock().now_us());
+  auto loaded = policies::load_bundle_file(file, SystemClock().now_us(), config.mode);
   if (!loaded) {
     print_faults(file, "", loaded.error());
     fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");

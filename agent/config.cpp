@@ -10,6 +10,7 @@
 #include "agent/flag_table.hpp"
 #include "agent/server_flags.hpp"
 #include "common/base/version.hpp"
+#include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/program/certificate.hpp"
 #include "common/program/client_ca.hpp"
@@ -30,6 +31,11 @@ void read_policies(ConfigReader& reader, Config& config) {
   if (config.command == Config::Command::check_config && config.policies_file.empty()) {
     reader.fault_without_value("policies", "is missing; --check-config needs the bundle to check");
   }
+  const std::optional<Mode> mode = mode_from(reader.value("mode").text);
+  if (!mode) reader.fault("mode", fmt::format("must be one of {}", kModeNames));
+  config.mode = mode.value_or(Mode::enforce);
+  reader.require_use("mode", !reader.value("server").given,
+                     "has no use with --server, where policies have the mode that the server says; leave it out");
   const std::string& answer = reader.value("no-snapshot").text;
   config.allow_without_snapshot = answer == "allow";
   if (answer != "allow" && answer != "deny") reader.fault("no-snapshot", "must be deny or allow");

@@ -13,6 +13,7 @@
 #include "agent/policies/server_source.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
+#include "common/domain/plan.hpp"
 #include "common/http/tls.hpp"
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
@@ -38,6 +39,7 @@ struct Config {
 
   std::string policies_file;  // "" if there is no bundle file
   std::optional<policies::ServerOptions> server;
+  Mode mode = Mode::enforce;  // the strictest mode of the policies in `policies_file`
   bool allow_without_snapshot = false;
 
   std::optional<redis::Options> redis;  // nullopt: counters in memory

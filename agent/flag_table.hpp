@@ -46,6 +46,11 @@ inline constexpr std::array kFlags{
              "Name of the agent's pod in reports. Default: POD_NAME, or the host's name."},
     FlagSpec{"no-snapshot", "Policies", "deny|allow", "deny",
              "The answer to checks while there are no policies: deny is 503, allow is 200."},
+    FlagSpec{"mode", "Policies", "enforce|shadow|off", "enforce",
+             "The mode of all policies of --policies: shadow counts and reports but refuses nothing, off lets every "
+             "request pass. The bundle, a tenant or a policy can have a laxer mode. Also on, monitor; and the variable "
+             "RATE_LIMIT_MODE.",
+             "RATE_LIMIT_MODE"},
     FlagSpec{"check-config", "Policies", "", "false",
              "Check the flags and the bundle, print every fault, and exit: 0 good, 1 a faulty bundle, 2 faulty flags."},
 

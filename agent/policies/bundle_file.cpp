@@ -15,6 +15,7 @@
 #include "common/base/file_descriptor.hpp"
 #include "common/json/fault_place.hpp"
 #include "common/objects/bundle_json.hpp"
+#include "common/policy/match.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/warnings.hpp"
 
@@ -76,10 +77,12 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
 
 std::string digest_of(std::string_view text) { return to_hex(sha256(text)); }
 
-LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us) {
+LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us,
+                         Mode mode) {
   Faults warnings;
   auto bundle = parse_written_bundle(text, &policy::check_expression, warnings);
   if (!bundle) return std::unexpected(std::move(bundle.error()));
+  bundle->mode = policy::effective_mode(bundle->mode, mode, mode);
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
   if (!snapshot) {
     json::locate_faults(text, snapshot.error());
@@ -90,12 +93,12 @@ LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_
   return BundleContent{std::move(*snapshot), std::move(warnings)};
 }
 
-LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* identity) {
+LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode mode, FileIdentity* identity) {
   auto file = read_whole(path, false);
   if (!file) return std::unexpected(Faults{std::move(file.error())});
   if (!*file) return std::unexpected(Faults{{"", fmt::format("{} changes while it is read", path)}});
   if (identity) *identity = (*file)->identity;
-  return load_bundle((*file)->text, digest_of((*file)->text), 1, now_us);
+  return load_bundle((*file)->text, digest_of((*file)->text), 1, now_us, mode);
 }
 
 std::string describe(const Fault& fault) {

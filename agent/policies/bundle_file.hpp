@@ -30,11 +30,14 @@ struct BundleContent {
 };
 using LoadedBundle = std::expected<BundleContent, Faults>;
 
-// Returns the compiled bundle, or all its faults. `digest` becomes the snapshot's chain.
-LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us);
+// Returns the compiled bundle, or all its faults. `digest` becomes the snapshot's chain. No policy is stricter than
+// `mode`.
+LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us,
+                         Mode mode);
 
 // Loads the file as revision 1. `identity`, which may be nullptr, receives the identity of the file.
-LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, FileIdentity* identity = nullptr);
+LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode mode,
+                              FileIdentity* identity = nullptr);
 
 // SHA-256 of the bytes in hex.
 std::string digest_of(std::string_view text);

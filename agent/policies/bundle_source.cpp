@@ -33,9 +33,10 @@ std::string describe_refusal(const std::string& path, const Faults& faults, std:
       describe(faults.front()), revision);
 }
 
-BundleSource::BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log,
-                           Publish publish, std::size_t workers)
+BundleSource::BundleSource(std::string path, Mode mode, const Clock& clock, telemetry::Metrics& metrics,
+                           telemetry::Log& log, Publish publish, std::size_t workers)
     : path_(std::move(path)),
+      mode_(mode),
       clock_(clock),
       metrics_(metrics),
       log_(log),
@@ -48,7 +49,7 @@ bool BundleSource::load_first() {
   auto began = steady_clock::now();
   auto watching = watch_.start();  // before the first read, so that no later change is missed
   FileIdentity identity;
-  auto loaded = load_bundle_file(path_, clock_.now_us(), &identity);
+  auto loaded = load_bundle_file(path_, clock_.now_us(), mode_, &identity);
   if (!loaded) {
     log_faults(log_, path_, loaded.error(), loaded.error().size());
     return false;
@@ -153,7 +154,7 @@ void BundleSource::apply(const FileText& file) {
               {{"file", path_}, {"chain", digest}});
     return accept(telemetry::BundleLoad::unchanged);
   }
-  auto loaded = load_bundle(file.text, std::move(digest), swap_.in_force()->revision + 1, clock_.now_us());
+  auto loaded = load_bundle(file.text, std::move(digest), swap_.in_force()->revision + 1, clock_.now_us(), mode_);
   if (!loaded) return refuse(loaded.error());
   publish(std::move(*loaded), began);
 }

@@ -30,8 +30,9 @@ class BundleSource {
  public:
   using Publish = SnapshotSwap::Publish;
 
-  BundleSource(std::string path, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log, Publish publish,
-               std::size_t workers);
+  // No policy is stricter than `mode`, whatever the file says.
+  BundleSource(std::string path, Mode mode, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log,
+               Publish publish, std::size_t workers);
   ~BundleSource() { stop(); }
 
   // Reads and publishes the file. If the file is refused, logs all faults and returns false.
@@ -58,6 +59,7 @@ class BundleSource {
   void accept(telemetry::BundleLoad result);
 
   const std::string path_;
+  const Mode mode_;
   const Clock& clock_;
   telemetry::Metrics& metrics_;
   telemetry::Log& log_;

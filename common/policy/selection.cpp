@@ -51,7 +51,10 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
       return selection;
     }
     if (request.explain) selection.candidates = explain(found, all, request);
-    if (!found.decides && !found.shadow) return settle(selection, Reason::no_policy, !tenant.tenant.default_deny);
+    if (!found.decides && !found.shadow) {
+      const bool enforced = effective_mode(snapshot.mode, tenant.tenant.mode, Mode::enforce) == Mode::enforce;
+      return settle(selection, Reason::no_policy, !(enforced && tenant.tenant.default_deny));
+    }
     first = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;
     if (found.decides && found.shadow) shadow = &found.shadow->rulebook;
   }

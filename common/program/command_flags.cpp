@@ -38,6 +38,21 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+struct Variable {
+  std::string_view name;
+  std::string_view text;  // "" if it is absent or empty
+};
+
+// The flag's own variable, or else its alias.
+Variable find_variable(const FlagSpec& spec, std::string_view own, const Environment& environment) {
+  if (!has_variable(spec)) return {};
+  for (const std::string_view name : {own, spec.alias}) {
+    const char* text = name.empty() ? nullptr : environment.find(name);
+    if (text != nullptr && *text != '\0') return {name, text};
+  }
+  return {};
+}
+
 }  // namespace
 
 CommandFlags::CommandFlags(CLI::App& app, const Program& program, const Command& command)
@@ -75,7 +90,7 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
     FlagValue value{.text = std::string(entry.spec->fallback),
                     .source = fmt::format("--{}", entry.spec->name),
                     .variable = its_variable};
-    const char* set = has_variable(*entry.spec) ? environment.find(its_variable) : nullptr;
+    const auto [variable, set] = find_variable(*entry.spec, its_variable, environment);
     // For a subcommand: the value of the program's flag of the same name, if there is one.
     const auto before = out.values.find(entry.spec->name);
     if (entry.option->count() > 0) {
@@ -83,8 +98,8 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
       value.given = true;
     } else if (before != out.values.end() && before->second.given) {
       continue;
-    } else if (set != nullptr && *set != '\0') {
-      value = {.text = set, .source = its_variable, .variable = its_variable, .given = true};
+    } else if (!set.empty()) {
+      value = {.text = std::string(set), .source = std::string(variable), .variable = its_variable, .given = true};
     }
     out.values.insert_or_assign(std::string(entry.spec->name), std::move(value));
   }

@@ -24,6 +24,7 @@ struct FlagSpec {
   std::string_view value;     // placeholder such as "ADDR:PORT"; "" for a boolean flag
   std::string_view fallback;  // the default value
   std::string_view help;
+  std::string_view alias = {};  // another variable, of other programs, that sets it if its own does not; "" for none
 };
 
 struct Command {

@@ -13,6 +13,7 @@ void write_flag(const Program& program, const Command& command, const FlagSpec& 
   out.field("default", spec.fallback);
   out.field("help", spec.help);
   if (has_variable(spec)) out.field("variable", variable_of(program, command, spec));
+  if (!spec.alias.empty()) out.field("alias", spec.alias);
   out.end_object();
 }
 

@@ -1,9 +1,11 @@
 """Who is judged by what, through HTTP: what never stands in for an enforcing policy, scopes, explanations, defaults."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.client import Client, fresh_subject
 from support.redis_server import RedisServer
@@ -164,3 +166,34 @@ def test_a_tenant_without_plan_calls_hides_its_plans(rival: Client) -> None:
     unknown = rival.check(plan_id="none", subject=fresh_subject())
     assert own.status == unknown.status == 404
     assert {**own.body, "request_id": ""} == {**unknown.body, "request_id": ""}
+
+
+@pytest.fixture
+def agent_in_mode(bundle: Bundle, make_agent: Callable[..., Agent]) -> Callable[[str], Agent]:
+    """Starts an agent with the module's bundle in a mode."""
+    return lambda mode: make_agent(bundle, "memory", "--mode", mode).start()
+
+
+def test_an_agent_in_shadow_mode_counts_and_reports_but_refuses_nothing(
+        agent_in_mode: Callable[[str], Agent], key: MintedKey, other_key: MintedKey) -> None:
+    agent = agent_in_mode("shadow")
+    call = {"resource": "GET:/disabled", "method": "GET", "subject": fresh_subject()}
+    with agent.client(key.text) as client:
+        answers = [client.check(**call) for _ in range(7)]
+    assert [answer.status for answer in answers] == [200] * 7
+    assert [answer.body["over_limit"] for answer in answers] == [False] * 5 + [True] * 2
+    assert {answer.body["reason"] for answer in answers} == {"shadow"}
+    with agent.client(other_key.text) as rival:
+        assert rival.check(resource="GET:/unknown").status == 200  # the tenant denies by default
+
+
+def test_an_agent_in_mode_off_counts_nothing_and_lets_everything_pass(
+        agent_in_mode: Callable[[str], Agent], key: MintedKey, other_key: MintedKey) -> None:
+    agent = agent_in_mode("off")
+    subject = fresh_subject()
+    with agent.client(key.text) as client:
+        answers = [client.check(resource="GET:/disabled", method="GET", subject=subject) for _ in range(7)]
+    assert {(answer.status, answer.body["reason"]) for answer in answers} == {(200, "mode_off")}
+    assert all("remaining" not in answer.body for answer in answers)
+    with agent.client(other_key.text) as rival:
+        assert rival.check(resource="GET:/unknown").status == 200

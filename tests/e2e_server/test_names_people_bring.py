@@ -125,7 +125,7 @@ def names_in(section: str) -> set[str]:
 
 
 @pytest.mark.parametrize("section, sent", [("In a check", set(CHECKS)), ("In a policy, plan or rule", set(POLICIES) | OVERRIDES),
-                                           ("In a reply", set(REPLIES))])
+                                           ("In the environment", {"RATE_LIMIT_MODE"}), ("In a reply", set(REPLIES))])
 def test_every_name_of_the_page_is_sent_and_no_other(section: str, sent: set[str]) -> None:
     assert names_in(section) == sent
 
@@ -249,3 +249,14 @@ def test_a_bundle_may_use_stored_tenants_without_listing_them(admin: AdminClient
     assert [admin.get(f"/tenants/{each}").body for each in (tenant, other)] == before
     unknown = admin.post("/apply", {"format": "sluice/v1", "policies": [{"tenant_id": "nobody", "id": "a", **LIMIT}]})
     assert (unknown.status, pointers(unknown)) == (422, ["/policies/0/tenant_id"]), unknown
+
+
+@pytest.mark.parametrize("mode, reasons", [("on", ["within_limit", "limit_exceeded"]), ("monitor", ["shadow"] * 2),
+                                           ("off", ["mode_off"] * 2)])
+def test_the_mode_of_the_environment_is_that_of_an_agent_without_a_server(
+        key: MintedKey, make_agent: Callable[..., Agent], mode: str, reasons: list[str]) -> None:
+    bundle = Bundle().key(key).plan("one", token_bucket(1, "1/1h")).policy("orders", {"resource": "orders"}, "one")
+    agent = make_agent(bundle, "memory", env={"RATE_LIMIT_MODE": mode}).start()
+    with agent.client(key.text) as client:
+        answers = [client.check(resource="orders", subject="user:1") for _ in range(2)]
+    assert [answer.body["reason"] for answer in answers] == reasons

@@ -130,6 +130,21 @@ TEST_CASE("Every flag has an environment variable, and the flag wins over it") {
   CHECK(good({}, {"SLUICE_AGENT_WORKERS="}).workers == 1);  // empty counts as not set
 }
 
+TEST_CASE("The mode of an agent is that of its flag, of its variable, or of RATE_LIMIT_MODE, in this order") {
+  CHECK(good({}).mode == Mode::enforce);
+  CHECK(good({"--mode", "shadow"}).mode == Mode::shadow);
+  CHECK(good({}, {"RATE_LIMIT_MODE=on"}).mode == Mode::enforce);
+  CHECK(good({}, {"RATE_LIMIT_MODE=monitor"}).mode == Mode::shadow);
+  CHECK(good({}, {"RATE_LIMIT_MODE=off"}).mode == Mode::off);
+  CHECK(good({}, {"RATE_LIMIT_MODE="}).mode == Mode::enforce);
+  CHECK(good({}, {"RATE_LIMIT_MODE=off", "SLUICE_AGENT_MODE=shadow"}).mode == Mode::shadow);
+  CHECK(good({"--mode", "enforce"}, {"RATE_LIMIT_MODE=off", "SLUICE_AGENT_MODE=shadow"}).mode == Mode::enforce);
+  const Faults faults = faulty({}, {"RATE_LIMIT_MODE=quiet"});
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].pointer == "RATE_LIMIT_MODE");
+  CHECK(mentions(faults[0].text, "enforce (on), shadow (monitor), off"));
+}
+
 TEST_CASE("Variables that are no flag do not matter, such as those Kubernetes makes beside a service") {
   const Config config = good(
       {}, {"SLUICE_AGENT_PORT=tcp://10.0.0.1:8088", "SLUICE_AGENT_SERVICE_HOST=10.0.0.1", "SLUICE_AGENT_VERSION=0.1.0",

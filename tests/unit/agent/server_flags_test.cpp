@@ -44,6 +44,11 @@ struct Given {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+TEST_CASE("an agent of a server has no mode of its own") {
+  const Given given;
+  CHECK(has(given.faults({"--server", "https://sluice.example", "--mode", "shadow"}), "has no use with --server"));
+}
+
 TEST_CASE("an agent of a server knows where it is, who it is, and how it reports") {
   const Given given;
   const auto config = given.read({"--server", "https://sluice.example", "--snapshot-cache", given.folder + "/kept",

@@ -25,6 +25,8 @@ TEST_CASE("no policy allows, or denies where the tenant's default says so") {
   Answer denied = strict.check(kCall);
   CHECK(denied.status == 429);
   CHECK(denied.has(R"("allowed":false,"action":"deny","reason":"no_policy")"));
+  ApiRig watching("", R"(,"default":"deny","mode":"shadow")");
+  CHECK(watching.check(kCall).status == 200);
 }
 
 TEST_CASE("fail_closed answers 503 with the decision when the store fails") {
