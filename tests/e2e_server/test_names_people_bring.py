@@ -260,3 +260,18 @@ def test_the_mode_of_the_environment_is_that_of_an_agent_without_a_server(
     with agent.client(key.text) as client:
         answers = [client.check(resource="orders", subject="user:1") for _ in range(2)]
     assert [answer.body["reason"] for answer in answers] == reasons
+
+
+@pytest.mark.parametrize("mode, statuses, remaining", [("on", [200, 429], ["0", "0"]), ("monitor", [200, 200], ["0", "0"]),
+                                                       ("off", [200, 200], [None, None])])
+def test_the_headers_of_older_clients_are_on_every_reply_that_has_a_limit(
+        key: MintedKey, make_agent: Callable[..., Agent], mode: str, statuses: list[int], remaining: list[Optional[str]]) -> None:
+    bundle = Bundle().key(key).plan("one", token_bucket(1, "1/1h")).policy("orders", {"resource": "orders"}, "one")
+    agent = make_agent(bundle, "memory", "--headers", "draft6,retry-after", env={"RATE_LIMIT_MODE": mode}).start()
+    with agent.client(key.text) as client:
+        answers = [client.check(resource="orders", subject="user:1") for _ in range(2)]
+    assert [answer.status for answer in answers] == statuses
+    assert [answer.headers.get("ratelimit-remaining") for answer in answers] == remaining
+    for answer in answers:
+        assert {name: name in answer.headers for name in ["ratelimit-limit", "ratelimit-reset", "retry-after"]} == dict.fromkeys(
+            ["ratelimit-limit", "ratelimit-reset", "retry-after"], mode != "off")
