@@ -1,24 +1,21 @@
 // Bounds the time that matching one tenant's checks takes a worker (--matching-budget), because all other checks of the
-// worker wait meanwhile. Each tenant has a token bucket of time. Whoever has a token may match for up to kLongest, and
-// then owes what the bucket did not hold: a check that was stopped for want of time would waste the time that it took.
-//
-// Tenants are hashed into a fixed number of buckets, so memory is constant and nothing is allocated; two tenants may
-// share one. Source: P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990.
+// worker wait meanwhile. Whoever has time left may match for up to kLongest, and then owes what was not there: a check
+// that was stopped for want of time would waste the time that it took.
 //
 // Thread: one worker's. Time is an argument.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
+
+#include "agent/decide/time_buckets.hpp"
 
 namespace sluice::agent::decide {
 
 class MatchingBudget {
  public:
-  using Time = std::chrono::steady_clock::time_point;
+  using Time = TimeBuckets::Time;
   using Duration = std::chrono::nanoseconds;
 
   static constexpr Duration kBurst = std::chrono::milliseconds(1);    // how much a tenant can save up
@@ -31,30 +28,17 @@ class MatchingBudget {
 
   // How long a check of the tenant may match. `tenant`: a hash of its id.
   Duration allowance(std::uint64_t tenant, Time now) {
-    Bucket& bucket = bucket_of(tenant);
-    const Duration since = now - bucket.as_of;
-    bucket.as_of = now;
-    const Duration earned(static_cast<Duration::rep>(share_ * static_cast<double>(since.count())));
-    bucket.left = std::min(bucket.left + earned, kBurst);
-    return bucket.left > Duration(0) ? kLongest : Duration(0);
+    return buckets_.refill(tenant, share_, kBurst, now).count() > 0 ? kLongest : Duration(0);
   }
 
   void charge(std::uint64_t tenant, Duration taken) {
-    Duration& left = bucket_of(tenant).left;
-    left = std::max(left - taken, -kLongest);
+    TimeBuckets::Nanoseconds& left = buckets_.left(tenant);
+    left = std::max<TimeBuckets::Nanoseconds>(left - taken, -kLongest);
   }
 
  private:
-  struct Bucket {
-    Duration left{0};
-    Time as_of{};  // long ago, so that each tenant begins with the whole burst
-  };
-  static constexpr std::size_t kBuckets = 1024;
-
-  Bucket& bucket_of(std::uint64_t tenant) { return buckets_[tenant % kBuckets]; }
-
   const double share_;
-  std::array<Bucket, kBuckets> buckets_{};
+  TimeBuckets buckets_;
 };
 
 }  // namespace sluice::agent::decide
