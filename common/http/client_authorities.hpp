@@ -1,5 +1,5 @@
-// The authorities (CA certificates) whose clients a TLS listener admits. They can be renewed while the listener serves:
-// new connections are judged by the newest authorities; existing connections stay.
+// The authorities (CA certificates) of a TLS listener: it admits clients with a certificate from one of them. The file
+// can be renewed while the listener serves. It then holds for new connections; existing connections stay.
 //
 // A client's certificate must lead to a certificate of the file, be valid now, and be meant for TLS clients if it says
 // what it is meant for. Certificates that were revoked are not known.

@@ -43,8 +43,8 @@ struct SharedName {
   std::string other_id;
 };
 
-// For each object of `keys` whose name is not unique, one other object: that with the first id. REQUIRES: `kind` is
-// plan or policy.
+// Returns the objects of `keys` that share their name with others, each with the first of the other ids. REQUIRES:
+// `kind` is plan or policy.
 std::vector<SharedName> find_shared_names(postgres::Transaction& tx, Kind kind, std::span<const ObjectId> keys);
 
 void remove_rows(postgres::Transaction& tx, Kind kind, std::span<const StoredObject> rows);

@@ -1,4 +1,4 @@
-"""What every listener does that demands a certificate of its clients."""
+"""Tests for each listener that demands client certificates."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone

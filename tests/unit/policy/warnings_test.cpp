@@ -95,7 +95,7 @@ TEST_CASE("counters of a whole tenant under one hash tag are told of, in a polic
   }
 }
 
-TEST_CASE("a policy without key_by on a plan whose limits add dimensions is told of, whatever the plan counts by") {
+TEST_CASE("a policy without key_by on a plan whose limits add dimensions gets a warning, whatever the plan counts by") {
   Faults found = warnings_of(of_plan(of_limits(R"(["user"])", R"(["subject"])")) + "," +
                              of_policy(R"("plan_id":"pro","key_by":[])"));
   REQUIRE(found.size() == 1);
@@ -111,7 +111,7 @@ TEST_CASE("one counter for a tenant, or one slot for an identity, is nothing to 
   }
 }
 
-TEST_CASE("each field of a policy that is in its metadata is told of, and other names are not") {
+TEST_CASE("a warning names each field of a policy that is in its metadata, and no other name") {
   const Faults found = warnings_of(of_policy(
       R"("metadata":{"action":"drop","team":"pay","window":"10s","region":"eu","priority":"1"},"rate":"1/s")"));
   REQUIRE(found.size() == 3);
