@@ -231,6 +231,28 @@ Options with_password_file(const RedisServer& server, const TemporaryFolder& fol
   return options;
 }
 
+// How many logins Redis has refused since it started.
+int refused_logins(Rig& rig) {
+  constexpr std::string_view kField = "errorstat_WRONGPASS:count=";
+  const std::string stats = rig.ask({"INFO", "errorstats"});
+  const std::size_t at = stats.find(kField);
+  return at == std::string::npos ? 0 : std::atoi(stats.c_str() + at + kField.size());
+}
+
+TEST_CASE("a new login that Redis does not know yet is tried until it does, and told once") {
+  RedisServer server({.config = {"requirepass hunter2"}});
+  TemporaryFolder folder;
+  const Options options = with_password_file(server, folder, "hunter2");
+  Rig rig(options);
+  REQUIRE(rig.connect());
+  write_file(options.password_file, "hunter3");
+  REQUIRE(run_until(rig.context, [&] { return refused_logins(rig) >= 3; }));
+  CHECK(rig.failed_rotations.size() == 1);
+  CHECK(rig.ask({"CONFIG", "SET", "requirepass", "hunter3"}) == "OK");
+  REQUIRE(run_until(rig.context, [&] { return !rig.rotations.empty(); }));
+  CHECK(rig.losses.empty());
+}
+
 TEST_CASE("a connection that is lost while a new login does not work yet is made with the new login") {
   RedisServer server({.config = {"requirepass hunter2"}});
   TemporaryFolder folder;
@@ -239,10 +261,33 @@ TEST_CASE("a connection that is lost while a new login does not work yet is made
   REQUIRE(rig.connect());
   write_file(options.password_file, "hunter3");
   REQUIRE(run_until(rig.context, [&] { return !rig.failed_rotations.empty(); }));
-  CHECK(rig.ask({"CONFIG", "SET", "requirepass", "hunter3"}) == "OK");
-  CHECK(rig.ask({"CLIENT", "KILL", "SKIPME", "no", "TYPE", "normal"}) != "");
+  Recorder change;
+  Recorder kill;  // in the same write, so that no attempt succeeds in between
+  rig.begin(change, {"CONFIG", "SET", "requirepass", "hunter3"});
+  rig.begin(kill, {"CLIENT", "KILL", "SKIPME", "no", "TYPE", "normal"});
   REQUIRE(run_until(rig.context, [&] { return rig.infos.size() > 1; }));
+  CHECK(change.text == "OK");
+  CHECK(rig.ask({"BLPOP", "nothing", "1.2"}) == "nil");  // longer than the back-off between attempts
   CHECK(rig.ask({"ECHO", "in"}) == "in");
+  CHECK(rig.rotations.empty());
+}
+
+TEST_CASE("a connection that is never idle changes too") {
+  RedisServer server({.config = {"requirepass hunter2"}});
+  TemporaryFolder folder;
+  const Options options = with_password_file(server, folder, "hunter2");
+  Rig rig(options);
+  REQUIRE(rig.connect());
+  std::array<Recorder, 2> lanes;
+  for (Recorder& lane : lanes) {  // one of them always waits behind the other
+    lane.then = [&] {
+      if (rig.rotations.empty()) rig.begin(lane, {"BLPOP", "nothing", "0.1"});
+    };
+    rig.begin(lane, {"BLPOP", "nothing", "0.1"});
+  }
+  write_file(options.password_file, "hunter2\n");
+  REQUIRE(run_until(rig.context, [&] { return !rig.rotations.empty() && rig.client.unfinished() == 0; }));
+  CHECK(rig.losses.empty());
 }
 
 TEST_CASE("replies that are owed arrive before the connection changes") {
