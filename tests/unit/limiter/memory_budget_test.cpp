@@ -82,6 +82,17 @@ TEST_CASE("each tenant of the policies has a part that the others cannot take") 
   CHECK_FALSE(budget.admits("sl:{a|x}"));
 }
 
+TEST_CASE("a tenant has its part, even if another one had all the memory before") {
+  MemoryBudget budget(16'000);
+  budget.set_tenants(1);
+  budget.add("sl:{a|x}", 14'000);
+  budget.set_tenants(5);
+  CHECK_FALSE(budget.admits("sl:{a|x}"));
+  CHECK(budget.admits("sl:{b|x}"));
+  budget.add("sl:{b|x}", 1'500);
+  CHECK_FALSE(budget.admits("sl:{b|x}"));
+}
+
 TEST_CASE("tenants that want more than there is get equal loans") {
   MemoryBudget budget(16'000);
   budget.set_tenants(3);
@@ -204,6 +215,20 @@ TEST_CASE("a log does not grow when memory is short, and never admits more than 
   CHECK(counters.judge(call_for(program, "t", "0", 9'000))->allowed);
 }
 
+TEST_CASE("logs that grow side by side stay within the memory and exact in number") {
+  ManualClock clock;
+  MemoryCounters counters(clock, 4, kLimit);
+  const Program program = limiter::compile({window("l", Algorithm::sliding_window_log, 9'000, 1h)}, {});
+  for (int i = 0; i < 10'000; ++i) {
+    for (int subject = 0; subject < 20; ++subject) {
+      clock.now += 1'000;
+      CHECK(counters.judge(call_for(program, "t", std::to_string(subject)))->allowed == (i < 9'000));
+    }
+  }
+  CHECK(counters.overflowed() == 0);  // each has a log of its own
+  CHECK(counters.bytes() <= kLimit);
+}
+
 TEST_CASE("a check that would take a lease is refused when there is no memory for it") {
   ManualClock clock;
   MemoryCounters counters(clock, 1, kLimit);
@@ -251,7 +276,12 @@ TEST_CASE("a spent limit stays spent whatever another limit of the plan counts b
     return counters.judge(call)->allowed;
   };
   for (int i = 0; i < 5; ++i) CHECK(judge("spent", "x"));
-  for (int i = 0; i < 20'000; ++i) judge(std::to_string(i), "x");
+  for (int i = 0; i < 20'000; ++i) {  // another plan fills the memory, so that this one's overflow counter is new
+    limiter::Call other = call_for(program, "t", std::to_string(i));
+    other.keys[0] += "2";
+    other.keys[1] = other.keys[0] + ":k=b|operation=x";
+    counters.judge(other);
+  }
   CHECK(counters.overflowed() > 0);
   for (int i = 0; i < 20; ++i) CHECK_FALSE(judge("spent", "new" + std::to_string(i)));
 }
