@@ -33,6 +33,7 @@
 #include "common/program/listener_log.hpp"
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
+#include "common/program/unknown_variables.hpp"
 #include "common/telemetry/log_metrics.hpp"
 
 namespace sluice::agent {
@@ -181,6 +182,9 @@ bool App::load() {
             {{"version", version()}, {"workers", config_.workers}, {"max_connections", shared_.http.max_connections}});
   for (const Fault& warning : config_.warnings) {
     log_.warn(program::kPasswordOnCommandLine, warning.text + ".", {{"flag", warning.pointer}});
+  }
+  for (const Fault& unknown : config_.unknown_variables) {
+    log_.warn(program::kUnknownVariable, unknown.text, {{"variable", unknown.pointer}});
   }
   if (config_.server) shared_.usage = &usage_.emplace(config_.workers, usage::UsageBounds{}, now());
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);

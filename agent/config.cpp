@@ -16,6 +16,7 @@
 #include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/redis_flags.hpp"
+#include "common/program/unknown_variables.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -238,6 +239,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   }
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
   config.warnings = reader.warnings();
+  config.unknown_variables = program::unknown_variables(kProgram, environment);
   return config;
 }
 

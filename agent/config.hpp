@@ -34,6 +34,7 @@ struct Config {
   enum class Command : std::uint8_t { run, check_config, mint_key, reference, openapi, help, version };
   Command command = Command::run;
   std::string text;  // what help and version print
+  Faults unknown_variables;  // to show at the start; Fault::pointer is the name
   Faults warnings;   // to log at the start; Fault::pointer names the flag
   MintKeyRequest mint;
 

@@ -21,6 +21,11 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}", sluice::program::describe(config.error(), fmt::format("{} cannot start", name), name));
     return 2;
   }
+  if (config->command != Config::Command::run) {  // run() logs them
+    for (const sluice::Fault& unknown : config->unknown_variables) {
+      fmt::print(stderr, "{}: warning: {}\n", sluice::agent::kProgram.name, unknown.text);
+    }
+  }
   switch (config->command) {
     case Config::Command::help:
     case Config::Command::version:

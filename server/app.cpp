@@ -24,6 +24,7 @@
 #include "common/program/loop_pulse.hpp"
 #include "common/program/probe_port.hpp"
 #include "common/program/shutdown.hpp"
+#include "common/program/unknown_variables.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/registry.hpp"
 #include "server/admin/caller_gate.hpp"
@@ -50,6 +51,8 @@
 #include "server/schema.hpp"
 #include "server/serving_certificate.hpp"
 #include "server/sync/metrics.hpp"
+#include "server/sync/request.hpp"
+#include "server/sync/retention.hpp"
 #include "server/sync/service.hpp"
 
 namespace sluice::server {
@@ -74,9 +77,10 @@ class App {
         log_(log_lines_, config.log_level),
         memory_(config.request_memory),
         pool_(config.database, config.max_waiting),
-        calls_(metrics_),
+        calls_(metrics_, sync::kRouteNames),
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         feed_({.database = config.database}, log_),
+        retention_(config.changes_retention, log_),
         counters_login_(make_counters_login(config)),
         lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
         rates_(config.admin_rates, clock_),
@@ -105,6 +109,7 @@ class App {
     metrics_.add(fleet::metrics(), fleet_.statistics());
     metrics_.add(sync::feed_metrics(), feed_.statistics());
     metrics_.add(sync::metrics(), sync_.statistics());
+    metrics_.add(sync::retention_metrics(), retention_.statistics());
   }
 
   // The keeper's thread uses the publisher's link, and the link's thread wakes the keeper.
@@ -122,6 +127,9 @@ class App {
               {{"version", version()}, {"connections", config_.database.connections}});
     for (const Fault& warning : config_.warnings) {
       log_.warn(program::kPasswordOnCommandLine, warning.text + ".", {{"flag", warning.pointer}});
+    }
+    for (const Fault& unknown : config_.unknown_variables) {
+      log_.warn(program::kUnknownVariable, unknown.text, {{"variable", unknown.pointer}});
     }
     if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
     start_sync();
@@ -153,7 +161,7 @@ class App {
     return options;
   }
   std::unique_ptr<sync::CountersLogin> make_counters_login(const Config& config);
-  sync::SyncService::Options sync_options() const;
+  sync::SyncService::Options sync_options();
   bool prepare_certificate();
   bool prepare_injector();
   bool start_publisher();
@@ -178,6 +186,7 @@ class App {
   fleet::Fleet fleet_;
   std::unique_ptr<counters::Publisher> publisher_;  // only with --counters
   sync::Feed feed_;
+  sync::Retention retention_;
   redis_users::Keeper* redis_users_ = nullptr;           // only with --redis-users per-scope; in counters_login_
   std::unique_ptr<sync::CountersLogin> counters_login_;  // nullptr: agents get no login
   auth::TokenLookups lookups_;
@@ -272,9 +281,12 @@ bool App::start_publisher() {
   return started.has_value();
 }
 
-sync::SyncService::Options App::sync_options() const {
+sync::SyncService::Options App::sync_options() {
   sync::SyncService::Options options;
   options.counters = counters_login_.get();
+  options.answered = [this](std::optional<sync::SyncRoute> route, unsigned status, std::chrono::nanoseconds took) {
+    calls_.count_other(route ? std::optional(static_cast<std::size_t>(*route)) : std::nullopt, status, took);
+  };
   // A watch with a revoked token stays open until the cached review expires, and up to `review_every` longer.
   options.watch.review_every =
       std::clamp(config_.identity.review.accepted_for / 8, std::chrono::milliseconds(100), options.watch.review_every);
@@ -336,17 +348,20 @@ void App::leave() {
 }
 
 // Removes data that would otherwise grow for ever: old answers to Idempotency-Keys, usage beyond its retention, agents
-// that no longer report, and the cached objects of scopes that no agent has fetched for 5 min.
+// that no longer report, old revisions, and the cached objects of scopes that no agent has fetched for 5 min.
 void App::tidy() {
-  postgres::Pool::Job job([retention = config_.analytics_retention](postgres::Session& session) {
+  postgres::Pool::Job job([this](postgres::Session& session) {
     pqxx::connection* const connection = session.connection();
     if (connection == nullptr) return;
     try {
-      postgres::Transaction tx(*connection);
-      tx.enter(postgres::Scope::everything("tidy"));
-      admin::delete_old_answers(tx);
-      fleet::tidy_fleet(tx, retention);
-      tx.commit();
+      {
+        postgres::Transaction tx(*connection);
+        tx.enter(postgres::Scope::everything("tidy"));
+        admin::delete_old_answers(tx);
+        fleet::tidy_fleet(tx, config_.analytics_retention);
+        tx.commit();
+      }
+      retention_.run(*connection);
     } catch (const std::exception&) {
       // The next run tries again.
     }

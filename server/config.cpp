@@ -11,6 +11,7 @@
 #include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/redis_flags.hpp"
+#include "common/program/unknown_variables.hpp"
 #include "server/flag_table.hpp"
 #include "server/postgres/url.hpp"
 
@@ -151,6 +152,11 @@ void read_analytics(ConfigReader& reader, Config& config) {
   config.usage_batch = reader.duration("analytics-every", 100ms, 10min, "100ms to 10m");
 }
 
+void read_retention(ConfigReader& reader, Config& config) {
+  config.changes_retention.age = reader.duration("changes-retention", 1h, 87'600h, "1h to 87600h");
+  config.changes_retention.kept = static_cast<std::int64_t>(reader.number("changes-kept", 1, 10'000'000));
+}
+
 void read_log_level(ConfigReader& reader, Config& config) {
   const auto level = telemetry::parse_log_level(reader.value("log-level").text);
   if (!level) return reader.fault("log-level", "must be debug, info, warn or error");
@@ -189,6 +195,7 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
       read_listeners(reader, config);
       read_bounds(reader, config);
       read_analytics(reader, config);
+  read_retention(reader, config);
       config.identity = identity::read_identity(reader);
       config.redis_users = redis_users::read_settings(reader);
       read_log_level(reader, config);
@@ -239,6 +246,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   read_command(reader, environment, config);
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
   config.warnings = reader.warnings();
+  config.unknown_variables = program::unknown_variables(kProgram, environment);
   return config;
 }
 

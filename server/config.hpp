@@ -18,6 +18,7 @@
 #include "server/kubernetes/flags.hpp"
 #include "server/postgres/pool.hpp"
 #include "server/redis_users/flags.hpp"
+#include "server/sync/retention.hpp"
 
 namespace sluice::server {
 
@@ -37,6 +38,7 @@ struct Config {
   };
   Command command = Command::run;
   std::string text;  // to print, for help and version
+  Faults unknown_variables;  // to show at the start; Fault::pointer is the name
   Faults warnings;   // to show at the start; Fault::pointer names the flag
 
   postgres::DatabaseOptions database;
@@ -57,6 +59,7 @@ struct Config {
   std::size_t request_memory = 0;  // bytes that all requests in flight may take
   admin::TokenRates::PerSecond admin_rates;
   std::chrono::microseconds analytics_retention{0};
+  sync::Retention::Options changes_retention;
   std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   identity::IdentitySettings identity;

@@ -124,6 +124,12 @@ inline constexpr std::array kFlags{
     FlagSpec{"analytics-every", "Analytics", "DURATION", "1m",
              "How often the server writes usage to PostgreSQL: 100ms to 10m. Agents keep what is not written yet."},
 
+    FlagSpec{"changes-retention", "Agents", "DURATION", "720h",
+             "How long the server keeps which objects a revision changed: 1h to 87600h. An agent that was away longer "
+             "gets a full snapshot. Versions of objects and the audit trail stay for ever."},
+    FlagSpec{"changes-kept", "Agents", "N", "10000",
+             "How many of the newest revisions the server keeps even if they are older than --changes-retention: 1 to "
+             "10000000."},
     identity::kTokenAudience,
     identity::kTokenReviewCache,
     identity::kAgentsRedisUser,
@@ -139,6 +145,7 @@ inline constexpr std::array kFlags{
     kubernetes::kTlsLifetime,
     kubernetes::kTlsCaLifetime,
     kubernetes::kTlsLookEvery,
+    kubernetes::kTlsCache,
     kubernetes::kWebhookConfiguration,
 
     kLogLevel,

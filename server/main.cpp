@@ -28,6 +28,9 @@ int main(int argc, char** argv) {
     for (const sluice::Fault& warning : config->warnings) {
       fmt::print(stderr, "{}: warning: {}.\n", sluice::server::kProgram.name, warning.text);
     }
+    for (const sluice::Fault& unknown : config->unknown_variables) {
+      fmt::print(stderr, "{}: warning: {}\n", sluice::server::kProgram.name, unknown.text);
+    }
   }
   switch (config->command) {
     case Config::Command::help:

@@ -19,6 +19,7 @@
 #include "server/postgres/metrics.hpp"
 #include "server/redis_users/metrics.hpp"
 #include "server/sync/metrics.hpp"
+#include "server/sync/request.hpp"
 
 namespace sluice::server {
 namespace {
@@ -43,7 +44,7 @@ const telemetry::MetricTable<TlsListeners>& tls_metrics() {
 
 std::vector<telemetry::MetricSpec> metric_specs() {
   telemetry::Registry registry;
-  const admin::CallMetrics calls(registry);
+  const admin::CallMetrics calls(registry, sync::kRouteNames);
   std::vector<telemetry::MetricSpec> specs = registry.specs();
   append_specs(specs, telemetry::log_metrics());
   append_specs(specs, admin::memory_metrics());
@@ -54,6 +55,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, fleet::metrics());
   append_specs(specs, sync::feed_metrics());
   append_specs(specs, sync::metrics());
+  append_specs(specs, sync::retention_metrics());
   append_specs(specs, counters::metrics(), "with `--counters`");
   specs.push_back(telemetry::BreakerStates(1).spec().registered("with `--counters`"));
   for (const telemetry::MetricSpec& spec : counters::MemorySurvey::specs()) {

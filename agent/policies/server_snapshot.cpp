@@ -5,7 +5,6 @@
 
 #include "common/policy/match_expr.hpp"
 #include "common/policy/snapshot_delta.hpp"
-#include "common/sync/bundle_of.hpp"
 
 namespace sluice::agent::policies {
 namespace {
@@ -21,7 +20,7 @@ CompiledState compiled(const std::expected<Bundle, Faults>& bundle, const sync::
   return policy::build_snapshot(*bundle, revision_of(head), now_us, head.chain);
 }
 
-std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& applied) {
+std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& applied, sync::NewerFields& newer) {
   policy::SnapshotDelta delta;
   std::vector<sync::ObjectPtr> wanted;
   bool settings = false;
@@ -35,7 +34,7 @@ std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& appli
       delta.removed.push_back({id.kind, std::string(id.tenant_id), std::string(id.id)});
     }
   }
-  auto objects = sync::to_bundle_part(applied.state.objects, wanted, &policy::check_expression);
+  auto objects = sync::to_bundle_part(applied.state.objects, wanted, &policy::check_expression, &newer);
   if (!objects) return std::unexpected(std::move(objects.error()));
   if (settings) delta.mode = objects->mode;
   delta.objects = *std::move(objects);
@@ -44,23 +43,25 @@ std::expected<policy::SnapshotDelta, Faults> delta_of(const sync::Applied& appli
 
 }  // namespace
 
-CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us) {
-  return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
+CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us, sync::NewerFields& newer) {
+  return compiled(sync::to_bundle(state.objects, &policy::check_expression, &newer), state.head, now_us);
 }
 
-CompiledState compile_saved(const sync::SavedState& state, std::int64_t now_us) {
-  return compiled(sync::to_bundle(state.objects, &policy::check_expression), state.head, now_us);
+CompiledState compile_saved(const sync::SavedState& state, std::int64_t now_us, sync::NewerFields& newer) {
+  return compiled(sync::to_bundle(state.objects, &policy::check_expression, &newer), state.head, now_us);
 }
 
-CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us) {
+CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us,
+                           sync::NewerFields& newer) {
   if (is_small_change(applied)) {
-    if (const auto delta = delta_of(applied)) {
+    if (const auto delta = delta_of(applied, newer)) {
       auto next =
           policy::next_snapshot(before, *delta, revision_of(applied.state.head), now_us, applied.state.head.chain);
       if (next) return next;
     }
   }
-  return compile_full(applied.state, now_us);
+  newer.clear();
+  return compile_full(applied.state, now_us, newer);
 }
 
 }  // namespace sluice::agent::policies

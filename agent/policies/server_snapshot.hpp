@@ -7,6 +7,7 @@
 
 #include "common/base/error.hpp"
 #include "common/policy/snapshot.hpp"
+#include "common/sync/bundle_of.hpp"
 #include "common/sync/saved_state.hpp"
 #include "common/sync/scope_state.hpp"
 
@@ -14,11 +15,14 @@ namespace sluice::agent::policies {
 
 using CompiledState = std::expected<std::shared_ptr<const policy::Snapshot>, Faults>;
 
-// Compile all objects. The text of a fault names its object.
-CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us);
-CompiledState compile_saved(const sync::SavedState& state, std::int64_t now_us);
+// Compile all objects. The text of a fault names its object. Fields that only a later release knows are ignored, and
+// listed in `newer`.
+CompiledState compile_full(const sync::ScopeState& state, std::int64_t now_us, sync::NewerFields& newer);
+CompiledState compile_saved(const sync::SavedState& state, std::int64_t now_us, sync::NewerFields& newer);
 
 // Compiles only the changes. If that fails, or more than a quarter of the objects changed, works as compile_full().
-CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us);
+// `newer` then lists fields of at least the changed objects.
+CompiledState compile_next(const policy::Snapshot& before, const sync::Applied& applied, std::int64_t now_us,
+                           sync::NewerFields& newer);
 
 }  // namespace sluice::agent::policies

@@ -22,6 +22,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kStateFaultsLogged = 20;
 constexpr std::size_t kLostReasonsLogged = 16;  // different reasons at most, before the server is followed again
 constexpr std::size_t kFaultsReported = 5;
+constexpr std::size_t kNewerLogged = 20;  // objects for each state
 constexpr int kFollowerNiceness = 10;  // when CPUs are busy, the workers run first
 constexpr std::chrono::milliseconds kRefreshEvery{500};
 
@@ -67,8 +68,9 @@ void ServerSource::load_first() {
   refresh();
   if (!saver_) return;
   CompiledState compiled;
+  sync::NewerFields newer;
   auto saved = saver_->load([&](const sync::SavedState& state) -> std::optional<std::string> {
-    compiled = compile_saved(state, clock_.now_us());
+    compiled = compile_saved(state, clock_.now_us(), newer);
     return compiled ? std::nullopt : std::optional(text_of(compiled.error()));
   });
   if (!saved) {
@@ -85,6 +87,7 @@ void ServerSource::load_first() {
   saved_confirmed_ = format_timestamp(saved->confirmed);
   log_.info("last_known_good_loaded", "The last good state is in force until the server is reached.",
             {{"file", options_.cache}, {"revision", saved->head.revision}, {"confirmed", saved_confirmed_}});
+  note_newer(newer);
   saved_ = std::move(*saved);
   swap_.publish({std::move(*compiled), nullptr}, 0, began, [this] { follow(); });
   metrics_.set_snapshot(
@@ -135,14 +138,34 @@ void ServerSource::redis_login_rejected() {
 void ServerSource::on_state(const sync::Applied& applied, bool) {
   const auto began = steady_clock::now();
   const auto& before = swap_.in_force();
-  auto compiled =
-      before ? compile_next(*before, applied, clock_.now_us()) : compile_full(applied.state, clock_.now_us());
+  sync::NewerFields newer;
+  auto compiled = before ? compile_next(*before, applied, clock_.now_us(), newer)
+                         : compile_full(applied.state, clock_.now_us(), newer);
   if (!compiled) return refuse(compiled.error(), applied.state.head.revision);
+  for (const sync::ObjectChange& change : applied.changes) newer_.erase(describe(change.id()));
+  note_newer(newer);
   confirmed_at_ = began;
   swap_.publish({std::move(*compiled), nullptr}, 0, began, [this, state = applied.state]() mutable {
     if (saver_) saver_->save(std::move(state));
     client_.accepted();
   });
+}
+
+// A server of a later release sends fields that this agent does not know. To refuse them would keep every other change
+// from the agent, also the end of a revoked key.
+void ServerSource::note_newer(const sync::NewerFields& newer) {
+  std::size_t logged = 0;
+  for (const sync::NewerField& field : newer) {
+    std::string object = describe(field.object.view());
+    if (newer_.contains(object)) continue;
+    if (logged++ < kNewerLogged) {
+      log_.warn("field_of_later_release",
+                "The server sent a field that this agent's release does not know. The agent ignores it: upgrade the "
+                "agent.",
+                {{"object", object}, {"pointer", field.pointer}});
+    }
+    newer_.insert(std::move(object));
+  }
 }
 
 void ServerSource::refuse(const Faults& faults, std::int64_t revision) {
@@ -231,6 +254,12 @@ std::vector<std::string> ServerSource::own_degraded() const {
   }
   if (login_) {
     if (auto problem = login_->problem()) found.push_back(std::move(*problem));
+  }
+  if (!newer_.empty()) {
+    found.push_back(
+        fmt::format("{} of the server's objects have fields that this agent's release does not know and ignores, such "
+                    "as {}: upgrade the agent",
+                    newer_.size(), *newer_.begin()));
   }
   return found;
 }

@@ -25,6 +25,7 @@
 #include "agent/policies/state_saver.hpp"
 #include "agent/policies/token_file.hpp"
 #include "common/base/clock.hpp"
+#include "common/sync/bundle_of.hpp"
 #include "common/telemetry/metrics.hpp"
 
 namespace sluice::agent::policies {
@@ -80,6 +81,7 @@ class ServerSource final : private follow::SyncHost {
 
   follow::SyncObserver observe();
   void follow();
+  void note_newer(const sync::NewerFields& newer);
   void refuse(const Faults& faults, std::int64_t revision);
   void watch_age();
   void refresh();
@@ -103,6 +105,7 @@ class ServerSource final : private follow::SyncHost {
   // confirmation in this run.
   std::string saved_confirmed_;
   Time confirmed_at_;                   // valid while a snapshot is in force
+  std::set<std::string> newer_;         // objects in force with fields that this release does not know
   std::set<std::string> lost_reasons_;  // why the server cannot be followed, as logged; empty while the watch is open
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads

@@ -68,6 +68,11 @@ void FaultList::note(const Place& at, std::string_view member, std::string_view 
   notes_.push_back({at.member(member).pointer(), std::string(text)});
 }
 
+void FaultList::unknown(const Place& at, std::string_view member, std::string text) {
+  if (!ignores_unknown_) return add(at, member, std::move(text));
+  if (unknown_.size() < kMaxNotes) unknown_.push_back({at.member(member).pointer(), std::move(text)});
+}
+
 std::string wrong_type_text(std::string_view name, const Value& value, std::string_view wanted) {
   return fmt::format("{} must be {}, not {}", name, wanted, describe(value.type()));
 }
@@ -211,9 +216,10 @@ void Fields::reject_unknown() {
   for (const Member& member : members_) {
     if (member.taken) continue;
     const std::string_view hint = nearest(member.name, std::span(known_).first(known_count_));
-    fault(member.name, hint.empty() ? fmt::format("{} is not a field of this object: remove it", quoted(member.name))
-                                    : fmt::format("{} is not a field of this object: did you mean \"{}\"?",
-                                                  quoted(member.name), hint));
+    faults_.unknown(at_, member.name,
+                    hint.empty() ? fmt::format("{} is not a field of this object: remove it", quoted(member.name))
+                                 : fmt::format("{} is not a field of this object: did you mean \"{}\"?",
+                                               quoted(member.name), hint));
   }
 }
 

@@ -61,11 +61,19 @@ class FaultList {
   void note(const Place& at, std::string_view member, std::string_view text);
   Faults take_notes() { return std::exchange(notes_, {}); }
 
+  // With `ignore`, a member that nobody asked for is no fault: a later release may have written it. The first kMaxNotes
+  // are kept for take_unknown().
+  void ignore_unknown(bool ignore) { ignores_unknown_ = ignore; }
+  void unknown(const Place& at, std::string_view member, std::string text);
+  Faults take_unknown() { return std::exchange(unknown_, {}); }
+
  private:
   Faults faults_;
   std::size_t count_ = 0;
   bool keeps_notes_ = false;
   Faults notes_;
+  bool ignores_unknown_ = false;
+  Faults unknown_;
 };
 
 class Fields {
@@ -146,7 +154,8 @@ class Fields {
   // For objects with members of any name. The caller sets Member::taken on the members it reads.
   std::span<Member> members() const { return members_; }
 
-  // Call it once, after all fields were read. A fault hints at the most similar known name.
+  // Call it once, after all fields were read. A fault hints at the most similar known name. See
+  // FaultList::ignore_unknown().
   void reject_unknown();
 
  private:

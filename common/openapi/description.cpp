@@ -155,6 +155,7 @@ void append_operation(std::string& out, const Operation& operation, std::string_
   if (!description.empty()) json::append_string(object["description"], description);
   for (const auto& [name, text] : operation.extensions) json::append_string(object[name], text);
   if (operation.open) object["security"] += "[]";
+  if (!operation.credential.empty()) object["security"] += fmt::format(R"([{{"{}":[]}}])", operation.credential);
   const Value* const parameters = fragment.find("parameters");
   if (parameters != nullptr || !operation.parameters.empty()) {
     object["parameters"] += '[';

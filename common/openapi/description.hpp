@@ -29,6 +29,8 @@ struct Operation {
   std::string_view method;
   std::string_view path;                                    // "/v1/admin/plans/{id}"
   bool open = false;                                        // needs no credential
+  // A name in components/securitySchemes; "": the document's own.
+  std::string_view credential = {};
   bool head = false;                                        // HEAD is answered too
   std::string needs = {};                                   // "Needs the permission …", added to the description
   std::map<std::string_view, std::string> extensions = {};  // "x-level": "tenant"

@@ -6,7 +6,7 @@
 // is named without the command.
 //
 // For a service that is named like the program, Kubernetes sets variables such as SLUICE_AGENT_SERVICE_HOST and
-// SLUICE_AGENT_PORT. So no flag's variable may have one of these names. Unknown variables are ignored.
+// SLUICE_AGENT_PORT. So no flag's variable may have one of these names. unknown_variables.hpp finds misspelt ones.
 #pragma once
 
 #include <map>
@@ -47,6 +47,16 @@ class Environment {
  public:
   explicit Environment(const char* const* entries) : entries_(entries) {}
   const char* find(std::string_view name) const;
+
+  // Calls visit(name, value) for each variable.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const char* const* entry = entries_; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string_view text = *entry;
+      const std::size_t equals = text.find('=');
+      if (equals != std::string_view::npos) visit(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
 
  private:
   const char* const* entries_;

@@ -17,7 +17,9 @@ namespace {
 // each object, in the order of ids.
 class ObjectsReader {
  public:
-  explicit ObjectsReader(ExpressionCheck check) : builder_(check) {}
+  ObjectsReader(ExpressionCheck check, NewerFields* newer) : builder_(check), newer_(newer) {
+    builder_.faults().ignore_unknown(newer != nullptr);
+  }
 
   void count(Kind kind) { ++counts_[static_cast<std::size_t>(kind)]; }
   void begin() {
@@ -35,6 +37,11 @@ class ObjectsReader {
     Faults faults = builder_.faults().take();
     for (const Fault& found : faults) fault(object, found.pointer, found.text);
     if (faults.empty()) check_document_id(object);
+    if (newer_ == nullptr) return;
+    for (Fault& found : builder_.faults().take_unknown()) {
+      const ObjectId id{object.id.kind, std::string(object.id.tenant_id), std::string(object.id.id)};
+      newer_->push_back({id, std::move(found.pointer)});
+    }
   }
 
   std::expected<Bundle, Faults> take() {
@@ -56,6 +63,7 @@ class ObjectsReader {
 
   std::array<std::size_t, kKinds> counts_{};
   BundleBuilder builder_;
+  NewerFields* newer_;
   json::Tree tree_;
   Faults faults_;
 };
@@ -77,16 +85,17 @@ std::vector<ObjectId> references_of(const ObjectIdView& id, const json::Value& d
 
 }  // namespace
 
-std::expected<Bundle, Faults> to_bundle(const ObjectSet& objects, ExpressionCheck check) {
-  ObjectsReader reader(check);
+std::expected<Bundle, Faults> to_bundle(const ObjectSet& objects, ExpressionCheck check, NewerFields* newer) {
+  ObjectsReader reader(check, newer);
   objects.for_each([&](const ObjectPtr& object) { reader.count(object->id().kind); });
   reader.begin();
   objects.for_each([&](const ObjectPtr& object) { reader.read(view_of(*object)); });
   return reader.take();
 }
 
-std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, ExpressionCheck check) {
-  ObjectsReader reader(check);
+std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, ExpressionCheck check,
+                                        NewerFields* newer) {
+  ObjectsReader reader(check, newer);
   for (const ObjectView& object : objects) reader.count(object.id.kind);
   reader.begin();
   for (const ObjectView& object : objects) reader.read(object);
@@ -94,7 +103,7 @@ std::expected<Bundle, Faults> to_bundle(std::span<const ObjectView> objects, Exp
 }
 
 std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span<const ObjectPtr> wanted,
-                                             ExpressionCheck check) {
+                                             ExpressionCheck check, NewerFields* newer) {
   struct Parsed {
     ObjectPtr object;
     std::expected<json::Value, Fault> document;
@@ -115,7 +124,7 @@ std::expected<Bundle, Faults> to_bundle_part(const ObjectSet& objects, std::span
     part.push_back({std::move(object), std::move(document)});
   }
   std::ranges::sort(part, {}, [](const Parsed& parsed) { return parsed.object->id(); });
-  ObjectsReader reader(check);
+  ObjectsReader reader(check, newer);
   for (const Parsed& parsed : part) reader.count(parsed.object->id().kind);
   reader.begin();
   for (const Parsed& parsed : part) reader.read(view_of(*parsed.object), parsed.document);

@@ -165,6 +165,18 @@ Answer list_agents(Context& context) {
   return list_answer(next, items);
 }
 
+[[noreturn]] void refuse_revision(Context& context, std::int64_t revision) {
+  const auto forgotten =
+      context.tx.exec_text("SELECT revision FROM forgotten_changes")[0][0].as<std::int64_t>();
+  if (revision > 0 && revision <= forgotten) {
+    throw http::Refusal(404, "not-found",
+                        fmt::format("Revision {} is older than --changes-retention: the oldest that is known is {}. "
+                                    "Wait for a newer one; every live agent has a newer one.",
+                                    revision, forgotten + 1));
+  }
+  http::refuse_unknown("revision", context.call.path_values.at(0));
+}
+
 Answer get_enforcement(Context& context) {
   const std::int64_t revision = revision_of_path(context.call);
   const std::chrono::milliseconds wait = read_wait(context.call);
@@ -174,7 +186,7 @@ Answer get_enforcement(Context& context) {
           "$1 AND n.revision <= r.revision",
           store::as_timestamp("n.made_at")),
       revision);
-  if (rows.empty()) http::refuse_unknown("revision", context.call.path_values.at(0));
+  if (rows.empty()) refuse_revision(context, revision);
   const Enforcement enforcement = enforcement_of(context, revision);
   Answer answer;
   answer.body = fmt::format(

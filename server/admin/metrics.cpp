@@ -7,15 +7,13 @@ namespace {
 
 using prometheus::MetricFamily;
 
-std::vector<std::string> labels() {
+// First the admin API's routes, then the others, and at last the label of requests without a route.
+std::vector<std::string> labels(std::span<const std::string_view> others) {
   std::vector<std::string> names;
   for (const Route& route : routes()) names.push_back(std::string(route.method) + " " + std::string(route.path));
+  names.insert(names.end(), others.begin(), others.end());
   names.emplace_back("none");
   return names;
-}
-
-std::size_t index_of(const Route* route) {
-  return route == nullptr ? routes().size() : static_cast<std::size_t>(route - routes().data());
 }
 
 }  // namespace
@@ -47,20 +45,29 @@ const telemetry::MetricTable<TokenRates>& rate_metrics() {
   return table;
 }
 
-CallMetrics::CallMetrics(telemetry::Registry& registry)
+CallMetrics::CallMetrics(telemetry::Registry& registry, std::span<const std::string_view> others)
     : Instrument({.name = "sluice_http_request_duration_seconds",
                   .type = telemetry::kHistogram,
-                  .help = "Time from an admin request's arrival to its answer, in seconds.",
-                  .labels = {{.name = "route", .values = labels(), .about = "template of the route's path"}}}),
-      requests_(labels()),
-      durations_(routes().size() + 1) {
+                  .help = "Time from a request's arrival to its answer, in seconds; to a watch, until it begins.",
+                  .labels = {{.name = "route", .values = labels(others), .about = "template of the route's path"}}}),
+      requests_(labels(others)),
+      durations_(routes().size() + others.size() + 1) {
   registry.add(requests_);
   registry.add(*this);
 }
 
 void CallMetrics::count(const Route* route, unsigned status, std::chrono::nanoseconds took) noexcept {
-  requests_.count(index_of(route), status);
-  durations_[index_of(route)].observe(took);
+  count_at(route == nullptr ? durations_.size() - 1 : static_cast<std::size_t>(route - routes().data()), status, took);
+}
+
+void CallMetrics::count_other(std::optional<std::size_t> other, unsigned status,
+                              std::chrono::nanoseconds took) noexcept {
+  count_at(other ? routes().size() + *other : durations_.size() - 1, status, took);
+}
+
+void CallMetrics::count_at(std::size_t index, unsigned status, std::chrono::nanoseconds took) noexcept {
+  requests_.count(index, status);
+  durations_[index].observe(took);
 }
 
 std::vector<MetricFamily> CallMetrics::Collect() const {

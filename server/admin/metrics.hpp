@@ -1,4 +1,4 @@
-// The metrics of the admin API: requests by route and status, and their durations by route.
+// The server's metrics of requests: by route and status, and their durations by route.
 //
 // No label value comes from a request, so callers cannot add time series.
 //
@@ -6,7 +6,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <deque>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "common/telemetry/counters.hpp"
@@ -24,15 +28,20 @@ const telemetry::MetricTable<TokenRates>& rate_metrics();
 
 class CallMetrics final : public telemetry::Instrument {
  public:
-  // REQUIRES: this object outlives every scrape of `registry`.
-  explicit CallMetrics(telemetry::Registry& registry);
+  // `others`: routes outside the admin API, such as "GET /v1/sync/snapshot". REQUIRES: this object outlives every scrape
+  // of `registry`.
+  CallMetrics(telemetry::Registry& registry, std::span<const std::string_view> others);
 
   // `route`: nullptr if no route matches the call.
   void count(const Route* route, unsigned status, std::chrono::nanoseconds took) noexcept;
+  // `other`: an index into `others`, or nullopt if no route matches.
+  void count_other(std::optional<std::size_t> other, unsigned status, std::chrono::nanoseconds took) noexcept;
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
+  void count_at(std::size_t index, unsigned status, std::chrono::nanoseconds took) noexcept;
+
   telemetry::HttpCounters requests_;
   std::deque<telemetry::DurationBuckets> durations_;  // the last one is for calls without a route
 };

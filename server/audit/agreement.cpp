@@ -29,12 +29,13 @@ WHERE (v.revision, v.actor_id, v.made_at, v.document IS NULL)
       IS DISTINCT FROM (a.revision, a.actor_id, a.made_at, a.after IS NULL)
    OR (kind <> 'key' AND v.document::text IS DISTINCT FROM a.after))";
 
+// `changes` begins after the revisions that a server has removed (table `forgotten_changes`).
 constexpr std::string_view kChangesAndVersions = R"(
 SELECT kind, tenant_id, id, version,
        CASE WHEN v.revision IS NULL THEN 'is in changes, but not in versions'
             WHEN c.revision IS NULL THEN 'is in versions, but not in changes'
             ELSE 'differs between versions and changes' END
-FROM versions v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
+FROM (SELECT * FROM versions WHERE revision > (SELECT revision FROM forgotten_changes)) v FULL JOIN changes c USING (kind, tenant_id, id, version, organization_id)
 WHERE (v.revision, v.document IS NULL) IS DISTINCT FROM (c.revision, c.removed))";
 
 // Settings are left out because their version 1 is not in `versions`.
@@ -59,13 +60,14 @@ WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
            ELSE (o.version, o.document::text) IS DISTINCT FROM (v.version, v.document::text)
                 AND NOT ('{1}' = 'setting' AND v.version IS NULL AND o.version = 1) END)";
 
-// Every revision from 1 to the newest must have changes, with the ordinals 1, 2, 3 … without gaps.
+// Every revision from the oldest that is kept to the newest must have changes, with the ordinals 1, 2, 3 … without gaps.
 constexpr std::string_view kRevisions = R"(
 SELECT coalesce(revision, 0),
        CASE WHEN revision <= last THEN 'has missing changes' ELSE 'is later than the newest revision' END
 FROM (SELECT revision.revision AS last FROM revision) head
 CROSS JOIN (SELECT revision, count(*) AS rows, min(ordinal) AS first, max(ordinal) AS final,
-                   lag(revision, 1, 0::bigint) OVER (ORDER BY revision) AS before FROM changes GROUP BY revision) r
+                   lag(revision, 1, (SELECT revision FROM forgotten_changes)) OVER (ORDER BY revision) AS before
+            FROM changes GROUP BY revision) r
 WHERE revision > last OR before <> revision - 1 OR first <> 1 OR final <> rows
 UNION ALL
 SELECT last, 'has missing changes'

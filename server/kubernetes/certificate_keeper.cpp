@@ -7,6 +7,7 @@
 
 #include "common/base/percent_encoding.hpp"
 #include "common/base/timestamp.hpp"
+#include "server/kubernetes/certificate_cache.hpp"
 
 namespace sluice::server::kubernetes {
 namespace {
@@ -39,7 +40,36 @@ CertificateKeeper::CertificateKeeper(boost::asio::io_context& loop, Api& api, Op
 
 void CertificateKeeper::start(std::function<void()> on_first) {
   on_first_ = std::move(on_first);
+  if (!options_.cache.empty()) start_from_cache();
   check();
+}
+
+// The Secret may hold a newer certificate by now. The first round that reaches the API server puts that one in force.
+void CertificateKeeper::start_from_cache() {
+  const auto cached = read_certificate_cache(options_.cache);
+  if (!cached) return log_.warn("tls_cache_unused", cached.error().text, {{"code", cached.error().code}});
+  if (!*cached || (*cached)->not_after <= now()) return;
+  const CachedCertificate& found = **cached;
+  if (const auto renewed = certificates_->renew({options_.cache, found.chain}, {options_.cache, found.key}); !renewed) {
+    return log_.warn("tls_cache_unused", renewed.error().text, {{"code", renewed.error().code}});
+  }
+  served_ = {found.authority, found.not_after};
+  served_chain_ = found.chain;
+  trusted_ = found.trusted;
+  cache_is_current_ = true;
+  log_.info("tls_from_cache", "The certificate of before the start is in force until the Secret is read.",
+            {{"file", options_.cache}, {"not_after", format_timestamp(found.not_after)}});
+  std::exchange(on_first_, nullptr)();
+}
+
+void CertificateKeeper::save_cache() {
+  const auto written = write_certificate_cache(options_.cache, {.chain = secret_.chain(),
+                                                                .key = secret_.leaf.key,
+                                                                .authority = secret_.authority.certificate,
+                                                                .trusted = secret_.trusted(),
+                                                                .not_after = facts_.leaf.until});
+  cache_is_current_ = written.has_value();
+  if (!written) log_.warn("tls_cache_failed", written.error().text, {{"code", written.error().code}});
 }
 
 void CertificateKeeper::stop() {
@@ -222,12 +252,16 @@ void CertificateKeeper::put_in_force() {
     const bool first = served_chain_.empty();
     served_ = {secret_.authority.certificate, facts_.leaf.until};
     served_chain_ = secret_.chain();
+    cache_is_current_ = false;
     statistics_.ca_not_after = facts_.authority.until.time_since_epoch().count();
     if (!first) ++statistics_.rotations;
     log_.info("tls_renewed", "New connections get the renewed certificate.",
               {{"secret", options_.secret}, {"not_after", format_timestamp(facts_.leaf.until)}});
   }
+  const bool saves = !options_.cache.empty() && served_chain_ == secret_.chain() &&
+                     (secret_.trusted() != trusted_ || !cache_is_current_);
   trusted_ = secret_.trusted();
+  if (saves) save_cache();
   finish();
 }
 

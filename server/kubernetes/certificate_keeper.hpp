@@ -42,6 +42,7 @@ class CertificateKeeper {
     std::string namespace_ = {};
     std::string secret = "sluice-tls";
     CertificateSpec wanted = {};
+    std::string cache = {};     // file for the certificate served last; "": none
     std::string webhooks = {};  // name of the MutatingWebhookConfiguration; "": none
     std::chrono::milliseconds check_every{10'000};
   };
@@ -51,7 +52,7 @@ class CertificateKeeper {
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
-  // `on_first` is called when the first certificate is in force.
+  // `on_first` is called when the first certificate is in force: at once if the cache has a valid one.
   void start(std::function<void()> on_first);
   void stop();
   void check();  // starts a round now, unless one is running
@@ -84,6 +85,8 @@ class CertificateKeeper {
   void on_secret_written(Result<ApiResponse> answer);
   void update_webhooks();
   void on_webhooks_updated(Result<ApiResponse> answer);
+  void start_from_cache();
+  void save_cache();
   void put_in_force();
   void finish();
   void record_error(const Error& error);
@@ -121,6 +124,7 @@ class CertificateKeeper {
   Served served_;
   std::string served_chain_;  // the certificate in force and its bridges (certificates.hpp), PEM
   std::string trusted_;
+  bool cache_is_current_ = false;  // the cache has the certificate in force
   GuardedText last_error_;
   Statistics statistics_;
 };

@@ -110,7 +110,8 @@ std::vector<std::string> read_names(ConfigReader& reader) {
 std::optional<CertificateKeeper::Options> read_self_managed(ConfigReader& reader) {
   const bool given = reader.value("tls-self-managed").given;
   for (const std::string_view flag :
-       {"tls-secret", "tls-lifetime", "tls-ca-lifetime", "tls-look-every", "webhook-configuration"}) {
+       {"tls-secret", "tls-lifetime", "tls-ca-lifetime", "tls-look-every", "tls-cache",
+        "webhook-configuration"}) {
     reader.require_use(flag, given, "has no use without --tls-self-managed; leave it out");
   }
   if (!given) return std::nullopt;
@@ -126,6 +127,7 @@ std::optional<CertificateKeeper::Options> read_self_managed(ConfigReader& reader
   options.wanted.authority_lifetime = std::chrono::floor<std::chrono::seconds>(authority);
   options.secret = read_object_name(reader, "tls-secret");
   options.webhooks = read_object_name(reader, "webhook-configuration");
+  options.cache = reader.value("tls-cache").text;
   options.check_every = reader.duration("tls-look-every", 100ms, 10min, "100ms to 10m");
   return options;
 }

@@ -9,6 +9,7 @@ void SyncCall::read(const sluice::http::Request& request) {
   request_id = http::request_id_of(request.header("x-request-id"));
   credentials.source = request.peer;
   route = sync_route_of(request.method, request.path);
+  routed = true;
   http::refuse_coded_body(request);
   if (route == SyncRoute::snapshot || route == SyncRoute::watch) positions = positions_of(route, request.query);
   if (route == SyncRoute::counters) calls_functions = sync::calls_functions(request.query);

@@ -3,6 +3,7 @@
 // Thread: the loop.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -30,6 +31,8 @@ struct SyncCall {
 
   Responder answer;
   SyncRoute route = SyncRoute::snapshot;
+  bool routed = false;  // `route` is what the request named
+  const std::chrono::steady_clock::time_point arrived = std::chrono::steady_clock::now();
   bool announced_is_foreign = false;  // positions.announced is not part of PostgreSQL's history
   Positions positions;
   AgentAuthenticator::Credentials credentials;

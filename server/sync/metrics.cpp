@@ -26,6 +26,15 @@ const telemetry::MetricTable<Feed::Statistics>& feed_metrics() {
   return table;
 }
 
+const telemetry::MetricTable<Retention::Statistics>& retention_metrics() {
+  static const telemetry::MetricTable<Retention::Statistics> table{
+      {"sluice_changes_forgotten_total", kCounter,
+       "Revisions older than --changes-retention that this server removed from PostgreSQL.",
+       &Retention::Statistics::forgotten},
+  };
+  return table;
+}
+
 const telemetry::MetricTable<SyncStatistics>& metrics() {
   using Counted = SyncStatistics;
   static const telemetry::MetricTable<Counted> table{

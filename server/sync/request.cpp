@@ -1,7 +1,7 @@
 #include "server/sync/request.hpp"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -16,14 +16,8 @@
 namespace sluice::server::sync {
 namespace {
 
-struct RouteOf {
-  std::string_view method;
-  std::string_view path;
-  SyncRoute route;
-};
-constexpr std::array kRoutes{
-    RouteOf{"GET", "/v1/sync/snapshot", SyncRoute::snapshot}, RouteOf{"GET", "/v1/sync/watch", SyncRoute::watch},
-    RouteOf{"POST", "/v1/sync/report", SyncRoute::report}, RouteOf{"GET", "/v1/sync/counters", SyncRoute::counters}};
+std::string_view method_of(std::string_view name) { return name.substr(0, name.find(' ')); }
+std::string_view path_of(std::string_view name) { return name.substr(name.find(' ') + 1); }
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
@@ -44,19 +38,26 @@ bool same_word(std::string_view text, std::string_view lower) {
                             [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
 }
 
-bool is_one_of(const sluice::sync::PositionParameters& names, std::string_view name) {
-  return name == names.revision || name == names.chain;
+using Parameters = std::map<std::string, std::string, std::less<>>;
+
+// An agent of another release may send parameters that this server does not know, so it ignores them.
+Parameters known_parameters(std::string_view query, std::initializer_list<std::string_view> known) {
+  auto parameters = sluice::http::parse_query(query);
+  if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
+  Parameters given;
+  for (auto& [name, value] : *parameters) {
+    if (std::ranges::find(known, name) == known.end()) continue;
+    if (!given.emplace(name, std::move(value)).second) http::refuse_fault(400, "?" + name, "is given more than once");
+  }
+  return given;
 }
 
-std::optional<sluice::sync::Position> position_of(const std::map<std::string_view, std::string_view>& given,
+// Without its chain, a revision names no position; nor does a chain alone.
+std::optional<sluice::sync::Position> position_of(const Parameters& given,
                                                   const sluice::sync::PositionParameters& names) {
   const auto revision = given.find(names.revision);
   const auto chain = given.find(names.chain);
-  if (revision == given.end() && chain == given.end()) return std::nullopt;
-  if (revision == given.end() || chain == given.end()) {
-    http::refuse_fault(400, fmt::format("?{}", chain == given.end() ? names.chain : names.revision),
-                       fmt::format("{} and {} must be given together, or not at all", names.revision, names.chain));
-  }
+  if (revision == given.end() || chain == given.end()) return std::nullopt;
   auto position = sluice::sync::parse_position(revision->second, chain->second, names);
   if (!position) throw http::Refusal(400, "invalid", position.error().text);
   return std::move(*position);
@@ -77,42 +78,33 @@ bool is_refused(std::string_view parameters) {
 }  // namespace
 
 SyncRoute sync_route_of(std::string_view method, std::string_view path) {
-  const auto* const found = std::ranges::find(kRoutes, path, &RouteOf::path);
-  if (found == kRoutes.end()) {
+  const auto* const found = std::ranges::find(kRouteNames, path, path_of);
+  if (found == kRouteNames.end()) {
     throw http::Refusal(404, "not-found",
                         "There is no such path. Paths for agents: /v1/sync/snapshot, /v1/sync/watch, /v1/sync/report, "
                         "/v1/sync/counters.");
   }
-  if (found->method != method) {
-    throw http::Refusal(405, "method-not-allowed", fmt::format("This path accepts only {}.", found->method), {},
-                        fmt::format("Allow: {}\r\n", found->method));
+  const std::string_view allowed = method_of(*found);
+  if (allowed != method) {
+    throw http::Refusal(405, "method-not-allowed", fmt::format("This path accepts only {}.", allowed), {},
+                        fmt::format("Allow: {}\r\n", allowed));
   }
-  return found->route;
+  return static_cast<SyncRoute>(found - kRouteNames.begin());
 }
 
 Positions positions_of(SyncRoute route, std::string_view query) {
-  const auto parameters = sluice::http::parse_query(query);
-  if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
-  const bool allows_announced = route == SyncRoute::snapshot;
-  std::map<std::string_view, std::string_view> given;
-  for (const auto& [name, value] : *parameters) {
-    const bool known =
-        is_one_of(sluice::sync::kSince, name) || (allows_announced && is_one_of(sluice::sync::kAnnounced, name));
-    if (!known) {
-      http::refuse_fault(400, "?" + name,
-                         fmt::format("there is no parameter {}; there are {}", quoted(name),
-                                     allows_announced ? "since,chain,heard,heard_chain" : "since,chain"));
-    }
-    if (!given.emplace(name, value).second) http::refuse_fault(400, "?" + name, "is given more than once");
-  }
-  return {.since = position_of(given, sluice::sync::kSince), .announced = position_of(given, sluice::sync::kAnnounced)};
+  using sluice::sync::kAnnounced;
+  using sluice::sync::kSince;
+  const Parameters given =
+      route == SyncRoute::snapshot
+          ? known_parameters(query, {kSince.revision, kSince.chain, kAnnounced.revision, kAnnounced.chain})
+          : known_parameters(query, {kSince.revision, kSince.chain});
+  return {.since = position_of(given, kSince), .announced = position_of(given, kAnnounced)};
 }
 
 bool calls_functions(std::string_view query) {
-  const auto parameters = sluice::http::parse_query(query);
-  if (!parameters) throw http::Refusal(400, "invalid", parameters.error().text);
-  return std::ranges::any_of(*parameters,
-                             [](const auto& given) { return given.name == "functions" && given.value == "1"; });
+  const Parameters given = known_parameters(query, {"functions"});
+  return given.contains("functions") && given.find("functions")->second == "1";
 }
 
 std::string agent_id_of(std::string_view header) {

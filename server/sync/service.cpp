@@ -244,6 +244,7 @@ void SyncService::send_document(SyncCall& call, const Documents::Answer& documen
                                                    call.request_id);
   std::get<sluice::http::Reply>(call.answer)
       .send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
+  count(call, 200);
 }
 
 void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token) {
@@ -269,6 +270,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
   watches_.open(std::move(std::get<sluice::http::Reply>(call->answer)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
                 call->agent_id, call->positions.since, state_, changed);
+  count(*call, 200);
 }
 
 void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {
@@ -326,10 +328,17 @@ void SyncService::refuse_old_agent(const SyncCall& call, const AgentToken& token
                       "this agent's release cannot do that: upgrade the agent.");
 }
 
+void SyncService::count(const SyncCall& call, unsigned status) const {
+  if (!options_.answered) return;
+  options_.answered(call.routed ? std::optional(call.route) : std::nullopt, status,
+                    std::chrono::steady_clock::now() - call.arrived);
+}
+
 void SyncService::send(SyncCall& call, const sluice::http::Response& response) {
   const std::string headers = http::answer_headers(response.headers, call.request_id);
   sluice::http::Response complete = response;
   complete.headers = headers;
+  count(call, response.status);
   if (auto* const admission = std::get_if<sluice::http::Admission>(&call.answer)) return admission->refuse(complete);
   std::get<sluice::http::Reply>(call.answer).send(complete);
 }

@@ -29,6 +29,7 @@
 #include "server/sync/documents.hpp"
 #include "server/sync/feed.hpp"
 #include "server/sync/fleet_port.hpp"
+#include "server/sync/request.hpp"
 #include "server/sync/statistics.hpp"
 #include "server/sync/watches.hpp"
 
@@ -42,6 +43,8 @@ class SyncService final : public sluice::http::Handler {
     WatchOptions watch;
     std::chrono::milliseconds query_timeout{2'000};  // for PostgreSQL
     const CountersLogin* counters = nullptr;         // nullptr: agents get no login
+    // Called for each answer; nullopt: the path is no route, or its method is another. A watch is answered once it begins.
+    std::function<void(std::optional<SyncRoute> route, unsigned status, std::chrono::nanoseconds took)> answered = {};
   };
 
   SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& fleet, http::RequestMemory& memory,
@@ -84,6 +87,7 @@ class SyncService final : public sluice::http::Handler {
   void answer_counters(const CallPtr& call, const AgentToken& token);
   [[noreturn]] void refuse_old_agent(const SyncCall& call, const AgentToken& token);
   void take_report(SyncCall& call, const AgentToken& token, std::expected<sluice::sync::ReportDocument, Faults> report);
+  void count(const SyncCall& call, unsigned status) const;
   void send_document(SyncCall& call, const Documents::Answer& document);
   void send(SyncCall& call, const sluice::http::Response& response);
   void refuse(SyncCall& call, const http::Refusal& why);

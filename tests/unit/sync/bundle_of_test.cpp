@@ -27,6 +27,31 @@ TEST_CASE("the objects of a scope are the bundle that a file with the same docum
   CHECK(to_bundle(set_of({organization("acme")})));
 }
 
+TEST_CASE("a field that only a later release knows is listed where that is asked for, and a fault elsewhere") {
+  const ObjectSet set = set_of(small_shop()).with(
+      {make_object({Kind::plan, "shop", "next"},
+                   R"({"id":"next","tenant_id":"shop","novel":1,"limits":[{"name":"l","algorithm":"fixed_window",)"
+                   R"("limit":7,"window":"1m","newer":true}]})")});
+  CHECK(faults_of(set).size() == 2);
+  NewerFields newer;
+  const auto bundle = to_bundle(set, nullptr, &newer);
+  REQUIRE(bundle);
+  CHECK(bundle->plans.size() == 2);
+  REQUIRE(newer.size() == 2);
+  CHECK(newer[0].object == ObjectId{Kind::plan, "shop", "next"});
+  CHECK(newer[0].pointer == "/limits/0/newer");
+  CHECK(newer[1].pointer == "/novel");
+}
+
+TEST_CASE("a value that only a later release knows is a fault also where unknown fields are not") {
+  const ObjectSet set =
+      set_of(small_shop())
+          .with({make_object({Kind::plan, "shop", "next"},
+                             R"({"id":"next","tenant_id":"shop","limits":[{"name":"l","algorithm":"novel","limit":7}]})")});
+  NewerFields newer;
+  CHECK_FALSE(to_bundle(set, nullptr, &newer));
+}
+
 TEST_CASE("what the reader of bundles refuses is refused, named by the object and the place in its document") {
   std::vector<ObjectPtr> objects = small_shop();
   objects.push_back(policy("shop", "zeta", "gold"));

@@ -247,15 +247,16 @@ TEST_CASE("what is compiled from a change is what is compiled from the whole") {
   for (int i = 0; i < 20; ++i) {
     before.objects = before.objects.with({sync::policy("shop", "p" + std::to_string(i), "pro", "r")});
   }
-  const auto compiled = compile_full(before, 1);
+  sync::NewerFields newer;
+  const auto compiled = compile_full(before, 1, newer);
   REQUIRE(compiled);
   sync::Applied applied{.state = {{2, sync::kChainB}, {}}, .changes = {}};
   applied.state.objects = before.objects.with(
       {sync::settings("enforce"), sync::plan("shop", "pro", 9), sync::Edit::removal({Kind::policy, "shop", "p3"}),
        sync::policy("shop", "p4", "pro", "other")},
       &applied.changes);
-  const auto next = compile_next(**compiled, applied, 2);
-  const auto whole = compile_full(applied.state, 2);
+  const auto next = compile_next(**compiled, applied, 2, newer);
+  const auto whole = compile_full(applied.state, 2, newer);
   REQUIRE(next);
   REQUIRE(whole);
   CHECK((*next)->mode == (*whole)->mode);

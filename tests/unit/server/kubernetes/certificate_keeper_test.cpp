@@ -4,6 +4,8 @@
 #include <unistd.h>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -159,6 +161,67 @@ TEST_CASE("a start while the API server is away serves as soon as it is back") {
   rig.pass(kLook);
   CHECK(rig.ready == 1);
   CHECK(rig.of_api_server(one) == "");
+}
+
+// A folder of the test's own, for the cache.
+struct CacheRig : Rig {
+  CacheRig() {
+    char name[] = "/tmp/sluice-cache-XXXXXX";
+    folder = ::mkdtemp(name);
+    options.cache = (folder / "certificate").string();
+  }
+  ~CacheRig() { std::filesystem::remove_all(folder); }
+  std::filesystem::path folder;
+};
+
+TEST_CASE("a start while the API server is away serves at once with the certificate of before, if it is cached") {
+  CacheRig rig;
+  CertificateKeeper& one = rig.add();
+  rig.settle();
+  const std::string before = served_by(*one.certificates());
+  const auto mode = std::filesystem::status(rig.options.cache).permissions() & std::filesystem::perms::all;
+  CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  rig.keepers.clear();
+  rig.cluster.away = true;
+  CertificateKeeper& again = rig.add();
+  CHECK(rig.ready == 2);
+  rig.settle();
+  CHECK(served_by(*again.certificates()) == before);
+  CHECK(again.ca_pem() == rig.cluster.bundle);
+  CHECK(again.last_error() == "the API server is away");
+  rig.cluster.away = false;
+  rig.pass(kLifetime);
+  CHECK(again.last_error().empty());
+  CHECK(served_by(*again.certificates()) != before);
+  CHECK(rig.of_api_server(again) == "");
+  rig.keepers.clear();
+  rig.cluster.away = true;
+  CHECK(served_by(*rig.add().certificates()) != before);  // the renewed one was cached too
+}
+
+TEST_CASE("a cache that has expired, is damaged or could be another user's is not served") {
+  CacheRig rig;
+  rig.add();
+  rig.settle();
+  rig.keepers.clear();
+  rig.cluster.away = true;
+  const auto serves = [&rig] {
+    const bool found = !served_by(*rig.add().certificates()).empty();
+    rig.settle();
+    rig.keepers.clear();
+    return found;
+  };
+  CHECK(serves());
+  std::filesystem::permissions(rig.options.cache, std::filesystem::perms::group_write, std::filesystem::perm_options::add);
+  CHECK_FALSE(serves());
+  std::filesystem::permissions(rig.options.cache, std::filesystem::perms::group_write,
+                               std::filesystem::perm_options::remove);
+  CHECK(serves());
+  rig.clock.seconds += kLifetime;
+  CHECK_FALSE(serves());
+  rig.clock.seconds -= kLifetime;
+  std::ofstream(rig.options.cache) << "{}";
+  CHECK_FALSE(serves());
 }
 
 TEST_CASE("without an injector there are no webhooks to tell, and one that is installed later is told") {

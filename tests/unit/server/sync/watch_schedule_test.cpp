@@ -147,7 +147,7 @@ TEST_CASE("gzip is taken where the caller says so") {
     CHECK_FALSE(sync::takes_gzip(no));
 }
 
-TEST_CASE("a position is given whole or not at all, and nothing else is") {
+TEST_CASE("a position counts if it is given whole, and what an agent of another release adds is ignored") {
   const std::string chain(64, 'a');
   const sluice::sync::Position seven{7, chain};
   const sluice::sync::Position nine{9, chain};
@@ -158,11 +158,16 @@ TEST_CASE("a position is given whole or not at all, and nothing else is") {
       sync::Positions{seven, nine});
   CHECK(sync::positions_of(sync::SyncRoute::snapshot, query_of(nine, sluice::sync::kAnnounced)) ==
         sync::Positions{{}, nine});
-  CHECK_THROWS_AS(sync::positions_of(sync::SyncRoute::watch, query_of(nine, sluice::sync::kAnnounced)), http::Refusal);
+  CHECK(sync::positions_of(sync::SyncRoute::watch, query_of(nine, sluice::sync::kAnnounced)) == sync::Positions{});
+  CHECK(sync::positions_of(sync::SyncRoute::snapshot, "new=1&new=2&" + query_of(seven)) == sync::Positions{seven, {}});
+  for (const std::string& half : {std::string("since=7"), "chain=" + chain, std::string("heard=7"),
+                                  "heard=7&chain=" + chain, std::string("a=1"), std::string("a&b=%20")}) {
+    CAPTURE(half);
+    CHECK(sync::positions_of(sync::SyncRoute::snapshot, half) == sync::Positions{});
+  }
   for (const std::string& bad :
-       {std::string("since=7"), "chain=" + chain, "since=-1&chain=" + chain, std::string("since=7&chain=x"),
-        "since=7&since=7&chain=" + chain, std::string("a=1"), std::string("heard=7"), "heard=7&chain=" + chain,
-        std::string("heard=7&heard_chain=x")}) {
+       {"since=-1&chain=" + chain, std::string("since=7&chain=x"), "since=7&since=7&chain=" + chain,
+        std::string("heard=7&heard_chain=x"), std::string("a=%zz")}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(sync::positions_of(sync::SyncRoute::snapshot, bad), http::Refusal);
   }
