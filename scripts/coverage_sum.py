@@ -34,6 +34,9 @@ def line(name: str, covered: int, count: int) -> str:
 
 def main() -> int:
     """Prints the coverage of each layer and of each part; 1 where a part is below the least allowed, or is not there."""
+    if len(sys.argv) != 3 or "-h" in sys.argv or "--help" in sys.argv:
+        print(__doc__)
+        return 0 if len(sys.argv) == 2 else 2
     layers, least = layers_of(Path(sys.argv[1])), float(sys.argv[2])
     for layer, lines in sorted(layers.items()):
         print(line(layer, *lines))

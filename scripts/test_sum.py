@@ -28,6 +28,9 @@ def count(case: ElementTree.Element) -> tuple[int, int, int]:
 
 def main() -> int:
     """Prints the sum; 1 where anything failed or nothing ran."""
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if len(sys.argv) == 2 else 2
     broken_suites, totals = int(sys.argv[1]), [0, 0, 0]
     for path in sys.argv[2:]:
         for case in ElementTree.parse(path).getroot().iter("testcase"):

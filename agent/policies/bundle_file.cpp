@@ -18,6 +18,7 @@
 #include "common/policy/match.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/warnings.hpp"
+#include "common/yaml/yaml.hpp"
 
 namespace sluice::agent::policies {
 namespace {
@@ -77,20 +78,38 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
 
 std::string digest_of(std::string_view text) { return to_hex(sha256(text)); }
 
-LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us,
-                         Mode mode) {
+BundleFormat format_of(std::string_view path, std::string_view text) {
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return BundleFormat::yaml;
+  if (path.ends_with(".json")) return BundleFormat::json;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool is_json = first == std::string_view::npos || text[first] == '{' || text[first] == '[';
+  return is_json ? BundleFormat::json : BundleFormat::yaml;
+}
+
+LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string digest, std::uint64_t revision,
+                         std::int64_t now_us) {
+  yaml::YamlDocument converted;
+  if (format == BundleFormat::yaml) {
+    auto read = yaml::json_of_yaml(text);
+    if (!read) return std::unexpected(Faults{std::move(read.error())});
+    converted = *std::move(read);
+    text = converted.json;
+  }
+  const auto located = [&](Faults faults) {
+    if (format == BundleFormat::yaml) {
+      converted.locate(faults);
+    } else if (!faults.empty()) {
+      json::locate_faults(text, faults);
+    }
+    return faults;
+  };
   Faults warnings;
   auto bundle = parse_written_bundle(text, &policy::check_expression, warnings);
-  if (!bundle) return std::unexpected(std::move(bundle.error()));
-  bundle->mode = policy::effective_mode(bundle->mode, mode, mode);
+  if (!bundle) return std::unexpected(located(std::move(bundle.error())));
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
-  if (!snapshot) {
-    json::locate_faults(text, snapshot.error());
-    return std::unexpected(std::move(snapshot.error()));
-  }
+  if (!snapshot) return std::unexpected(located(std::move(snapshot.error())));
   std::ranges::move(policy::warnings(*bundle), std::back_inserter(warnings));
-  if (!warnings.empty()) json::locate_faults(text, warnings);
-  return BundleContent{std::move(*snapshot), std::move(warnings)};
+  return BundleContent{std::move(*snapshot), located(std::move(warnings))};
 }
 
 LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode mode, FileIdentity* identity) {
@@ -98,7 +117,8 @@ LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode
   if (!file) return std::unexpected(Faults{std::move(file.error())});
   if (!*file) return std::unexpected(Faults{{"", fmt::format("{} changes while it is read", path)}});
   if (identity) *identity = (*file)->identity;
-  return load_bundle((*file)->text, digest_of((*file)->text), 1, now_us, mode);
+  const std::string& text = (*file)->text;
+  return load_bundle(text, format_of(path, text), digest_of(text), 1, now_us);
 }
 
 std::string describe(const Fault& fault) {

@@ -30,10 +30,15 @@ struct BundleContent {
 };
 using LoadedBundle = std::expected<BundleContent, Faults>;
 
-// Returns the compiled bundle, or all its faults. `digest` becomes the snapshot's chain. No policy is stricter than
-// `mode`.
-LoadedBundle load_bundle(std::string_view text, std::string digest, std::uint64_t revision, std::int64_t now_us,
-                         Mode mode);
+enum class BundleFormat : std::uint8_t { json, yaml };
+
+// By the name: .json, .yaml or .yml. Under another name a text is JSON if it begins with a bracket, else YAML.
+BundleFormat format_of(std::string_view path, std::string_view text);
+
+// Returns the compiled bundle, or all its faults, which have their place in `text`. `digest` becomes the snapshot's
+// chain. YAML is only another way to write the JSON that is then read.
+LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string digest, std::uint64_t revision,
+                         std::int64_t now_us);
 
 // Loads the file as revision 1. `identity`, which may be nullptr, receives the identity of the file.
 LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode mode,

@@ -71,7 +71,7 @@ void CommandFlags::add(const FlagSpec& spec, std::string& text) {
     help += fmt::format("\n[{}{}{}]", spec.fallback.empty() ? "" : fmt::format("default: {}, ", spec.fallback),
                         "env: ", variable_of(program_, command_, spec));
   }
-  const std::string name = fmt::format("--{}", spec.name);
+  const std::string name = fmt::format("{}--{}", spec.name == "help" ? "-h," : "", spec.name);
   CLI::Option* option = spec.value.empty() ? app_.add_flag(name, text, help) : app_.add_option(name, text, help);
   option->group(std::string(spec.group))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   if (!spec.value.empty()) option->type_name(std::string(spec.value));

@@ -84,7 +84,7 @@ BundleBody::BundleBody(Context& context) : call_(context.call) {
 
 json::Value BundleBody::parse(json::Tree& tree) {
   if (call_.yaml) {
-    auto converted = json_of_yaml(call_.body);
+    auto converted = yaml::json_of_yaml(call_.body);
     if (!converted) http::refuse_faults(400, {std::move(converted.error())});
     yaml_ = std::move(*converted);
     call_.memory->raise_to(http::weight_of_yaml(call_.body) + http::weight_of_json(yaml_.json));

@@ -9,8 +9,8 @@
 #include "common/json/tree.hpp"
 #include "common/objects/kind.hpp"
 #include "common/objects/object_id.hpp"
+#include "common/yaml/yaml.hpp"
 #include "server/admin/call.hpp"
-#include "server/admin/yaml.hpp"
 
 namespace sluice::server::admin {
 
@@ -44,7 +44,7 @@ class BundleBody {
   void record_lists(const json::Value& document);
 
   const Call& call_;
-  YamlDocument yaml_;
+  yaml::YamlDocument yaml_;
   std::array<bool, kKinds> listed_{};
   bool has_mode_ = false;
 };

@@ -1,11 +1,17 @@
 // GET /v1/admin/export: writes the stored objects in the caller's scope as a bundle.
+#include <stdexcept>
+
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
 #include "common/json/fields.hpp"
+#include "common/json/tree.hpp"
+#include "common/yaml/yaml.hpp"
+#include "common/yaml/yaml_writer.hpp"
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/bundle_text.hpp"
 #include "server/http/refusal.hpp"
+#include "server/http/request_memory.hpp"
 #include "server/store/change_log.hpp"
 #include "server/store/objects.hpp"
 
@@ -33,12 +39,35 @@ BundleSelection read_selection(Context& context) {
   return selection;
 }
 
+bool wants_yaml(const Context& context) {
+  const std::string_view format = context.call.parameter("format");
+  if (!format.empty() && format != "json" && format != "yaml") {
+    http::refuse_fault(400, "?format", fmt::format("format must be json or yaml, not {}", quoted(format)));
+  }
+  return format == "yaml";
+}
+
+// Refuses YAML that no reader of Sluice would take.
+std::string as_yaml(const std::string& json, http::RequestMemory::Share& memory) {
+  memory.raise_to(json.size() + http::weight_of_json(json));
+  json::Tree tree;
+  const auto document = tree.parse(json);
+  if (!document) throw std::logic_error("the stored objects are no JSON: " + document.error().text);
+  std::string text = yaml::yaml_of_json(*document);
+  if (text.size() <= yaml::kMaxYamlBytes) return text;
+  throw http::Refusal(422, "too-large",
+                      fmt::format("The bundle would be larger than the {} MiB that YAML may have: export one "
+                                  "organization or one tenant at a time, or JSON (without format=yaml).",
+                                  yaml::kMaxYamlBytes >> 20));
+}
+
 }  // namespace
 
 Answer export_bundle(Context& context) {
   const BundleSelection selection = read_selection(context);
+  const bool yaml = wants_yaml(context);
   const store::Revision revision = store::head(context.tx);
-  const std::string tag = fmt::format("\"{}\"", revision.number);
+  const std::string tag = fmt::format("\"{}{}\"", revision.number, yaml ? "-yaml" : "");
   Answer answer;
   answer.headers = fmt::format("ETag: {}\r\nSluice-Revision: {}\r\n", tag, revision.number);
   if (context.call.if_none_match == tag) {
@@ -46,6 +75,9 @@ Answer export_bundle(Context& context) {
     return answer;
   }
   answer.body = bundle_text(context.tx, selection, *context.call.memory);
+  if (!yaml) return answer;
+  answer.body = as_yaml(answer.body, *context.call.memory);
+  answer.content_type = "application/yaml";
   return answer;
 }
 

@@ -256,7 +256,7 @@ constexpr std::array kRoutes{
           "limit,tenant_id,policy_id,since,until"},
 
     Route{"GET", "/v1/admin/export", auth::Permission::read, auth::Level::tenant, &export_bundle,
-          "organization_id,tenant_id,include", 1 << 20, kOneSnapshot},
+          "organization_id,tenant_id,include,format", 1 << 20, kOneSnapshot},
     Route{"POST", "/v1/admin/apply", auth::Permission::configure, auth::Level::tenant, &apply_bundle,
           "dry_run,prune,organization_id", json::kMaxBytes, !kOneSnapshot, kTakesYaml},
     Route{"POST", "/v1/admin/validate", auth::Permission::read, auth::Level::tenant, &validate_body, kTenant,

@@ -59,6 +59,15 @@ def test_without_a_terminal_it_is_plain_text(demo_agent: Agent, key: MintedKey) 
     assert "  2 allowed, 0 throttled" in done.stdout
 
 
+def test_a_bar_shows_what_is_left_in_the_limiter_and_the_time_stands_beside_it(demo_agent: Agent, key: MintedKey) -> None:
+    done = demo(demo_agent, key, "--only", "demo-fixed")
+    rows = re.findall(r"^ +\d+ ([#.]{24}) \d+ \w+ +remaining (\d+) +[\d.]+ ms", done.stdout, re.MULTILINE)
+    assert len(rows) == 13, done.stdout
+    assert [bar.count("#") for bar, _ in rows] == [round(24 * int(left) / 10) for _, left in rows]
+    assert [int(left) for _, left in rows] == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0]
+    assert all(bar == bar.replace(".", "").ljust(24, ".") for bar, _ in rows), "it drains from the right"
+
+
 def test_a_released_lease_lets_the_next_request_in(demo_agent: Agent, key: MintedKey) -> None:
     done = demo(demo_agent, key, "--only", "demo-concurrency")
     assert "release one lease: 200, released true" in done.stdout

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/json/tree.hpp"
-#include "server/admin/yaml.hpp"
+#include "common/yaml/yaml.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {
@@ -47,7 +47,7 @@ std::size_t count_values(const json::Value& value) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto made = server::admin::json_of_yaml(text);
+  const auto made = yaml::json_of_yaml(text);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const std::vector<std::size_t> lines = lines_of(text);
   if (!made) {

@@ -80,11 +80,43 @@ TEST_CASE("a pipe nobody writes to is refused at a reload and not waited for") {
 }
 
 TEST_CASE("a snapshot's chain is the digest of the bytes it was made of") {
-  auto one = load_bundle(kGood, digest_of(kGood), 7, 0);
+  auto one = load_bundle(kGood, BundleFormat::json, digest_of(kGood), 7, 0);
   REQUIRE(one);
   CHECK(one->snapshot->revision == 7);
   CHECK(one->snapshot->chain == digest_of(kGood));
   CHECK(digest_of("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST_CASE("a bundle is YAML by its name, or under another name by how it begins") {
+  CHECK(format_of("p.yaml", "{}") == BundleFormat::yaml);
+  CHECK(format_of("/a.b/p.yml", "{}") == BundleFormat::yaml);
+  CHECK(format_of("p.json", "format: sluice/v1") == BundleFormat::json);
+  CHECK(format_of("policies", " \n{\"format\":1}") == BundleFormat::json);
+  CHECK(format_of("/dev/stdin", "# a comment\nformat: sluice/v1") == BundleFormat::yaml);
+  CHECK(format_of("policies", "") == BundleFormat::json);
+}
+
+TEST_CASE("YAML and JSON make the same snapshot and have the same faults, each at its place") {
+  constexpr std::string_view kYaml =
+      "format: sluice/v1\ntenants:\n  - id: shop\nplans:\n  - id: pro\n    tenant_id: shop\n    limits:\n"
+      "      - {name: a, algorithm: fixed_window, limit: 5, window: 1m}\n";
+  const auto good = load_bundle(kYaml, BundleFormat::yaml, "d", 1, 0);
+  REQUIRE(good);
+  CHECK(good->snapshot->plan_count == 1);
+  const std::string wrong = std::string(kYaml) + "  - id: bad\n    tenant_id: nobody\n    limit: no\n";
+  const auto bad = load_bundle(wrong, BundleFormat::yaml, "d", 1, 0);
+  REQUIRE_FALSE(bad);
+  bool found = false;
+  for (const Fault& fault : bad.error()) {
+    if (fault.pointer != "/plans/1/tenant_id") continue;
+    found = true;
+    CHECK(fault.line == 10);
+    CHECK(fault.column == 16);
+  }
+  CHECK(found);
+  const auto broken = load_bundle("format: [", BundleFormat::yaml, "d", 1, 0);
+  REQUIRE_FALSE(broken);
+  CHECK(broken.error().front().text.find("not YAML") != std::string::npos);
 }
 
 TEST_CASE("a fault is described with as much of its place as is known") {

@@ -7,17 +7,17 @@
 #include <fmt/core.h>
 
 #include "common/json/tree.hpp"
-#include "server/admin/yaml.hpp"
-#include "server/admin/yaml_scalar.hpp"
+#include "common/yaml/yaml.hpp"
+#include "common/yaml/yaml_scalar.hpp"
 
 using namespace sluice;
-using namespace sluice::server;
+using namespace sluice::yaml;
 
 namespace {
 
 // The JSON on one line, or "line:column text" of the fault.
 std::string as_json(std::string_view yaml) {
-  auto made = admin::json_of_yaml(yaml);
+  auto made = json_of_yaml(yaml);
   if (!made) return fmt::format("{}:{} {}", made.error().line, made.error().column, made.error().text);
   json::Tree tree;
   REQUIRE(tree.parse(made->json));
@@ -38,7 +38,7 @@ bool refused(std::string_view yaml, std::string_view place, std::string_view why
 
 // "line:column" of a pointer.
 std::string place_of(std::string_view yaml, std::string pointer) {
-  const auto made = admin::json_of_yaml(yaml);
+  const auto made = json_of_yaml(yaml);
   REQUIRE(made);
   Faults faults{{std::move(pointer), "here"}};
   made->locate(faults);

@@ -1,4 +1,4 @@
-#include "server/admin/yaml.hpp"
+#include "common/yaml/yaml.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -15,9 +15,9 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "common/json/tree.hpp"
-#include "server/admin/yaml_scalar.hpp"
+#include "common/yaml/yaml_scalar.hpp"
 
-namespace sluice::server::admin {
+namespace sluice::yaml {
 namespace {
 
 // The parser passes the tag !!str as kCore followed by "str". A node without a tag gets "!" if it is a quoted or block
@@ -113,7 +113,7 @@ class Writer final : public YAML::EventHandler {
     aliased_ += target->size;
     if (aliased_ > kMaxAliasedBytes) {
       refuse(mark,
-             fmt::format("aliases add more than {} MiB: write less, or apply it in parts", kMaxAliasedBytes >> 20));
+             fmt::format("aliases add more than {} MiB: write less", kMaxAliasedBytes >> 20));
     }
     const Anchored copied = *target;
     begin(mark, 0);
@@ -218,7 +218,7 @@ class Writer final : public YAML::EventHandler {
 };
 
 Fault too_large() {
-  return {"", fmt::format("YAML may have at most {} MiB: apply it in parts, or send JSON", kMaxYamlBytes >> 20), 1, 1};
+  return {"", fmt::format("YAML may have at most {} MiB: divide it, or write JSON", kMaxYamlBytes >> 20), 1, 1};
 }
 
 // The largest number of brackets that are open at the same time. The parser keeps all open brackets in memory before
@@ -266,7 +266,7 @@ std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text) {
     if (!parser.HandleNextDocument(writer)) return std::unexpected(Fault{"", "there is no document in the text", 1, 1});
     Writer rest(text);
     if (parser.HandleNextDocument(rest)) {
-      return std::unexpected(Fault{"", "there is more than one document in the text: apply them one by one", 1, 1});
+      return std::unexpected(Fault{"", "there is more than one document in the text: give them one by one", 1, 1});
     }
     return writer.take();
   } catch (Refused& refused) {
@@ -276,4 +276,4 @@ std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text) {
   }
 }
 
-}  // namespace sluice::server::admin
+}  // namespace sluice::yaml

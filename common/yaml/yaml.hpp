@@ -12,7 +12,7 @@
 #include "common/base/error.hpp"
 #include "common/base/text_position.hpp"
 
-namespace sluice::server::admin {
+namespace sluice::yaml {
 
 // For flow style, the parser needs up to a hundred times the size of the text as memory, and 0.5 s per MiB.
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;
@@ -31,4 +31,4 @@ struct YamlDocument {
 // The fault has its line and column in the YAML.
 std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text);
 
-}  // namespace sluice::server::admin
+}  // namespace sluice::yaml

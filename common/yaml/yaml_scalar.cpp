@@ -1,4 +1,4 @@
-#include "server/admin/yaml_scalar.hpp"
+#include "common/yaml/yaml_scalar.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 
-namespace sluice::server::admin {
+namespace sluice::yaml {
 namespace {
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -84,4 +84,4 @@ std::expected<std::string, std::string> json_of_plain(std::string_view text) {
   return json;
 }
 
-}  // namespace sluice::server::admin
+}  // namespace sluice::yaml
