@@ -105,7 +105,10 @@ LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string
   };
   Faults warnings;
   auto bundle = parse_written_bundle(text, &policy::check_expression, warnings);
-  if (!bundle) return std::unexpected(located(std::move(bundle.error())));
+  if (!bundle) {  // its faults have their place in the JSON
+    if (format == BundleFormat::yaml) converted.locate(bundle.error());
+    return std::unexpected(std::move(bundle.error()));
+  }
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
   if (!snapshot) return std::unexpected(located(std::move(snapshot.error())));
   std::ranges::move(policy::warnings(*bundle), std::back_inserter(warnings));

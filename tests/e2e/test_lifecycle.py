@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import pwd
 import signal
 import socket
@@ -47,6 +48,80 @@ def test_help_names_every_flag_and_its_environment_variable(program: Path) -> No
     for flag in FLAGS[:-1]:
         assert "SLUICE_AGENT_" + flag[2:].replace("-", "_").upper() in done.stdout, flag
     assert "mint-key" in done.stdout
+
+
+@pytest.mark.parametrize("command", [[], ["mint-key"], ["reference"], ["reference", "openapi"]], ids=" ".join)
+def test_a_short_h_is_help_before_and_behind_a_command(program: Path, command: list[str]) -> None:
+    long = run(program, *command, "--help")
+    for arguments in ([*command, "-h"], ["-h", *command], [*command, "-h", "--nonsense"]):
+        done = run(program, *arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (0, long.stdout, ""), arguments
+
+
+def test_a_misspelt_variable_is_a_warning_with_the_right_name(program: Path, simple: Bundle, tmp_path: Path) -> None:
+    path = simple.write(tmp_path / "bundle.json")
+    arguments = ["--policies", str(path), "--counters", "memory", "--check-config"]
+    done = run(program, *arguments, SLUICE_AGENT_WORKRES="s3cret", SLUICE_LISTEN="x", SLUICE_AGENT_PORT="tcp://10.0.0.1:8088",
+               SLUICE_AGENT_SERVICE_PORT_HTTP="8088", SLUICE_SERVER_LISTENN="x", SLUICE_URL="http://127.0.0.1:8088")
+    assert done.returncode == 0
+    warnings = [line for line in done.stderr.splitlines() if "environment variable" in line]
+    assert len(warnings) == 2 and "s3cret" not in done.stderr, done.stderr
+    assert any("SLUICE_AGENT_WORKRES" in line and "SLUICE_AGENT_WORKERS?" in line for line in warnings)
+    assert any("SLUICE_LISTEN " in line and "SLUICE_AGENT_LISTEN?" in line for line in warnings)
+
+
+YAML_BUNDLE = """# by hand
+format: sluice/v1
+tenants:
+  - id: shop
+plans:
+  - id: pro
+    tenant_id: shop
+    limits: &limits
+      - {name: a, algorithm: fixed_window, limit: 5, window: 1m}
+  - id: same
+    tenant_id: shop
+    limits: *limits
+"""
+
+
+@pytest.mark.parametrize("name", ["bundle.yaml", "bundle.yml", "bundle"])
+def test_check_config_reads_yaml_and_names_lines_of_it(program: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    arguments = ["--policies", str(path), "--counters", "memory", "--check-config"]
+    path.write_text(YAML_BUNDLE)
+    done = run(program, *arguments)
+    assert done.returncode == 0 and "ok (1 tenants, 2 plans" in done.stdout, done
+    path.write_text(YAML_BUNDLE + "  - id: bad\n    tenant_id: nobody\n    limits: []\n")
+    faulty = run(program, *arguments)
+    assert faulty.returncode == 1
+    assert f"{path}:14:16: /plans/2/tenant_id: " in faulty.stderr, faulty.stderr
+    path.write_text(YAML_BUNDLE + "policies: [\n")
+    broken = run(program, *arguments)
+    assert broken.returncode == 1 and re.search(rf"^{path}:\d+:\d+: the text is not YAML", broken.stderr, re.MULTILINE), broken.stderr
+
+
+def test_yaml_and_json_have_the_same_faults(program: Path, tmp_path: Path) -> None:
+    document = {"format": "sluice/v1", "tenants": [{"id": "shop"}], "plans": [
+        {"id": "p", "tenant_id": "shop", "limits": [{"name": "a", "algorithm": "fixed_window", "limit": "no", "window": "5 parsecs"}]}]}
+    found = []
+    for name, text in (("b.json", json.dumps(document)), ("b.yaml", json.dumps(document, indent=1))):
+        (tmp_path / name).write_text(text)
+        done = run(program, "--policies", str(tmp_path / name), "--counters", "memory", "--check-config")
+        assert done.returncode == 1
+        found.append(re.findall(r"^\S+:\d+:\d+: (/.*)$", done.stderr, re.MULTILINE))
+    assert found[0] == found[1] and len(found[0]) >= 2, found
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("a: &a [1,1,1,1,1,1,1,1]\n" + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(12)), "aliases add"),
+    ("[" * 200 + "]" * 200, "deep"), ("a: 1\n---\nb: 2\n", "more than one document"), ("<<: {}\n", "merge keys"), ("# " + "x" * (4 << 20), "4 MiB")],
+    ids=["aliases", "nesting", "documents", "merge", "size"])
+def test_yaml_that_is_a_trap_is_refused_at_once(program: Path, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "trap.yaml"
+    path.write_text(text)
+    done = run(program, "--policies", str(path), "--counters", "memory", "--check-config")
+    assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
 def test_a_flag_can_come_from_its_environment_variable(program: Path, simple: Bundle, tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ def test_a_start_forgets_old_revisions_and_agents_of_then_get_everything(make_se
         assert admin.get("/plans/p0", tenant=tenant).body == first
         assert admin.get("/plans/p0/versions", tenant=tenant).status == 200
     server.restart()   # this one begins with what is left
+    agent.port = server.port
     answer = agent.fetch()
     assert answer.status == 200 and "since" not in answer.body
     assert ("plan", tenant, "p7") in agent.objects

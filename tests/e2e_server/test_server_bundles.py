@@ -38,6 +38,27 @@ def test_an_agent_loads_what_is_exported(admin: AdminClient, program: Path, tmp_
     assert admin.post("/apply", exported.body, query={"prune": "true"}).body["unchanged"] == 2503
 
 
+def test_what_is_exported_as_yaml_is_applied_and_loaded_again(admin: AdminClient, program: Path, tmp_path: Path) -> None:
+    tenant = fresh_id("shop")
+    whole = bundle(fresh_id("org"), tenant, 3)
+    whole["plans"][0]["name"] = "on: it's #1 – \u2028"
+    assert admin.post("/apply", whole).status == 200
+    exported = admin.get("/export", tenant=tenant, query={"format": "yaml"})
+    assert exported.status == 200 and exported.header("content-type") == "application/yaml", exported
+    assert exported.header("etag") == f'"{exported.header("sluice-revision")}-yaml"'
+    text = exported.body
+    assert text.startswith("format: sluice/v1\n")
+    again = admin.post("/apply", text, headers=YAML, query={"prune": "true"})
+    assert again.status == 200 and again.body["changes"] == [], again
+    path = tmp_path / "bundle.yaml"
+    path.write_text(text)
+    done = subprocess.run([program, "--policies", path, "--counters", "memory", "--check-config"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    wrong = admin.get("/export", query={"format": "xml"})
+    assert wrong.status == 400 and pointers(wrong) == ["?format"], wrong
+
+
 @pytest.mark.parametrize("kind", ["application/yaml", "Application/YAML; charset=utf-8", "text/yaml", "application/x-yaml"])
 def test_a_bundle_may_be_yaml(admin: AdminClient, kind: str) -> None:
     organization, tenant = fresh_id("org"), fresh_id("shop")

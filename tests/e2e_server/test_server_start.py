@@ -24,6 +24,7 @@ from support.server import CREDENTIAL, Installation, Server, bootstrap, migrate,
 Make = Callable[..., Server]
 COMMANDS = [[], ["migrate"], ["bootstrap"], ["audit", "verify"]]
 URL = "postgresql://sluice_app@localhost/sluice"
+ENVIRONMENT = Server.environment
 
 
 # --- the command line ------------------------------------------------------------------------------------------------
@@ -32,10 +33,36 @@ URL = "postgresql://sluice_app@localhost/sluice"
 def test_help_explains_every_flag_with_its_environment_variable(server_program: Path, command: list[str]) -> None:
     done = run_command(server_program, *command, "--help", "--nonsense")
     assert (done.returncode, done.stderr) == (0, ""), "help is what is needed, whatever else is faulty"
-    flags = re.findall(r"^  --([a-z-]+)", done.stdout, re.MULTILINE)
+    flags = re.findall(r"^  (?:-h,)?--([a-z-]+)", done.stdout, re.MULTILINE)
     assert "help" in flags and f"Usage: sluice-server {' '.join(command)}".strip() in done.stdout
     for flag in set(flags) - {"help", "version"}:
         assert flag.replace("-", "_").upper() + "]" in done.stdout, flag
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ["audit"], ["make-secrets"], ["routes"], ["reference"], ["reference", "openapi"]],
+                         ids=" ".join)
+def test_a_short_h_is_help_before_and_behind_a_command(server_program: Path, command: list[str]) -> None:
+    long = run_command(server_program, *command, "--help")
+    for arguments in ([*command, "-h"], ["-h", *command], [*command, "-h", "--nonsense"]):
+        done = run_command(server_program, *arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (0, long.stdout, ""), arguments
+
+
+def test_a_misspelt_variable_is_a_warning_with_the_right_name(make_server: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Server, "environment", staticmethod(lambda: {
+        **ENVIRONMENT(), "SLUICE_SERVER_LISTENN": "s3cret", "SLUICE_DATABASE_POOL": "9", "SLUICE_SERVER_SERVICE_HOST": "10.0.0.1",
+        "SLUICE_SERVER_PORT": "tcp://10.0.0.1:8443", "SLUICE_SERVER_PORT_8443_TCP": "tcp://10.0.0.1:8443", "SLUICE_AGENT_LISTNE": "x"}))
+    server = make_server().start()
+    told = {line["variable"]: line for line in server.lines() if line["event"] == "unknown_variable"}
+    assert set(told) == {"SLUICE_SERVER_LISTENN", "SLUICE_DATABASE_POOL"}
+    assert told["SLUICE_SERVER_LISTENN"]["level"] == "warn" and "SLUICE_SERVER_LISTEN?" in told["SLUICE_SERVER_LISTENN"]["message"]
+    assert "SLUICE_SERVER_DATABASE_POOL?" in told["SLUICE_DATABASE_POOL"]["message"]
+    assert "s3cret" not in server.process.output()
+
+
+def test_a_command_warns_of_a_misspelt_variable_too(server_program: Path) -> None:
+    done = run_command(server_program, "routes", env={"SLUICE_SERVER_LISTENN": "1"})
+    assert done.returncode == 0 and "did you mean SLUICE_SERVER_LISTEN?" in done.stderr
 
 
 def test_version_tells_what_was_built(server_program: Path) -> None:

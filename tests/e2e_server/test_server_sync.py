@@ -137,8 +137,8 @@ def test_an_answer_covers_what_the_agent_was_told_of(server: Server, admin: Admi
     assert metric(server, "delayed_requests_total") == delayed + 1
 
 
-@pytest.mark.parametrize("query", ["?since=1", "?chain=" + "a" * 64, "?since=x&chain=" + "a" * 64, "?since=1&chain=short",
-                                   "?after=1", "?since=1&since=1&chain=" + "a" * 64, "?heard=1"])
+@pytest.mark.parametrize("query", ["?since=x&chain=" + "a" * 64, "?since=1&chain=short", "?since=1&since=1&chain=" + "a" * 64,
+                                   "?since=%zz"])
 def test_a_faulty_position_is_refused(agent: SyncAgent, query: str) -> None:
     for path in ("/snapshot", "/watch"):
         assert agent.request("GET", path + query).status == 400

@@ -61,7 +61,7 @@ TEST_CASE("JSON is YAML") {
 }
 
 TEST_CASE("Plain scalars follow the core schema of YAML 1.2, and numbers keep their digits") {
-  const auto plain = [](std::string_view text) { return admin::json_of_plain(text).value_or("refused"); };
+  const auto plain = [](std::string_view text) { return json_of_plain(text).value_or("refused"); };
   for (const std::string_view null : {"", "~", "null", "Null", "NULL"}) CHECK(plain(null) == "null");
   for (const std::string_view yes : {"true", "True", "TRUE"}) CHECK(plain(yes) == "true");
   for (const std::string_view no : {"false", "False", "FALSE"}) CHECK(plain(no) == "false");
@@ -163,7 +163,7 @@ TEST_CASE("What is no YAML is refused where it stops being some") {
   CHECK(refused("a: .inf\n", "1:4", "not a finite number"));
   CHECK(refused("a: \xFF\n", "1:1", "UTF-8"));
   CHECK(refused(std::string_view("a: \0\n", 5), "1:1", "NUL"));
-  CHECK(refused(std::string(admin::kMaxYamlBytes + 1, ' '), "1:1", "4 MiB"));
+  CHECK(refused(std::string(kMaxYamlBytes + 1, ' '), "1:1", "4 MiB"));
 }
 
 TEST_CASE("A byte order mark, comments and a document's marks are nothing") {
