@@ -33,9 +33,9 @@ struct Config {
   // For help and version only `text` is set, for mint_key only `mint`.
   enum class Command : std::uint8_t { run, check_config, mint_key, reference, openapi, help, version };
   Command command = Command::run;
-  std::string text;  // what help and version print
+  std::string text;          // what help and version print
   Faults unknown_variables;  // to show at the start; Fault::pointer is the name
-  Faults warnings;   // to log at the start; Fault::pointer names the flag
+  Faults warnings;           // to log at the start; Fault::pointer names the flag
   MintKeyRequest mint;
 
   std::string policies_file;  // "" if there is no bundle file

@@ -13,7 +13,8 @@ using program::FlagSpec;
 
 inline constexpr std::array kFlags{
     FlagSpec{"policies", "Policies", "FILE", "",
-             "The bundle (sluice/v1, JSON or YAML) of tenants, plans, policies, keys and overrides. The agent reads it again "
+             "The bundle (sluice/v1, JSON or YAML) of tenants, plans, policies, keys and overrides. The agent reads it "
+             "again "
              "when the file changes, and on SIGHUP. A faulty bundle is refused; the former one stays in force."},
     FlagSpec{"server", "Policies", "URL", "",
              "The server to take policies from and to report to, instead of --policies: https://HOST[:PORT] or "

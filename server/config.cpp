@@ -195,7 +195,7 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
       read_listeners(reader, config);
       read_bounds(reader, config);
       read_analytics(reader, config);
-  read_retention(reader, config);
+      read_retention(reader, config);
       config.identity = identity::read_identity(reader);
       config.redis_users = redis_users::read_settings(reader);
       read_log_level(reader, config);

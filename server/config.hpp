@@ -37,9 +37,9 @@ struct Config {
     version
   };
   Command command = Command::run;
-  std::string text;  // to print, for help and version
+  std::string text;          // to print, for help and version
   Faults unknown_variables;  // to show at the start; Fault::pointer is the name
-  Faults warnings;   // to show at the start; Fault::pointer names the flag
+  Faults warnings;           // to show at the start; Fault::pointer names the flag
 
   postgres::DatabaseOptions database;
   std::size_t max_waiting = 1000;  // admin calls that may wait for a connection to PostgreSQL

@@ -154,7 +154,8 @@ void BundleSource::apply(const FileText& file) {
               {{"file", path_}, {"chain", digest}});
     return accept(telemetry::BundleLoad::unchanged);
   }
-  auto loaded = load_bundle(file.text, format_of(path_, file.text), std::move(digest), swap_.in_force()->revision + 1, clock_.now_us());
+  auto loaded = load_bundle(file.text, format_of(path_, file.text), std::move(digest), swap_.in_force()->revision + 1,
+                            clock_.now_us());
   if (!loaded) return refuse(loaded.error());
   publish(std::move(*loaded), began);
 }

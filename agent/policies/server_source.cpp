@@ -23,7 +23,7 @@ constexpr std::size_t kStateFaultsLogged = 20;
 constexpr std::size_t kLostReasonsLogged = 16;  // different reasons at most, before the server is followed again
 constexpr std::size_t kFaultsReported = 5;
 constexpr std::size_t kNewerLogged = 20;  // objects for each state
-constexpr int kFollowerNiceness = 10;  // when CPUs are busy, the workers run first
+constexpr int kFollowerNiceness = 10;     // when CPUs are busy, the workers run first
 constexpr std::chrono::milliseconds kRefreshEvery{500};
 
 std::string text_of(const Faults& faults) {

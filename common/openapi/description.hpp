@@ -27,8 +27,8 @@ struct Success {
 
 struct Operation {
   std::string_view method;
-  std::string_view path;                                    // "/v1/admin/plans/{id}"
-  bool open = false;                                        // needs no credential
+  std::string_view path;  // "/v1/admin/plans/{id}"
+  bool open = false;      // needs no credential
   // A name in components/securitySchemes; "": the document's own.
   std::string_view credential = {};
   bool head = false;                                        // HEAD is answered too

@@ -17,11 +17,10 @@ using std::string_view_literals::operator""sv;
 
 constexpr std::array kPrograms{"SLUICE_AGENT_"sv, "SLUICE_SERVER_"sv};
 // The application's container gets the first three; the others are of scripts/ and tests/.
-constexpr std::array kOfOthers{"SLUICE_URL"sv,        "SLUICE_SOCKET"sv,     "SLUICE_KEY"sv,
-                               "SLUICE_RUN_DIR"sv,    "SLUICE_VALKEY"sv,     "SLUICE_ALONE"sv,
-                               "SLUICE_AGENT_BIN"sv,  "SLUICE_SERVER_BIN"sv, "SLUICE_AGENT_OLD"sv,
-                               "SLUICE_AGENT_URL"sv,  "SLUICE_IMAGES"sv,     "SLUICE_DRIVEN_CLOCK"sv,
-                               "SLUICE_SERVER_URL"sv, "SLUICE_SECRETS"sv};
+constexpr std::array kOfOthers{
+    "SLUICE_URL"sv,    "SLUICE_SOCKET"sv,       "SLUICE_KEY"sv,        "SLUICE_RUN_DIR"sv,   "SLUICE_VALKEY"sv,
+    "SLUICE_ALONE"sv,  "SLUICE_AGENT_BIN"sv,    "SLUICE_SERVER_BIN"sv, "SLUICE_AGENT_OLD"sv, "SLUICE_AGENT_URL"sv,
+    "SLUICE_IMAGES"sv, "SLUICE_DRIVEN_CLOCK"sv, "SLUICE_SERVER_URL"sv, "SLUICE_SECRETS"sv};
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -50,8 +49,8 @@ bool is_of_service(std::string_view name, std::string_view value) {
 bool is_of_others(std::string_view name, std::string_view prefix) {
   if (name.ends_with("_VERSION") || name.ends_with("_HELP")) return true;  // see has_variable()
   if (std::ranges::find(kOfOthers, name) != kOfOthers.end()) return true;
-  return std::ranges::any_of(
-      kPrograms, [&](std::string_view program) { return program != prefix && name.starts_with(program); });
+  return std::ranges::any_of(kPrograms,
+                             [&](std::string_view program) { return program != prefix && name.starts_with(program); });
 }
 
 std::vector<std::string> variables_of(const Program& program) {
@@ -76,12 +75,13 @@ Faults unknown_variables(const Program& program, const Environment& environment)
     if (!name.starts_with(family) || value.empty() || std::ranges::find(known, name) != known.end()) return;
     if (is_of_service(name, value) || is_of_others(name, prefix)) return;
     // Without the program's name in it, the variable of a flag is misspelt too: SLUICE_LISTEN.
-    const std::string full = name.starts_with(prefix) ? std::string(name) : fmt::format("{}{}", prefix, name.substr(family.size()));
+    const std::string full =
+        name.starts_with(prefix) ? std::string(name) : fmt::format("{}{}", prefix, name.substr(family.size()));
     const std::string_view hint = nearest(full, known);
-    found.push_back({std::string(name),
-                     fmt::format("The environment variable {} is not a flag's, and has no effect{}", name,
-                                 hint.empty() ? fmt::format("; {} --help lists the flags.", program.name)
-                                              : fmt::format(": did you mean {}?", hint))});
+    found.push_back(
+        {std::string(name), fmt::format("The environment variable {} is not a flag's, and has no effect{}", name,
+                                        hint.empty() ? fmt::format("; {} --help lists the flags.", program.name)
+                                                     : fmt::format(": did you mean {}?", hint))});
   });
   return found;
 }

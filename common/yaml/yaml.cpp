@@ -112,8 +112,7 @@ class Writer final : public YAML::EventHandler {
       refuse(mark, "the alias refers to a node that contains it, or to a name");
     aliased_ += target->size;
     if (aliased_ > kMaxAliasedBytes) {
-      refuse(mark,
-             fmt::format("aliases add more than {} MiB: write less", kMaxAliasedBytes >> 20));
+      refuse(mark, fmt::format("aliases add more than {} MiB: write less", kMaxAliasedBytes >> 20));
     }
     const Anchored copied = *target;
     begin(mark, 0);

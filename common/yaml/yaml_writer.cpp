@@ -37,9 +37,11 @@ void append_text(std::string& out, std::string_view text) {
     return;
   }
   // A JSON string is a double-quoted scalar, but for characters that YAML reads as line breaks or does not allow.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes{
-      {{"\x7F", "\\u007f"}, {"\xC2\x85", "\\u0085"}, {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"},
-       {"\xEF\xBB\xBF", "\\ufeff"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes{{{"\x7F", "\\u007f"},
+                                                                                          {"\xC2\x85", "\\u0085"},
+                                                                                          {"\xE2\x80\xA8", "\\u2028"},
+                                                                                          {"\xE2\x80\xA9", "\\u2029"},
+                                                                                          {"\xEF\xBB\xBF", "\\ufeff"}}};
   std::string quoted;
   json::append_string(quoted, text);
   for (const auto& [character, escape] : kEscapes) {

@@ -1,6 +1,7 @@
 // Writes JSON as YAML in block style, for people to read and edit. json_of_yaml() of the result is the same document.
 //
-// A text is quoted unless every reader of YAML 1.2 and of YAML 1.1 takes it for a text: "on", "no", "1:30" and "1e3" are.
+// A text is quoted unless every reader of YAML 1.2 and of YAML 1.1 takes it for a text: "on", "no", "1:30" and "1e3"
+// are.
 #pragma once
 
 #include <string>

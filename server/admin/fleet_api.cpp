@@ -166,8 +166,7 @@ Answer list_agents(Context& context) {
 }
 
 [[noreturn]] void refuse_revision(Context& context, std::int64_t revision) {
-  const auto forgotten =
-      context.tx.exec_text("SELECT revision FROM forgotten_changes")[0][0].as<std::int64_t>();
+  const auto forgotten = context.tx.exec_text("SELECT revision FROM forgotten_changes")[0][0].as<std::int64_t>();
   if (revision > 0 && revision <= forgotten) {
     throw http::Refusal(404, "not-found",
                         fmt::format("Revision {} is older than --changes-retention: the oldest that is known is {}. "

@@ -28,8 +28,8 @@ const telemetry::MetricTable<TokenRates>& rate_metrics();
 
 class CallMetrics final : public telemetry::Instrument {
  public:
-  // `others`: routes outside the admin API, such as "GET /v1/sync/snapshot". REQUIRES: this object outlives every scrape
-  // of `registry`.
+  // `others`: routes outside the admin API, such as "GET /v1/sync/snapshot". REQUIRES: this object outlives every
+  // scrape of `registry`.
   CallMetrics(telemetry::Registry& registry, std::span<const std::string_view> others);
 
   // `route`: nullptr if no route matches the call.

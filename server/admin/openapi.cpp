@@ -37,21 +37,20 @@ openapi::Operation open_operation(std::string_view path) {
 }
 
 // The routes of policy sync, which server/sync answers.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAgentRoutes{
-    {{"GET", "/v1/sync/snapshot"},
-     {"GET", "/v1/sync/watch"},
-     {"POST", "/v1/sync/report"},
-     {"GET", "/v1/sync/counters"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAgentRoutes{{{"GET", "/v1/sync/snapshot"},
+                                                                                     {"GET", "/v1/sync/watch"},
+                                                                                     {"POST", "/v1/sync/report"},
+                                                                                     {"GET", "/v1/sync/counters"}}};
 
 openapi::Operation agent_operation(std::string_view method, std::string_view path) {
-  openapi::Operation operation{.method = method,
-                               .path = path,
-                               .credential = "agentToken",
-                               .needs = "Needs an agent token, or in Kubernetes the token of a bound service account.",
-                               .parameters = {"RequestId"},
-                               .successes = {{"200", {"The answer.", {"X-Request-Id"}}},
-                                             {"304", {"Unchanged.", {"X-Request-Id"}}}},
-                               .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
+  openapi::Operation operation{
+      .method = method,
+      .path = path,
+      .credential = "agentToken",
+      .needs = "Needs an agent token, or in Kubernetes the token of a bound service account.",
+      .parameters = {"RequestId"},
+      .successes = {{"200", {"The answer.", {"X-Request-Id"}}}, {"304", {"Unchanged.", {"X-Request-Id"}}}},
+      .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
   operation.problems.insert({{"401", "Unauthorized"}, {"429", "TooManyFailures"}, {"503", "Unavailable"}});
   if (method == "POST") operation.media = {"application/json"};
   return operation;

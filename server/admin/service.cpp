@@ -70,7 +70,8 @@ bool is_among(std::string_view name, std::string_view list) {
 }
 
 // A caller that sends ?dry_run= has probably lost the value, so an empty value of these parameters is refused.
-constexpr std::string_view kNeverEmpty = "limit,mode,enabled,kind,include,format,since,until,dry_run,prune,status,wait,by";
+constexpr std::string_view kNeverEmpty =
+    "limit,mode,enabled,kind,include,format,since,until,dry_run,prune,status,wait,by";
 
 void read_query(std::string_view query, Call& call) {
   auto parameters = sluice::http::parse_query(query);

@@ -60,7 +60,8 @@ WHERE CASE WHEN o.version IS NULL THEN v.document IS NOT NULL
            ELSE (o.version, o.document::text) IS DISTINCT FROM (v.version, v.document::text)
                 AND NOT ('{1}' = 'setting' AND v.version IS NULL AND o.version = 1) END)";
 
-// Every revision from the oldest that is kept to the newest must have changes, with the ordinals 1, 2, 3 … without gaps.
+// Every revision from the oldest that is kept to the newest must have changes, with the ordinals 1, 2, 3 … without
+// gaps.
 constexpr std::string_view kRevisions = R"(
 SELECT coalesce(revision, 0),
        CASE WHEN revision <= last THEN 'has missing changes' ELSE 'is later than the newest revision' END

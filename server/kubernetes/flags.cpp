@@ -110,8 +110,7 @@ std::vector<std::string> read_names(ConfigReader& reader) {
 std::optional<CertificateKeeper::Options> read_self_managed(ConfigReader& reader) {
   const bool given = reader.value("tls-self-managed").given;
   for (const std::string_view flag :
-       {"tls-secret", "tls-lifetime", "tls-ca-lifetime", "tls-look-every", "tls-cache",
-        "webhook-configuration"}) {
+       {"tls-secret", "tls-lifetime", "tls-ca-lifetime", "tls-look-every", "tls-cache", "webhook-configuration"}) {
     reader.require_use(flag, given, "has no use without --tls-self-managed; leave it out");
   }
   if (!given) return std::nullopt;

@@ -37,10 +37,10 @@ inline constexpr FlagSpec kTlsCaLifetime{"tls-ca-lifetime", "Kubernetes", "DURAT
                                          "876000h. It is replaced after two thirds of that."};
 inline constexpr FlagSpec kTlsLookEvery{"tls-look-every", "Kubernetes", "DURATION", "10s",
                                         "How often the server reads the Secret: 100ms to 10m."};
-inline constexpr FlagSpec kTlsCache{
-    "tls-cache", "Kubernetes", "FILE", "",
-    "File in which the server keeps the certificate of --tls-self-managed, with its key. A server that starts while the "
-    "API server is away serves with it. Default: none, and such a server waits."};
+inline constexpr FlagSpec kTlsCache{"tls-cache", "Kubernetes", "FILE", "",
+                                    "File in which the server keeps the certificate of --tls-self-managed, with its "
+                                    "key. A server that starts while the "
+                                    "API server is away serves with it. Default: none, and such a server waits."};
 inline constexpr FlagSpec kWebhookConfiguration{"webhook-configuration", "Kubernetes", "NAME", "",
                                                 "The MutatingWebhookConfiguration whose caBundle the server keeps up "
                                                 "to date with --tls-self-managed. Default: none."};

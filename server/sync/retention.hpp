@@ -1,7 +1,8 @@
 // Removes old revisions from the tables `changes` and `revisions`, so that they do not grow for ever.
 //
-// An agent that is at a removed revision gets a full snapshot. Versions of objects and the audit trail are never removed,
-// so every rollback stays possible. All servers may run this at once: an advisory lock lets one at a time remove.
+// An agent that is at a removed revision gets a full snapshot. Versions of objects and the audit trail are never
+// removed, so every rollback stays possible. All servers may run this at once: an advisory lock lets one at a time
+// remove.
 //
 // Thread safety: one call of run() at a time; the statistics may be read on any thread.
 #pragma once
@@ -28,8 +29,8 @@ class Retention {
 
   Retention(Options options, telemetry::Log& log) : options_(options), log_(log) {}
 
-  // Removes what is due in short transactions, and at most kMostBatches of them: the next run does the rest. Throws what
-  // libpqxx throws.
+  // Removes what is due in short transactions, and at most kMostBatches of them: the next run does the rest. Throws
+  // what libpqxx throws.
   void run(pqxx::connection& connection);
 
   const Statistics& statistics() const { return statistics_; }

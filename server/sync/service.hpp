@@ -43,7 +43,8 @@ class SyncService final : public sluice::http::Handler {
     WatchOptions watch;
     std::chrono::milliseconds query_timeout{2'000};  // for PostgreSQL
     const CountersLogin* counters = nullptr;         // nullptr: agents get no login
-    // Called for each answer; nullopt: the path is no route, or its method is another. A watch is answered once it begins.
+    // Called for each answer; nullopt: the path is no route, or its method is another. A watch is answered once it
+    // begins.
     std::function<void(std::optional<SyncRoute> route, unsigned status, std::chrono::nanoseconds took)> answered = {};
   };
 

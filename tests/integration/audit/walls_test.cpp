@@ -71,7 +71,8 @@ const std::map<std::string, std::string> kInserts = {
 
 // Nobody's in particular: what they hold is no tenant's. (Of agents' reports only the whole scope sees how far they are
 // counted.)
-const std::set<std::string> kOfAll = {"settings", "revision", "revisions", "schema_migrations", "report_marks"};
+const std::set<std::string> kOfAll = {"settings",          "revision",     "revisions",
+                                      "schema_migrations", "report_marks", "forgotten_changes"};
 
 // Triggers add rows to them for the rows of other tables.
 const std::set<std::string> kCounted = {"organization_use", "quota_use"};
@@ -169,6 +170,7 @@ TEST_CASE("the application can neither change nor remove what is in the trail, t
   }
   CHECK(app.refusal("INSERT INTO revision SELECT false, 1, '', now()", &all) == kPrivilege);
   CHECK(app.refusal("UPDATE schema_migrations SET checksum = ''", &all) == kPrivilege);
+  CHECK(app.refusal("UPDATE forgotten_changes SET revision = 9", &all) == kPrivilege);
   CHECK(app.refusal("CREATE TABLE mine ()", &all) == kPrivilege);
 }
 

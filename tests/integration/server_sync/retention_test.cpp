@@ -32,9 +32,10 @@ struct Rig {
     for (int i = 0; i < plans; ++i) writer.create_plan("shop", fmt::format("p{}", i), i + 1);
   }
   void age_all_but(std::int64_t young) {
-    store.tamper(fmt::format(
-        "UPDATE revisions SET made_at = now() - interval '31 days' WHERE revision <= (SELECT revision FROM revision) - {}",
-        young));
+    store.tamper(
+        fmt::format("UPDATE revisions SET made_at = now() - interval '31 days' WHERE revision <= (SELECT revision FROM "
+                    "revision) - {}",
+                    young));
   }
   std::uint64_t forget(std::int64_t kept, std::chrono::microseconds age = 720h) {
     Retention retention({.age = age, .kept = kept}, log);
@@ -123,9 +124,12 @@ TEST_CASE("many revisions go in several transactions, and one that is larger tha
   // One revision with 4,500 changes, then 2,500 with one each.
   rig.store.tamper(
       "INSERT INTO changes SELECT r.revision + 1, n, 'plan', 'acme', 'shop', 'x' || n, 1, false FROM revision r, "
-      "generate_series(1, 4500) n; INSERT INTO changes SELECT r.revision + 1 + n, 1, 'plan', 'acme', 'shop', 'y' || n, 1, "
-      "false FROM revision r, generate_series(1, 2500) n; INSERT INTO revisions SELECT r.revision + n, sha256(n::text::bytea), "
-      "now() - interval '90 days' FROM revision r, generate_series(1, 2501) n; UPDATE revision SET revision = revision + 2501");
+      "generate_series(1, 4500) n; INSERT INTO changes SELECT r.revision + 1 + n, 1, 'plan', 'acme', 'shop', 'y' || n, "
+      "1, "
+      "false FROM revision r, generate_series(1, 2500) n; INSERT INTO revisions SELECT r.revision + n, "
+      "sha256(n::text::bytea), "
+      "now() - interval '90 days' FROM revision r, generate_series(1, 2501) n; UPDATE revision SET revision = revision "
+      "+ 2501");
   rig.age_all_but(0);
   const std::int64_t head = rig.head();
   CHECK(rig.forget(10) == static_cast<std::uint64_t>(head - 10));

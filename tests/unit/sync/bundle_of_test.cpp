@@ -28,10 +28,12 @@ TEST_CASE("the objects of a scope are the bundle that a file with the same docum
 }
 
 TEST_CASE("a field that only a later release knows is listed where that is asked for, and a fault elsewhere") {
-  const ObjectSet set = set_of(small_shop()).with(
-      {make_object({Kind::plan, "shop", "next"},
-                   R"({"id":"next","tenant_id":"shop","novel":1,"limits":[{"name":"l","algorithm":"fixed_window",)"
-                   R"("limit":7,"window":"1m","newer":true}]})")});
+  const ObjectSet set =
+      set_of(small_shop())
+          .with({make_object(
+              {Kind::plan, "shop", "next"},
+              R"({"id":"next","tenant_id":"shop","novel":1,"limits":[{"name":"l","algorithm":"fixed_window",)"
+              R"("limit":7,"window":"1m","newer":true}]})")});
   CHECK(faults_of(set).size() == 2);
   NewerFields newer;
   const auto bundle = to_bundle(set, nullptr, &newer);
@@ -46,8 +48,9 @@ TEST_CASE("a field that only a later release knows is listed where that is asked
 TEST_CASE("a value that only a later release knows is a fault also where unknown fields are not") {
   const ObjectSet set =
       set_of(small_shop())
-          .with({make_object({Kind::plan, "shop", "next"},
-                             R"({"id":"next","tenant_id":"shop","limits":[{"name":"l","algorithm":"novel","limit":7}]})")});
+          .with({make_object(
+              {Kind::plan, "shop", "next"},
+              R"({"id":"next","tenant_id":"shop","limits":[{"name":"l","algorithm":"novel","limit":7}]})")});
   NewerFields newer;
   CHECK_FALSE(to_bundle(set, nullptr, &newer));
 }

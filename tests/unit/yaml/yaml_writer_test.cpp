@@ -32,9 +32,11 @@ std::string there_and_back(std::string_view json) {
 }
 
 TEST_CASE("a bundle is written as a person would write it") {
-  CHECK(written(R"({"format":"sluice/v1","mode":"shadow","plans":[{"id":"pro","limits":[{"name":"a","limit":10},{"name":"b",)"
-                R"("window":"10s"}],"key_by":[]},{"id":"free","note":{}}],"keys":[],"matrix":[[1,2],[]]})") ==
-        R"(format: sluice/v1
+  CHECK(
+      written(
+          R"({"format":"sluice/v1","mode":"shadow","plans":[{"id":"pro","limits":[{"name":"a","limit":10},{"name":"b",)"
+          R"("window":"10s"}],"key_by":[]},{"id":"free","note":{}}],"keys":[],"matrix":[[1,2],[]]})") ==
+      R"(format: sluice/v1
 mode: shadow
 plans:
   - id: pro
@@ -55,9 +57,10 @@ matrix:
 }
 
 TEST_CASE("what YAML reads as something else than a text is quoted") {
-  for (const char* text : {"on", "No", "YES", "y", "n", "off", "true", "False", "null", "~", "1", "1e3", "0x1F", "1:30",
-                           "2027-03-31", "", " a", "a ", "a b", "#", "a: b", "-", "- a", "*a", "&a", "!t", "<<", ".inf", "a#b",
-                           "?", "GET:/orders", "{", "[", "%", "@", "`", "|", ">"}) {
+  for (const char* text :
+       {"on",   "No",         "YES", "y",  "n",           "off", "true", "False", "null", "~",   "1",  "1e3", "0x1F",
+        "1:30", "2027-03-31", "",    " a", "a ",          "a b", "#",    "a: b",  "-",    "- a", "*a", "&a",  "!t",
+        "<<",   ".inf",       "a#b", "?",  "GET:/orders", "{",   "[",    "%",     "@",    "`",   "|",  ">"}) {
     CAPTURE(text);
     std::string json;
     json::append_string(json, text);
@@ -69,9 +72,9 @@ TEST_CASE("what YAML reads as something else than a text is quoted") {
 }
 
 TEST_CASE("every text comes back as it was") {
-  for (const char* json :
-       {R"("a\nb\tc\"d\\e")", R"("\u0001\u001f")", "\"\xC2\x85 \xE2\x80\xA8 \xE2\x80\xA9 \x7F\"", "\"\xEF\xBB\xBFx\"", "\"\xF0\x9F\x98\x80\"",
-        R"({"a":{"b":{"c":[{"d":[[{"e":null}]]}]}}})", R"([true,false,null,-1.5,1e6,0])", R"({"":1,"a b":[{"x:":"y"}]})"}) {
+  for (const char* json : {R"("a\nb\tc\"d\\e")", R"("\u0001\u001f")", "\"\xC2\x85 \xE2\x80\xA8 \xE2\x80\xA9 \x7F\"",
+                           "\"\xEF\xBB\xBFx\"", "\"\xF0\x9F\x98\x80\"", R"({"a":{"b":{"c":[{"d":[[{"e":null}]]}]}}})",
+                           R"([true,false,null,-1.5,1e6,0])", R"({"":1,"a b":[{"x:":"y"}]})"}) {
     CAPTURE(json);
     json::Tree tree;
     std::string canonical;

@@ -212,7 +212,8 @@ TEST_CASE("a cache that has expired, is damaged or could be another user's is no
     return found;
   };
   CHECK(serves());
-  std::filesystem::permissions(rig.options.cache, std::filesystem::perms::group_write, std::filesystem::perm_options::add);
+  std::filesystem::permissions(rig.options.cache, std::filesystem::perms::group_write,
+                               std::filesystem::perm_options::add);
   CHECK_FALSE(serves());
   std::filesystem::permissions(rig.options.cache, std::filesystem::perms::group_write,
                                std::filesystem::perm_options::remove);

@@ -6,6 +6,7 @@
 
 #include "common/base/version.hpp"
 #include "server/admin/routes.hpp"
+#include "server/sync/request.hpp"
 #include "tests/unit/server/admin/openapi/document.hpp"
 
 using namespace sluice;
@@ -110,6 +111,10 @@ TEST_CASE("Every route is described, and nothing is described that is neither a 
   Names served;
   for (const admin::Route& route : admin::routes()) served.insert(lower(route.method) + " " + std::string(route.path));
   for (const std::string& path : kOpen) served.insert({"get " + path, "head " + path});
+  for (const std::string_view route : server::sync::kRouteNames) {
+    const std::size_t space = route.find(' ');
+    served.insert(lower(route.substr(0, space)) + std::string(route.substr(space)));
+  }
   Names described;
   each_operation(document, [&](std::string_view path, std::string_view method, const json::Value&) {
     described.insert(std::string(method) + " " + std::string(path));
