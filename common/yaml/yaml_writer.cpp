@@ -31,25 +31,13 @@ bool is_plain(std::string_view text) {
   return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, in_word) && !is_word(text);
 }
 
+// A JSON string is a double-quoted scalar. append_string() escapes what YAML reads as a line break.
 void append_text(std::string& out, std::string_view text) {
   if (is_plain(text)) {
     out += text;
-    return;
+  } else {
+    json::append_string(out, text);
   }
-  // A JSON string is a double-quoted scalar, but for characters that YAML reads as line breaks or does not allow.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes{{{"\x7F", "\\u007f"},
-                                                                                          {"\xC2\x85", "\\u0085"},
-                                                                                          {"\xE2\x80\xA8", "\\u2028"},
-                                                                                          {"\xE2\x80\xA9", "\\u2029"},
-                                                                                          {"\xEF\xBB\xBF", "\\ufeff"}}};
-  std::string quoted;
-  json::append_string(quoted, text);
-  for (const auto& [character, escape] : kEscapes) {
-    for (std::size_t at = 0; (at = quoted.find(character, at)) != std::string::npos; at += escape.size()) {
-      quoted.replace(at, character.size(), escape);
-    }
-  }
-  out += quoted;
 }
 
 class BlockWriter {

@@ -72,6 +72,8 @@ TEST_CASE("what YAML reads as something else than a text is quoted") {
 }
 
 TEST_CASE("every text comes back as it was") {
+  // Other readers take these for line breaks, or refuse them.
+  CHECK(written("\"\xC2\x85\xE2\x80\xA8\xE2\x80\xA9\x7F\"") == "\"\\u0085\\u2028\\u2029\\u007f\"\n");
   for (const char* json : {R"("a\nb\tc\"d\\e")", R"("\u0001\u001f")", "\"\xC2\x85 \xE2\x80\xA8 \xE2\x80\xA9 \x7F\"",
                            "\"\xEF\xBB\xBFx\"", "\"\xF0\x9F\x98\x80\"", R"({"a":{"b":{"c":[{"d":[[{"e":null}]]}]}}})",
                            R"([true,false,null,-1.5,1e6,0])", R"({"":1,"a b":[{"x:":"y"}]})"}) {
