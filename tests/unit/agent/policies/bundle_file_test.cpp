@@ -80,7 +80,7 @@ TEST_CASE("a pipe nobody writes to is refused at a reload and not waited for") {
 }
 
 TEST_CASE("a snapshot's chain is the digest of the bytes it was made of") {
-  auto one = load_bundle(kGood, BundleFormat::json, digest_of(kGood), 7, 0);
+  auto one = load_bundle(kGood, BundleFormat::json, digest_of(kGood), 7, 0, Mode::enforce);
   REQUIRE(one);
   CHECK(one->snapshot->revision == 7);
   CHECK(one->snapshot->chain == digest_of(kGood));
@@ -100,11 +100,11 @@ TEST_CASE("YAML and JSON make the same snapshot and have the same faults, each a
   constexpr std::string_view kYaml =
       "format: sluice/v1\ntenants:\n  - id: shop\nplans:\n  - id: pro\n    tenant_id: shop\n    limits:\n"
       "      - {name: a, algorithm: fixed_window, limit: 5, window: 1m}\n";
-  const auto good = load_bundle(kYaml, BundleFormat::yaml, "d", 1, 0);
+  const auto good = load_bundle(kYaml, BundleFormat::yaml, "d", 1, 0, Mode::enforce);
   REQUIRE(good);
   CHECK(good->snapshot->plan_count == 1);
   const std::string wrong = std::string(kYaml) + "  - id: bad\n    tenant_id: nobody\n    limit: no\n";
-  const auto bad = load_bundle(wrong, BundleFormat::yaml, "d", 1, 0);
+  const auto bad = load_bundle(wrong, BundleFormat::yaml, "d", 1, 0, Mode::enforce);
   REQUIRE_FALSE(bad);
   bool found = false;
   for (const Fault& fault : bad.error()) {
@@ -114,7 +114,7 @@ TEST_CASE("YAML and JSON make the same snapshot and have the same faults, each a
     CHECK(fault.column == 16);
   }
   CHECK(found);
-  const auto broken = load_bundle("format: [", BundleFormat::yaml, "d", 1, 0);
+  const auto broken = load_bundle("format: [", BundleFormat::yaml, "d", 1, 0, Mode::enforce);
   REQUIRE_FALSE(broken);
   CHECK(broken.error().front().text.find("not YAML") != std::string::npos);
 }
