@@ -18,6 +18,7 @@
 #include "common/json/fields.hpp"
 #include "common/openapi/page.hpp"
 #include "server/admin/routes.hpp"
+#include "server/admin/runbook_page.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/refusal.hpp"
 
@@ -37,7 +38,9 @@ constexpr std::string_view kDescription = "/openapi.json";
 constexpr std::string_view kDocs = "/docs";
 
 // Whether the path needs no token.
-bool is_open(std::string_view path) { return path == kHealth || path == kDescription || path == kDocs; }
+bool is_open(std::string_view path) {
+  return path == kHealth || path == kDescription || path == kDocs || path == kRunbooks;
+}
 
 // REQUIRES: is_open(path).
 void send_open(std::string_view path, sluice::http::Reply reply) {
@@ -45,6 +48,10 @@ void send_open(std::string_view path, sluice::http::Reply reply) {
     const openapi::Page page = openapi::make_page();
     const std::string headers = page.headers + std::string(http::kCommonHeaders);
     return reply.send({.content_type = openapi::kPageType, .headers = headers, .body = page.body});
+  }
+  if (path == kRunbooks) {
+    const std::string headers = fmt::format("{}{}", sluice::http::kProblemPageHeaders, http::kCommonHeaders);
+    return reply.send({.content_type = sluice::http::kProblemPageType, .headers = headers, .body = runbooks()});
   }
   if (path == kDescription) return reply.send({.headers = http::kCommonHeaders, .body = openapi_document()});
   reply.send({.headers = http::kCommonHeaders, .body = fmt::format(R"({{"status":"ok","version":"{}"}})", version())});

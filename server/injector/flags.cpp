@@ -54,6 +54,9 @@ void read_image(ConfigReader& reader, InjectorSettings& settings) {
 
 void read_server(ConfigReader& reader, InjectorSettings& settings) {
   settings.server_url = reader.value(kInjectServerUrl.name).text;
+  if (settings.server_url.empty()) {
+    settings.server_url = fmt::format("https://sluice-server.{}.svc:8080", settings.own_namespace);
+  }
   const auto url = http_client::parse_url(settings.server_url);
   if (!url || url->transport != http_client::Url::Transport::tls) {
     reader.fault_without_value(kInjectServerUrl.name,
@@ -61,9 +64,20 @@ void read_server(ConfigReader& reader, InjectorSettings& settings) {
   }
 }
 
+// In a pod of another namespace, a name without a dot would be a Service of that namespace.
+void complete_host(std::string& host, std::string_view namespace_) {
+  if (!host.empty() && host.find_first_of(".:") == std::string::npos) host = fmt::format("{}.{}.svc", host, namespace_);
+}
+
+void complete_hosts(redis::Target& target, std::string_view namespace_) {
+  complete_host(target.host, namespace_);
+  for (redis::HostPort& sentinel : target.sentinels) complete_host(sentinel.host, namespace_);
+  for (redis::HostPort& node : target.cluster) complete_host(node.host, namespace_);
+}
+
 // Returns --counters without its login, or "" if pods cannot use it: they cannot reach it, or it needs a file that only
-// the server has.
-std::string counters_of_server(const ConfigReader& reader) {
+// the server has. `namespace_`: the server's own; "" if the server is outside of Kubernetes.
+std::string counters_of_server(const ConfigReader& reader, std::string_view namespace_) {
   constexpr std::array kOwnFiles{"redis-sentinel-password-file", "redis-sentinel-login-file", "redis-tls-cert"};
   auto target = redis::parse_target(reader.value("counters").text);
   if (!target || target->transport == redis::Target::Transport::unix_socket) return {};
@@ -71,13 +85,14 @@ std::string counters_of_server(const ConfigReader& reader) {
   if (of_one_redis && program::is_loopback(target->host)) return {};
   if (std::ranges::any_of(kOwnFiles, [&](const char* flag) { return reader.value(flag).given; })) return {};
   target->user.clear();
+  if (!namespace_.empty()) complete_hosts(*target, namespace_);
   return to_string(*target);
 }
 
-void read_counters(ConfigReader& reader, InjectorOptions& options) {
+void read_counters(ConfigReader& reader, std::string_view namespace_, InjectorOptions& options) {
   const bool given = reader.value(kInjectCounters.name).given;
   const std::string& text = options.settings.counters =
-      given ? reader.value(kInjectCounters.name).text : counters_of_server(reader);
+      given ? reader.value(kInjectCounters.name).text : counters_of_server(reader, namespace_);
   constexpr std::string_view kRule =
       "must be memory, redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME, redis+cluster://HOST,HOST,HOST, "
       "or one of these with rediss";
@@ -142,7 +157,7 @@ std::optional<InjectorOptions> read_injector(ConfigReader& reader, const std::op
   read_listener(reader, options);
   read_image(reader, options.settings);
   read_server(reader, options.settings);
-  read_counters(reader, options);
+  read_counters(reader, api ? std::string_view(api->namespace_) : std::string_view(), options);
   read_settings(reader, options.settings.sidecar);
   reader.require_use(kInjectMissedEvery.name, api.has_value(), "has no use without --kubernetes; leave it out");
   options.missed_every = reader.duration(kInjectMissedEvery.name, 1s, 1h, "1s to 1h");

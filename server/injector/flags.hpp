@@ -24,18 +24,19 @@ inline constexpr FlagSpec kWebhookClientCa{
 inline constexpr FlagSpec kInjectImage{"inject-image", "Injector", "IMAGE", "", "Image of the agent for pods."};
 inline constexpr FlagSpec kInjectPullPolicy{"inject-pull-policy", "Injector", "POLICY", "IfNotPresent",
                                             "When a node pulls that image: Always, IfNotPresent or Never."};
-inline constexpr FlagSpec kInjectServerUrl{"inject-server-url", "Injector", "URL",
-                                           "https://sluice-server.sluice-system.svc:8080",
-                                           "Where agents in pods find this server. They trust the CA of its "
-                                           "certificate: --tls-ca, or the one of --tls-self-managed."};
+inline constexpr FlagSpec kInjectServerUrl{
+    "inject-server-url", "Injector", "URL", "",
+    "Where agents in pods find this server. They trust the CA of its certificate: --tls-ca, or the one of "
+    "--tls-self-managed. Default: https://sluice-server.NAMESPACE.svc:8080 with the server's own namespace, which "
+    "--kubernetes knows; without --kubernetes it is sluice-system."};
 inline constexpr FlagSpec kInjectCounters{
     "inject-counters", "Injector", "memory|URL", "",
     "Where agents in pods count: redis://HOST[:PORT][/DB], redis+sentinel://HOST,HOST,HOST/NAME (sentinels without a "
     "login), redis+cluster://HOST,HOST,HOST, the same with rediss (TLS), or memory. Without TLS it needs "
     "--insecure-redis, which then holds for agents too. Leave the password out, because "
     "everybody who can see a pod sees it; agents get theirs from the server. Default: --counters without its login, if "
-    "pods can use that Redis with no file of the "
-    "server."};
+    "pods can use that Redis with no file of the server. A host without a dot is then a Service of the server's "
+    "namespace: sidecars get HOST.NAMESPACE.svc."};
 inline constexpr FlagSpec kInjectCountersCa{
     "inject-counters-ca", "Injector", "FILE", "",
     "CA certificates (PEM) for rediss://. Read again when it changes. Default: --redis-tls-ca if agents use the Redis "

@@ -70,7 +70,7 @@ void annotate_skipped(Annotations& annotations, const Pod& pod, const Skip& skip
   if (!skip.may_annotate() || pod.sidecar()) return;
   annotations.set(kInjected, "");
   annotations.set(kSkipped, skip.needs_warning() ? to_string(skip.reason) : "");
-  if (skip.needs_warning()) annotations.set(kWarnings, "the pod gets no agent: " + on_one_line(skip.text));
+  if (skip.needs_warning()) annotations.set(kWarnings, std::string(kSkippedWarning) + on_one_line(skip.text));
 }
 
 }  // namespace

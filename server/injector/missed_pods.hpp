@@ -1,6 +1,8 @@
-// Finds missed pods: pods of labelled namespaces that the webhook has neither given a sidecar nor skipped. Such a pod
-// was created while the injector did not answer, or before its namespace had the label. MissedPods counts missed pods
-// and writes one Event for each.
+// Finds pods of labelled namespaces that run without a sidecar, and writes one Event for each that says why.
+//
+// Missed pods are those that the webhook has neither given a sidecar nor skipped: such a pod was created while the
+// injector did not answer, or before its namespace had the label. MissedPods counts them. Skipped pods, among them all on
+// the node's network, get an Event too but do not count, because nothing went wrong.
 //
 // It asks the API server for metadata alone, and sees no container, variable or volume of a pod.
 //
@@ -48,12 +50,17 @@ class MissedPods {
 
  private:
   using Answer = Result<kubernetes::ApiResponse>;
-  enum class List : std::uint8_t { namespaces, pods };
+  enum class List : std::uint8_t { namespaces, pods, host_network_pods };
+  struct Found {
+    kubernetes::ObjectReference pod;
+    std::string why;  // the webhook skipped the pod; "": the pod was missed
+  };
 
   void request(List list);
   void on_page(List list, const Answer& answer);
   bool read_page(List list, std::string_view body);
-  void read_pod(const json::Value& pod);
+  void read_pod(List list, const json::Value& item);
+  void on_list_read(List list);
   void request_next();
   void finish();
   void create_next_event();
@@ -74,9 +81,10 @@ class MissedPods {
   std::vector<std::string> namespaces_;  // still to be scanned
   std::string continue_token_;           // the API server's mark for the next page; "": the first page
   std::size_t page_ = 0;                 // how many pods a page may have; halved if a page is too large
-  std::vector<kubernetes::ObjectReference> found_;
+  std::vector<Found> missed_;
+  std::vector<Found> skipped_;
 
-  std::vector<kubernetes::ObjectReference> without_event_;
+  std::vector<Found> without_event_;
   std::unordered_set<std::string> with_event_;  // uids of pods
   std::string event_refusal_;
   bool failing_ = false;

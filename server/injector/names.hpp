@@ -16,6 +16,8 @@ inline constexpr std::string_view kWarnings = "sluice.dev/warnings";       // an
 inline constexpr std::string_view kServerCa = "sluice.dev/server-ca";      // annotation: the server's CA (PEM)
 inline constexpr std::string_view kCountersCa = "sluice.dev/counters-ca";  // annotation: the CA of Redis (PEM)
 
+inline constexpr std::string_view kSkippedWarning = "the pod gets no agent: ";  // begins kWarnings of such a pod
+
 inline constexpr std::string_view kContainer = "sluice-agent";
 inline constexpr std::string_view kSocketVolume = "sluice-socket";
 inline constexpr std::string_view kStateVolume = "sluice-state";

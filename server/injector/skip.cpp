@@ -90,6 +90,14 @@ bool was_missed(const Pod& pod) {
   return !reviewed && pod.annotation(kMirror) == nullptr && !has_opted_out(pod);
 }
 
+std::string_view why_skipped(const Pod& pod) {
+  if (pod.annotation(kInjected) != nullptr || pod.annotation(kSkipped) == nullptr || has_opted_out(pod)) return {};
+  const json::Value annotations = pod.metadata().get("annotations");
+  std::string_view text = annotations.text_of(kWarnings);
+  if (text.starts_with(kSkippedWarning)) text.remove_prefix(kSkippedWarning.size());
+  return text.empty() ? annotations.text_of(kSkipped) : text;
+}
+
 std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const InjectorSettings& settings) {
   if (is_excluded(namespace_, settings)) {
     return skip(SkipReason::namespace_,
@@ -105,8 +113,7 @@ std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const
     return skip(SkipReason::windows, "it is for Windows, and the agent is a Linux program");
   }
   if (pod.spec().is_true("hostNetwork")) {
-    return skip(SkipReason::host_network,
-                "it uses the node's network, where the agent's ports would be the node's: use a gateway instead");
+    return skip(SkipReason::host_network, std::string(kHostNetworkText));
   }
   return find_clash(pod);
 }

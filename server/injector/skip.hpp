@@ -42,9 +42,16 @@ std::optional<Skip> find_skip(const Pod& pod, std::string_view namespace_, const
 // Whether no pod of the namespace gets a sidecar: it is one of Kubernetes itself, or the server's own.
 bool is_excluded(std::string_view namespace_, const InjectorSettings& settings);
 
+// Why a pod on the node's network gets no sidecar, for people.
+inline constexpr std::string_view kHostNetworkText =
+    "it uses the node's network, where the agent's ports would be the node's: use a gateway instead";
+
 // Whether a running pod should have a sidecar, but the webhook was not asked when the pod was created. Reads only the
 // pod's metadata, where the webhook has left its word. REQUIRES: the pod's namespace is labelled and not excluded, and
 // the pod does not use the node's network.
 bool was_missed(const Pod& pod);
+
+// Why the webhook has skipped a running pod, in words; "": it has not. Reads only the pod's metadata, as was_missed().
+std::string_view why_skipped(const Pod& pod);
 
 }  // namespace sluice::server::injector

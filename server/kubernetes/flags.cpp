@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <boost/asio/ip/address.hpp>
+#include <fmt/core.h>
 
 namespace sluice::server::kubernetes {
 namespace {
@@ -107,6 +108,21 @@ std::vector<std::string> read_names(ConfigReader& reader) {
   return names;
 }
 
+// A name without a dot is that of a Service in the server's namespace, which other namespaces call by longer names. Adds
+// these, so that no setting has to spell the namespace.
+void add_names_of_services(std::vector<std::string>& names, std::string_view namespace_) {
+  const std::vector<std::string> given = names;
+  for (const std::string& name : given) {
+    if (name == "localhost" || name.find_first_of(".:") != std::string::npos) continue;
+    for (const std::string_view domain : {"", ".svc", ".svc.cluster.local"}) {
+      names.push_back(fmt::format("{}.{}{}", name, namespace_, domain));
+    }
+  }
+  std::ranges::sort(names);
+  const auto rest = std::ranges::unique(names);
+  names.erase(rest.begin(), rest.end());
+}
+
 std::optional<CertificateKeeper::Options> read_self_managed(ConfigReader& reader) {
   const bool given = reader.value("tls-self-managed").given;
   for (const std::string_view flag :
@@ -136,7 +152,10 @@ std::optional<CertificateKeeper::Options> read_self_managed(ConfigReader& reader
 Settings read_settings(ConfigReader& reader, const program::Environment& environment) {
   Settings settings{.api = read_api(reader, environment, reader.value("kubernetes").text),
                     .self_managed = read_self_managed(reader)};
-  if (settings.api && settings.self_managed) settings.self_managed->namespace_ = settings.api->namespace_;
+  if (settings.api && settings.self_managed) {
+    settings.self_managed->namespace_ = settings.api->namespace_;
+    add_names_of_services(settings.self_managed->wanted.names, settings.api->namespace_);
+  }
   return settings;
 }
 

@@ -22,20 +22,27 @@ SOURCE = Path(__file__).resolve().parent / "go"
 
 @dataclass(frozen=True)
 class Program:
-    """One of them: its folder in the module, what it holds, and how long its build takes."""
+    """One of them: its folder in the module, what it holds, how long its build takes, and the versions it is built from."""
 
     name: str
     folder: str
     holds: str
     takes: str
+    versions: str = "go"   # NAME.mod and NAME.sum
 
     def sources(self) -> list[Path]:
         """All that it is made from."""
-        return sorted([SOURCE / "go.mod", SOURCE / "go.sum", *(SOURCE / self.folder).glob("*.go")])
+        return sorted([self.module(), SOURCE / f"{self.versions}.sum", *(SOURCE / self.folder).glob("*.go")])
+
+    def module(self) -> Path:
+        """The file that pins the versions and, with the sums beside it, what is downloaded."""
+        return SOURCE / f"{self.versions}.mod"
 
 
 TESTBED = Program("kube-testbed", ".", "Kubernetes", "5 minutes or more")        # the one binary a cluster consists of
 KUSTOMIZE = Program("kustomize", "kustomize", "kustomize of Kubernetes", "a minute")   # renders manifests; needs no cluster
+# The same as the oldest kubectl has it that docs/guide/kubernetes.md allows.
+OLDEST_KUSTOMIZE = Program("kustomize-oldest", "kustomize", "kustomize of kubectl", "a minute", "oldest")
 
 
 def binary_path(program: Program = TESTBED) -> Path:
@@ -47,17 +54,19 @@ def binary_path(program: Program = TESTBED) -> Path:
     return cache_folder() / "kube" / digest.hexdigest()[:16] / program.name
 
 
-def kubernetes_version() -> str:
-    """The version that go.mod pins: "v1.36.3"."""
-    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", (SOURCE / "go.mod").read_text(), re.MULTILINE)
+def kubernetes_version(program: Program = TESTBED) -> str:
+    """The version that a program is of, as its file of versions pins it: "v1.36.3". kubectl's modules begin with v0."""
+    text = program.module().read_text()
+    found = re.search(r"^\s*k8s\.io/kubernetes v1(\.\S+)$", text, re.MULTILINE) or re.search(
+        r"^\s*k8s\.io/kubectl v0(\.\S+)$", text, re.MULTILINE)
     if not found:
-        raise Failure(f"{SOURCE}/go.mod does not require k8s.io/kubernetes")
-    return found.group(1)
+        raise Failure(f"{program.module()} requires neither k8s.io/kubernetes nor k8s.io/kubectl")
+    return f"v1{found.group(1)}"
 
 
-def _linker_flags() -> str:
+def _linker_flags(program: Program) -> str:
     """What `kubectl version` and the server's /version say: modules do not carry it."""
-    version = kubernetes_version()
+    version = kubernetes_version(program)
     major, minor = version.removeprefix("v").split(".")[:2]
     flags = ["-s", "-w"]
     for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
@@ -85,13 +94,13 @@ def build(program: Program = TESTBED) -> Path:
 
 def _compile(program: Program, binary: Path) -> None:
     go = find_go(SOURCE / "go.mod")
-    print(f"building {program.holds} {kubernetes_version()} into {binary} with {go}: {program.takes}, once", file=sys.stderr,
+    print(f"building {program.holds} {kubernetes_version(program)} into {binary} with {go}: {program.takes}, once", file=sys.stderr,
           flush=True)
     with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
         built = Path(folder, program.name)
         environment = dict(os.environ, CGO_ENABLED="0", GOWORK="off", GOTOOLCHAIN="auto")
-        done = subprocess.run([go, "build", "-trimpath", "-buildvcs=false", "-ldflags", _linker_flags(), "-o", built,
-                               f"./{program.folder}"], cwd=SOURCE, env=environment, check=False)
+        done = subprocess.run([go, "build", f"-modfile={program.module()}", "-trimpath", "-buildvcs=false", "-ldflags",
+                               _linker_flags(program), "-o", built, f"./{program.folder}"], cwd=SOURCE, env=environment, check=False)
         if done.returncode:
             raise Failure(f"go build failed ({done.returncode}) and said why above; it needs a Go module proxy (go env GOPROXY)")
         built.rename(binary)

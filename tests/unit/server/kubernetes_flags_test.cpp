@@ -1,6 +1,7 @@
 // The flags of Kubernetes and of the certificate kept there: what they come to, and every fault of them at once.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "server/config.hpp"
@@ -77,6 +78,17 @@ TEST_CASE("a certificate of its own needs names, and serves where others can rea
   CHECK(keeping.namespace_ == "sluice-system");
   CHECK(keeping.secret == "sluice-tls");
   CHECK(keeping.webhooks == "sluice-injector");
+}
+
+TEST_CASE("a name without a dot is a Service of the server's namespace, whatever that is") {
+  const Files files;
+  Texts words = files.with({"--tls-self-managed", "sluice-server,localhost,10.0.0.1,::1", "--listen", "0.0.0.0:8080"});
+  *(std::ranges::find(words, "--kubernetes-namespace") + 1) = "limits";
+  const auto read = configured(words);
+  REQUIRE(read);
+  CHECK(read->kubernetes.self_managed->wanted.names ==
+        std::vector<std::string>{"10.0.0.1", "::1", "localhost", "sluice-server", "sluice-server.limits",
+                                 "sluice-server.limits.svc", "sluice-server.limits.svc.cluster.local"});
 }
 
 TEST_CASE("all faults of a certificate of its own are told at once") {

@@ -106,6 +106,32 @@ TEST_CASE("agents count where the server counts, without its login, unless a fla
   }
 }
 
+TEST_CASE("agents find the server and a Redis of its namespace, whatever that is called") {
+  const auto settings_of = [](const Words& more) {
+    Words words = enough();
+    words.erase(std::ranges::find(words, "--inject-counters"), words.end());
+    std::ranges::copy(Words{"--insecure-redis", "--kubernetes", "https://api", "--kubernetes-token-file", "/etc/passwd",
+                            "--kubernetes-namespace", "limits"},
+                      std::back_inserter(words));
+    std::ranges::copy(more, std::back_inserter(words));
+    const auto config = read(words);
+    REQUIRE(config.has_value());
+    return config->injector->settings;
+  };
+  const injector::InjectorSettings made = settings_of({"--counters", "redis://sluice-redis:6379/0"});
+  CHECK(made.own_namespace == "limits");
+  CHECK(made.server_url == "https://sluice-server.limits.svc:8080");
+  CHECK(made.counters == "redis://sluice-redis.limits.svc:6379/0");
+  CHECK(settings_of({"--counters", "redis+cluster://nodes,a.b,10.0.0.1"}).counters ==
+        "redis+cluster://nodes.limits.svc:6379,a.b:6379,10.0.0.1:6379");
+  CHECK(settings_of({"--counters", "redis+sentinel://a,b.c/m"}).counters ==
+        "redis+sentinel://a.limits.svc:26379,b.c:26379/m/0");
+  CHECK(settings_of({"--counters", "redis://x.y", "--inject-counters", "redis://short"}).counters == "redis://short");
+  const auto outside = read(enough());
+  REQUIRE(outside.has_value());
+  CHECK(outside->injector->settings.server_url == "https://sluice-server.sluice-system.svc:8080");
+}
+
 TEST_CASE("agents get leave for clear text where they need it and the server itself has it") {
   const auto allowed = [](Words words) {
     const auto config = read(std::move(words));

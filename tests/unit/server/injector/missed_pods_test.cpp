@@ -37,6 +37,7 @@ class FakeApi final : public kubernetes::Api {
   }
 
   std::map<std::string, std::vector<std::string>> pods;  // by namespace
+  std::map<std::string, std::vector<std::string>> host_network_pods;
   std::vector<std::string> asked;
   std::vector<std::string> accepts;
   std::vector<std::string> events;
@@ -67,7 +68,10 @@ class FakeApi final : public kubernetes::Api {
   }
 
   Result<ApiResponse> list_pods(const std::string& name, const std::string& path) const {
-    const std::vector<std::string>& all = pods.at(name);
+    const bool on_node = path.find("spec.hostNetwork%3Dtrue") != std::string::npos;
+    const auto& lists = on_node ? host_network_pods : pods;
+    const auto list = lists.find(name);
+    const std::vector<std::string> all = list == lists.end() ? std::vector<std::string>() : list->second;
     const std::size_t at = path.find("&continue=");
     const std::size_t first = at == std::string::npos ? 0 : std::stoul(path.substr(at + 10));
     const std::size_t last = std::min(first + page, all.size());
@@ -129,7 +133,7 @@ TEST_CASE("only metadata are asked for, and pods that the webhook has skipped ar
   rig.look();
   CHECK(rig.count() == 1);
   CHECK(rig.api.accepts ==
-        std::vector<std::string>(2, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"));
+        std::vector<std::string>(3, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"));
 }
 
 TEST_CASE("the event is a warning about the pod that says what to do") {
@@ -145,6 +149,37 @@ TEST_CASE("the event is a warning about the pod that says what to do") {
   CHECK(event.at("/metadata/name").text.starts_with("cart-u1."));
   CHECK(event.at("/firstTimestamp").text == "2023-11-14T22:13:20Z");
   CHECK(event.at("/message").text.find("rollout restart") != std::string::npos);
+}
+
+TEST_CASE("a pod that the webhook skipped is not missed, and gets an event with the reason once") {
+  Rig rig;
+  rig.api.pods["shop"] = {metadata_of(run(pod(R"("volumes":[{"name":"sluice-state"}])")).after),
+                          bare("u2", R"(,"labels":{"sluice.dev/inject":"disabled"})")};
+  rig.look();
+  CHECK(rig.count() == 0);
+  REQUIRE(rig.api.events.size() == 1);
+  const Node event = parse_node(rig.api.events[0]);
+  CHECK(event.at("/reason").text == "SidecarMissing");
+  CHECK(event.at("/type").text == "Warning");
+  CHECK(event.at("/message").text.starts_with(
+      "The pod runs without the Sluice agent: it has a volume called sluice-state that the injector did not make"));
+  rig.look();
+  CHECK(rig.api.events.size() == 1);
+}
+
+TEST_CASE("a pod on the node's network gets the event, with a note of the webhook and without") {
+  Rig rig;
+  rig.api.pods["shop"] = {};
+  rig.api.host_network_pods["shop"] = {bare("u1", R"(,"annotations":{"sluice.dev/skipped":"host_network"})"),
+                                       bare("u2"),
+                                       bare("u3", R"(,"annotations":{"kubernetes.io/config.mirror":"1a"})"),
+                                       bare("u4", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")")};
+  rig.look();
+  CHECK(rig.count() == 0);
+  REQUIRE(rig.api.events.size() == 2);
+  CHECK(parse_node(rig.api.events[0]).at("/involvedObject/uid").text == "u2");
+  CHECK(parse_node(rig.api.events[0]).at("/message").text.find("use a gateway instead") != std::string::npos);
+  CHECK(parse_node(rig.api.events[1]).at("/message").text.find("agent: host_network.") != std::string::npos);
 }
 
 TEST_CASE("an event that another server has written counts as written") {
