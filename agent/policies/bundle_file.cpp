@@ -87,7 +87,7 @@ BundleFormat format_of(std::string_view path, std::string_view text) {
 }
 
 LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string digest, std::uint64_t revision,
-                         std::int64_t now_us) {
+                         std::int64_t now_us, Mode mode) {
   yaml::YamlDocument converted;
   if (format == BundleFormat::yaml) {
     auto read = yaml::json_of_yaml(text);
@@ -109,6 +109,7 @@ LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string
     if (format == BundleFormat::yaml) converted.locate(bundle.error());
     return std::unexpected(std::move(bundle.error()));
   }
+  bundle->mode = policy::effective_mode(bundle->mode, mode, mode);
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
   if (!snapshot) return std::unexpected(located(std::move(snapshot.error())));
   std::ranges::move(policy::warnings(*bundle), std::back_inserter(warnings));
@@ -121,7 +122,7 @@ LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode
   if (!*file) return std::unexpected(Faults{{"", fmt::format("{} changes while it is read", path)}});
   if (identity) *identity = (*file)->identity;
   const std::string& text = (*file)->text;
-  return load_bundle(text, format_of(path, text), digest_of(text), 1, now_us);
+  return load_bundle(text, format_of(path, text), digest_of(text), 1, now_us, mode);
 }
 
 std::string describe(const Fault& fault) {

@@ -36,9 +36,9 @@ enum class BundleFormat : std::uint8_t { json, yaml };
 BundleFormat format_of(std::string_view path, std::string_view text);
 
 // Returns the compiled bundle, or all its faults, which have their place in `text`. `digest` becomes the snapshot's
-// chain. YAML is only another way to write the JSON that is then read.
+// chain. YAML is only another way to write the JSON that is then read. No policy is stricter than `mode`.
 LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string digest, std::uint64_t revision,
-                         std::int64_t now_us);
+                         std::int64_t now_us, Mode mode);
 
 // Loads the file as revision 1. `identity`, which may be nullptr, receives the identity of the file.
 LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode mode,

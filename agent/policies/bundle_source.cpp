@@ -155,7 +155,7 @@ void BundleSource::apply(const FileText& file) {
     return accept(telemetry::BundleLoad::unchanged);
   }
   auto loaded = load_bundle(file.text, format_of(path_, file.text), std::move(digest), swap_.in_force()->revision + 1,
-                            clock_.now_us());
+                            clock_.now_us(), mode_);
   if (!loaded) return refuse(loaded.error());
   publish(std::move(*loaded), began);
 }

@@ -33,7 +33,8 @@ def document_of(client: Client) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "kind"), [("/openapi.json", "application/json"), ("/docs", "text/html"),
-                                            ("/v1/health", "application/json"), ("/problems/invalid", "text/html")])
+                                            ("/v1/health", "application/json"), ("/problems/invalid", "text/html"),
+                                            ("/runbooks", "text/html")])
 def test_anybody_may_read_an_open_page_and_nothing_else_can_be_done_with_it(open_client: Client, path: str,
                                                                             kind: str) -> None:
     answer = open_client.get(path)

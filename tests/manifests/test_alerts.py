@@ -2,6 +2,7 @@
 programs have."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,11 +15,13 @@ import yaml
 
 from support.agent import Agent
 from support.certificate import certificate
-from support.manifests import K8S, objects
+from support.client import Client
+from support.manifests import K8S, objects, rendered, with_components
 from support.metrics_table import AGENT, SERVER, Table, types_of
 from support.process import wait_until
 from support.redis_server import RedisServer
 from support.server import Server
+from testbed.binary import KUSTOMIZE, OLDEST_KUSTOMIZE
 
 MONITORING = K8S / "components/monitoring"
 ROOT = K8S.parent
@@ -40,9 +43,14 @@ def rule_groups() -> list[dict[str, Any]]:
             for group in item["spec"]["groups"]]
 
 
-def alerts() -> list[dict[str, Any]]:
-    """Every rule."""
+def rules() -> list[dict[str, Any]]:
+    """Every rule, the recording ones too."""
     return [rule for group in rule_groups() for rule in group["rules"]]
+
+
+def alerts() -> list[dict[str, Any]]:
+    """Every rule that is an alert."""
+    return [rule for rule in rules() if "alert" in rule]
 
 
 def promtool(*words: str, folder: Optional[Path] = None, text: Optional[str] = None) -> str:
@@ -60,7 +68,7 @@ def write_rules(folder: Path, groups: list[dict[str, Any]]) -> None:
 
 def test_promtool_finds_no_fault_in_the_rules(tmp_path: Path) -> None:
     write_rules(tmp_path, rule_groups())
-    assert f"{len(alerts())} rules found" in promtool("check", "rules", "rules.yaml", folder=tmp_path)
+    assert f"{len(rules())} rules found" in promtool("check", "rules", "rules.yaml", folder=tmp_path)
 
 
 @pytest.mark.parametrize("file", TESTS, ids=lambda path: path.stem)
@@ -68,7 +76,8 @@ def test_the_alerts_fire_when_they_should_and_only_then(file: Path, tmp_path: Pa
     groups = rule_groups()
     for group in groups:
         for rule in group["rules"]:
-            rule["annotations"] = {"summary": rule["annotations"]["summary"]}
+            if "alert" in rule:
+                rule["annotations"] = {"summary": rule["annotations"]["summary"]}
     write_rules(tmp_path, groups)
     shutil.copy(file, tmp_path / "tests.yaml")
     promtool("test", "rules", "tests.yaml", folder=tmp_path)
@@ -86,8 +95,38 @@ def test_each_alert_is_seen_firing_and_silent_and_stands_in_the_guide() -> None:
         assert all(re.search(rf"^\*\*{part}\*\*", section, re.M) for part in ("Means", "Effect", "Do")), name
     for rule in alerts():
         assert rule["labels"]["severity"] in ("warning", "critical"), rule
-        assert set(rule["annotations"]) == {"summary", "description", "runbook"}, rule["alert"]
-        assert rule["annotations"]["runbook"] == f"docs/guide/operating.md#{rule['alert'].lower()}"
+        assert set(rule["annotations"]) == {"summary", "description", "runbook_url"}, rule["alert"]
+
+
+def test_each_runbook_is_on_the_page_that_the_server_serves(make_server: Callable[..., Server]) -> None:
+    server = make_server().start()
+    with Client(server.port) as client:
+        page = client.get("/runbooks")
+    assert page.status == 200
+    anchors = set(re.findall(r'<h3 id="([^"]+)">', str(page.body)))
+    for rule in alerts():
+        address, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+        # Where the guide forwards the server's port to, and one of the names of its certificate.
+        assert address == "https://localhost:8080/runbooks", rule["alert"]
+        assert anchor == rule["alert"].lower() and anchor in anchors, rule["alert"]
+    links = set(re.findall(r'<a href="#([^"]+)">', str(page.body)))
+    assert links and links <= set(re.findall(r' id="([^"]+)">', str(page.body)))
+
+
+def test_one_setting_says_where_the_runbooks_are(tmp_path: Path) -> None:
+    own = "https://git.example/sluice/docs/guide/operating.md"
+    folder = with_components(tmp_path, "overlays/ha", ("monitoring",))
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    kustomization["transformers"] = [os.path.relpath(K8S / "transformers/runbooks", folder)]
+    kustomization["configMapGenerator"] = [{"name": "sluice-runbooks", "literals": [f"url={own}"], "options": {
+        "annotations": {"config.kubernetes.io/local-config": "true"}}}]
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    for program in (KUSTOMIZE, OLDEST_KUSTOMIZE):
+        found = objects(rendered(folder, program))
+        assert not [item for item in found if item["metadata"]["name"].startswith("sluice-runbooks")]
+        urls = [rule["annotations"]["runbook_url"] for item in found if item["kind"] == "PrometheusRule"
+                for group in item["spec"]["groups"] for rule in group["rules"] if "alert" in rule]
+        assert sorted(urls) == sorted(f"{own}#{rule['alert'].lower()}" for rule in alerts())
 
 
 def dashboard() -> dict[str, Any]:
@@ -98,7 +137,7 @@ def dashboard() -> dict[str, Any]:
 
 def expressions() -> dict[str, str]:
     """Where → PromQL."""
-    found = {f"alert {rule['alert']}": str(rule["expr"]) for rule in alerts()}
+    found = {f"{'alert' if 'alert' in rule else 'record'} {rule.get('alert') or rule['record']}": str(rule["expr"]) for rule in rules()}
     for panel in dashboard()["panels"]:
         for number, target in enumerate(panel.get("targets", [])):
             found[f"panel {panel['title']} {number}"] = target["expr"]
@@ -215,7 +254,9 @@ def grouped_labels(expression: str) -> set[str]:
 def test_every_metric_and_label_in_rules_and_dashboard_is_one_of_the_program_that_is_asked() -> None:
     for where, expression in expressions().items():
         names = [name for name, _ in SELECTOR.findall(expression)]
-        assert names or "up{" in expression, where
+        recorded = set(re.findall(r"\bsluice:[a-z0-9_:]+", expression))
+        assert names or recorded or "up{" in expression, where
+        assert recorded <= {rule.get("record") for rule in rules()}, where
         assert faults_of(expression) == [], where
         of_metrics = {label for name in names for table in JOBS.values() if (family := family_of(name, table)) for label in table.labels[family]}
         assert grouped_labels(expression) <= of_metrics | TARGET | {"le"}, where

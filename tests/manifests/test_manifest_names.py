@@ -9,15 +9,20 @@ from typing import Any, Optional
 
 import pytest
 
-from support.manifests import (K8S, OVERLAYS, Object, containers, objects, one, pod_templates, rendered, with_components)
+from support.manifests import (K8S, OVERLAYS, SETS, SYSTEM, Object, containers, objects, one, pod_templates, rendered, set_name,
+                               with_components)
 
 GUIDE = (K8S.parent / "docs/guide/kubernetes.md").read_text()
 # What an overlay may have beside: enough to see each object once.
 EVERYTHING = ("overlays/ha", ("monitoring", "gateway")), ("overlays/dev", ("cert-manager",)), (
-    "overlays/dev-cluster", ("network-policy",))
+    "overlays/dev-cluster", ("network-policy",)), ("overlays/single", ())
 
 
-@pytest.fixture(params=EVERYTHING, ids=["ha", "dev", "dev-cluster"])
+OF_THE_CLUSTER = ("Namespace", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "PriorityClass")
+OTHER = "limits"   # a namespace that a kustomization chooses
+
+
+@pytest.fixture(params=EVERYTHING, ids=["ha", "dev", "dev-cluster", "single"])
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> list[Object]:
     """Every object of an overlay with components."""
     return objects(rendered(with_components(tmp_path, *request.param)))
@@ -196,14 +201,14 @@ def from_config_map(container: Object, variable: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS, indirect=True)
-def test_clear_text_is_allowed_in_the_overlays_to_try_and_nowhere_else(overlay: list[Object], request: pytest.FixtureRequest) -> None:
+def test_clear_text_is_allowed_in_the_overlays_with_stores_and_nowhere_else(overlay: list[Object], request: pytest.FixtureRequest) -> None:
     server = containers(one(overlay, "Deployment", "sluice-server")["spec"]["template"])[-1]
     given = variables(overlay, server)
-    to_try = request.node.callspec.params["overlay"] != "ha"
+    with_stores = request.node.callspec.params["overlay"] != "ha"
     for variable in ("SLUICE_SERVER_INSECURE_DATABASE", "SLUICE_SERVER_INSECURE_REDIS"):
-        assert given.get(variable) == ("true" if to_try else None), variable
+        assert given.get(variable) == ("true" if with_stores else None), variable
     counters = given["SLUICE_SERVER_COUNTERS"] or ""
-    assert counters.startswith("redis") if to_try else "rediss://" in counters, counters
+    assert counters.startswith("redis") if with_stores else "rediss://" in counters, counters
 
 
 def test_one_variable_allows_clear_text_to_servers_init_containers_and_gateways(tmp_path: Path) -> None:
@@ -239,13 +244,75 @@ def test_every_object_says_what_it_is_a_part_of(overlay: list[Object]) -> None:
     for item in overlay:
         labels = item["metadata"]["labels"]
         assert labels["app.kubernetes.io/part-of"] == "sluice" and "app.kubernetes.io/version" in labels, item["metadata"]["name"]
-        if item["kind"] not in ("Namespace", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration"):
-            assert item["metadata"]["namespace"] == "sluice-system", item["metadata"]["name"]
+        if item["kind"] not in OF_THE_CLUSTER:
+            assert item["metadata"]["namespace"] == SYSTEM, item["metadata"]["name"]
 
 
 def test_the_webhook_leaves_the_cluster_and_sluice_alone_and_fails_as_it_is_written(overlay: list[Object], request: pytest.FixtureRequest) -> None:
     hook = one(overlay, "MutatingWebhookConfiguration", "sluice-injector")["webhooks"][0]
     spared = {name for rule in hook["namespaceSelector"]["matchExpressions"] if rule["operator"] == "NotIn" for name in rule["values"]}
-    assert spared == {"kube-system", "kube-public", "kube-node-lease", "sluice-system"}
-    assert hook["failurePolicy"] == {"dev": "Ignore", "dev-cluster": "Ignore", "ha": "Fail"}[request.node.callspec.params["overlay"]]
+    assert spared == {"kube-system", "kube-public", "kube-node-lease"}
+    # Sluice's own namespace is known by a label that it has under any name.
+    own = [rule["key"] for rule in hook["namespaceSelector"]["matchExpressions"] if rule["operator"] == "DoesNotExist"]
+    assert len(own) == 1 and own[0] in one(overlay, "Namespace", SYSTEM)["metadata"]["labels"]
+    assert hook["failurePolicy"] == ("Fail" if request.node.callspec.params["overlay"] == "ha" else "Ignore")
     assert hook["timeoutSeconds"] <= 3 and "caBundle" not in hook["clientConfig"]
+
+
+@pytest.mark.parametrize("base, components", SETS, ids=map(set_name, SETS))
+def test_one_line_of_a_kustomization_changes_the_namespace_everywhere(base: str, components: tuple[str, ...], tmp_path: Path) -> None:
+    transformers = ("cert-manager",) if "cert-manager" in components else ()
+    text = rendered(with_components(tmp_path, base, components, "SLUICE_SERVER_DATABASE_POOL=7", namespace=OTHER, transformers=transformers))
+    assert SYSTEM not in text
+    found = objects(text)
+    assert one(found, "Namespace", OTHER)["metadata"]["labels"]["sluice.dev/system"] == "true"
+    assert {item["metadata"]["namespace"] for item in found if item["kind"] not in OF_THE_CLUSTER} == {OTHER}
+    for binding in (item for item in found if item["kind"].endswith("RoleBinding")):
+        assert [subject["namespace"] for subject in binding["subjects"]] == [OTHER], binding["metadata"]["name"]
+    for hook in (hook for item in found if item["kind"] == "MutatingWebhookConfiguration" for hook in item["webhooks"]):
+        assert hook["clientConfig"]["service"] == {"name": "sluice-injector", "namespace": OTHER, "path": "/v1/inject", "port": 443}
+
+
+def test_cert_manager_certifies_the_names_that_services_have_in_the_namespace(tmp_path: Path) -> None:
+    for namespace, transformers in ((SYSTEM, ()), (OTHER, ("cert-manager",))):
+        found = objects(rendered(with_components(tmp_path / namespace, "overlays/ha", ("gateway", "cert-manager"), namespace=namespace,
+                                                 transformers=transformers)))
+        names = {item["metadata"]["name"]: item["spec"].get("dnsNames") for item in found if item["kind"] == "Certificate"}
+        of_server = [f"sluice-server.{namespace}{domain}" for domain in (".svc", ".svc.cluster.local", "")]
+        assert names["sluice-tls"] == [*of_server, "sluice-server", "localhost", f"sluice-injector.{namespace}.svc"]
+        assert names["sluice-gateway-tls"] == [name.replace("server", "gateway") for name in [*of_server, "sluice-server"]]
+        webhook = one(found, "MutatingWebhookConfiguration", "sluice-injector")
+        assert webhook["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] == f"{namespace}/sluice-tls"
+
+
+def test_a_kustomization_that_names_the_default_namespace_in_its_settings_still_works(tmp_path: Path) -> None:
+    folder = with_components(tmp_path, "overlays/ha", (), "SLUICE_SERVER_DATABASE_POOL=7")
+    file = folder / "kustomization.yaml"
+    file.write_text(file.read_text().replace("name: sluice-server", f"name: sluice-server\n  namespace: {SYSTEM}"))
+    assert one(objects(rendered(folder)), "ConfigMap", "sluice-server")["data"]["SLUICE_SERVER_DATABASE_POOL"] == "7"
+
+
+@pytest.mark.parametrize("overlay", ["single", "ha"], indirect=True)
+def test_what_pods_of_labelled_namespaces_wait_for_has_a_priority(overlay: list[Object]) -> None:
+    made = one(overlay, "PriorityClass", "sluice-servers")
+    assert made["value"] == 1_000_000_000 and made["preemptionPolicy"] == "PreemptLowerPriority"   # more is the cluster's own
+    for name, template in pod_templates(overlay):
+        expected = None if name == "Job sluice-make-secrets" else "sluice-servers"
+        assert template["spec"].get("priorityClassName") == expected, name
+
+
+@pytest.mark.parametrize("overlay", ["single"], indirect=True)
+def test_the_stores_of_single_keep_their_data_on_volumes_and_can_be_upgraded(overlay: list[Object]) -> None:
+    for name in ("sluice-postgres", "sluice-redis"):
+        store = one(overlay, "StatefulSet", name)["spec"]
+        volumes = {volume["name"]: volume for volume in store["template"]["spec"]["volumes"]}
+        assert volumes["data"] == {"name": "data", "persistentVolumeClaim": {"claimName": name}}
+        assert one(overlay, "PersistentVolumeClaim", name)["spec"]["accessModes"] == ["ReadWriteOnce"]
+        # Kubernetes refuses every change of a template of claims, and kustomize would put the version's label there.
+        assert "volumeClaimTemplates" not in store
+        # The kubelet must not open PostgreSQL's folder to the group at each start.
+        assert store["template"]["spec"]["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
+        container = store["template"]["spec"]["containers"][0]
+        assert {"startupProbe", "readinessProbe", "livenessProbe"} <= set(container), name
+    policies = {item["metadata"]["name"] for item in overlay if item["kind"] == "NetworkPolicy"}
+    assert {"sluice-default", "sluice-postgres", "sluice-redis"} <= policies

@@ -1,6 +1,7 @@
 """Every manifest has the fields that Kubernetes knows, and only those; said by its schemas, without a cluster."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 
 from support.manifests import FAULTS, K8S, SETS, Object, faulty, objects, rendered, set_name, with_components
 from support.schema import faults
+from testbed.binary import OLDEST_KUSTOMIZE, kubernetes_version
 
 OTHERS = ("monitoring.coreos.com/", "cert-manager.io/")   # whose definitions a cluster has: e2e_cluster/test_manifests.py
 
@@ -24,6 +26,17 @@ def test_every_object_is_as_its_schema_says(base: str, components: tuple[str, ..
     found = of_kubernetes(objects(rendered(with_components(tmp_path, base, components) if components else K8S / base)))
     assert len(found) > 5
     assert not faults(*found)
+
+
+@pytest.mark.parametrize("base, components", SETS, ids=map(set_name, SETS))
+def test_the_oldest_kubectl_of_the_guide_renders_the_same(base: str, components: tuple[str, ...], tmp_path: Path) -> None:
+    folder = with_components(tmp_path, base, components) if components else K8S / base
+    assert objects(rendered(folder, OLDEST_KUSTOMIZE)) == objects(rendered(folder))
+
+
+def test_the_oldest_kubectl_is_of_the_oldest_kubernetes_that_the_guide_promises() -> None:
+    promised = re.search(r"Kubernetes (1\.\d+) or later", (K8S.parent / "docs/guide/kubernetes.md").read_text())
+    assert promised and kubernetes_version(OLDEST_KUSTOMIZE).startswith(f"v{promised[1]}.")
 
 
 def test_the_examples_are_as_their_schemas_say() -> None:

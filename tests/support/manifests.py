@@ -9,25 +9,27 @@ from typing import Any
 
 import yaml
 
-from testbed.binary import KUSTOMIZE, build
+from testbed.binary import KUSTOMIZE, Program, build
 
 K8S = Path(__file__).resolve().parents[2] / "k8s"
-OVERLAYS = ("dev", "dev-cluster", "ha")
+OVERLAYS = ("dev", "dev-cluster", "single", "ha")
+SYSTEM = "sluice-system"   # the namespace, unless a kustomization chooses another
 # In an order in which a kustomization may name them.
-COMPONENTS = ("injector", "gateway", "network-policy", "monitoring", "cert-manager")
+COMPONENTS = ("injector", "gateway", "network-policy", "priority", "monitoring", "cert-manager")
+PARTS_OF = {"single": ("injector", "network-policy", "priority"), "ha": ("injector", "network-policy", "priority")}
 POD_TEMPLATES = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 Object = dict[str, Any]
 # What is applied, and beside which components: each overlay as it is, each component alone, and all at once.
 SETS = [*((f"overlays/{name}", ()) for name in OVERLAYS), *(("base", (name,)) for name in COMPONENTS),
         ("overlays/dev", tuple(name for name in COMPONENTS if name != "injector")),
-        ("overlays/ha", tuple(name for name in COMPONENTS if name not in ("injector", "network-policy")))]
+        *((f"overlays/{overlay}", tuple(name for name in COMPONENTS if name not in parts)) for overlay, parts in PARTS_OF.items())]
 FAULTS = ("readinessProbes", "minReadySeconds")   # faulty()
 
 
 @functools.cache
-def rendered(folder: Path) -> str:
-    """What `kubectl apply -k` would apply."""
-    done = subprocess.run([build(KUSTOMIZE), folder], capture_output=True, text=True, check=False)
+def rendered(folder: Path, program: Program = KUSTOMIZE) -> str:
+    """What `kubectl apply -k` would apply; of the newest kubectl, or of another one."""
+    done = subprocess.run([build(program), folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -42,13 +44,21 @@ def overlay(name: str) -> list[Object]:
     return objects(rendered(K8S / "overlays" / name))
 
 
-def with_components(folder: Path, base: str, components: Sequence[str], *settings: str) -> Path:
-    """A kustomization, in `folder`, of "base" or an overlay ("overlays/dev") with components and settings of the servers beside."""
-    own = {"configMapGenerator": [{"name": "sluice-server", "namespace": "sluice-system", "behavior": "merge", "literals": [*settings]}]}
+def with_components(folder: Path, base: str, components: Sequence[str], *settings: str, namespace: str = "",
+                    transformers: Sequence[str] = ()) -> Path:
+    """A kustomization, in `folder`, of "base" or an overlay ("overlays/dev") with components and settings of the servers beside,
+    and with another namespace, if one is named."""
+    folder.mkdir(exist_ok=True)
+    own: Object = {}
+    if settings:
+        own["configMapGenerator"] = [{"name": "sluice-server", "behavior": "merge", "literals": [*settings]}]
+    if namespace:
+        own["namespace"] = namespace
     (folder / "kustomization.yaml").write_text(yaml.safe_dump({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **(own if settings else {}),
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **own,
         "resources": [os.path.relpath(K8S / base, folder)],
-        "components": [os.path.relpath(K8S / "components" / name, folder) for name in components]}))
+        "components": [os.path.relpath(K8S / "components" / name, folder) for name in components],
+        "transformers": [os.path.relpath(K8S / "transformers" / name, folder) for name in transformers]}))
     return folder
 
 
