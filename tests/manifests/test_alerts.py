@@ -144,8 +144,18 @@ def expressions() -> dict[str, str]:
     return found
 
 
+def test_the_dashboard_shows_each_tenant_and_each_policy_in_panels_that_do_not_overlap() -> None:
+    found = {label for where, expression in expressions().items() if where.startswith("panel") for label in grouped_labels(expression)}
+    assert {"tenant", "policy"} <= found
+    panels = dashboard()["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    cells = [(panel["gridPos"]["x"] + x, panel["gridPos"]["y"] + y) for panel in panels
+             for x in range(panel["gridPos"]["w"]) for y in range(panel["gridPos"]["h"])]
+    assert len(set(cells)) == len(cells)
+
+
 def test_prometheus_reads_every_expression_of_the_dashboard(tmp_path: Path) -> None:
-    plain = {where: text.replace("$__rate_interval", "5m").replace("$namespace", ".+") for where, text in expressions().items()}
+    plain = {where: text.replace("$__rate_interval", "5m").replace("$namespace", ".+").replace("$tenant", ".*") for where, text in expressions().items()}
     write_rules(tmp_path, [{"name": "dashboard", "rules": [
         {"record": f"expression_{number}", "expr": text} for number, text in enumerate(plain.values())]}])
     assert f"{len(plain)} rules found" in promtool("check", "rules", "rules.yaml", folder=tmp_path)
