@@ -225,7 +225,7 @@ def test_pods_made_while_the_server_was_down_are_counted_and_marked_once_when_it
     wait_until("nothing missed", lambda: rig.server.metric("sluice_injector_missed_pods") == before, 30)
 
 
-def test_a_pod_that_is_skipped_or_was_and_uses_the_nodes_network_is_not_missed(
+def test_a_skipped_pod_and_any_on_the_nodes_network_is_not_missed_and_gets_an_event_with_the_reason(
         control_plane: KubeCluster, rig: InjectorRig, make_namespace: Callable[..., str]) -> None:
     space = make_namespace(control_plane, OPT_IN)   # not restricted: it would refuse the node's network
     create(control_plane, space, WINDOWS)
@@ -249,8 +249,12 @@ def test_a_pod_that_is_skipped_or_was_and_uses_the_nodes_network_is_not_missed(
     assert missed() == 2, "the one that lacks an agent, and the one whose metadata do not say that it needs none"
     control_plane.kubectl("annotate", "pod", "windows-old", "-n", space, "sluice.dev/skipped=windows")
     assert missed() == 1
-    events = control_plane.get("events", "", space)["items"]
-    assert {event["involvedObject"]["name"] for event in events if event["reason"] == "SidecarMissing"} == {"windows-old", "missed-old"}
+    said = {event["involvedObject"]["name"]: event["message"] for event in control_plane.get("events", "", space)["items"]
+            if event["reason"] == "SidecarMissing"}
+    assert set(said) == {"network", "network-old", WINDOWS["metadata"]["name"], "windows-old", "missed-old"}
+    assert all("it uses the node's network" in said[name] for name in ("network", "network-old"))
+    assert "it is for Windows" in said[WINDOWS["metadata"]["name"]]
+    assert all("recreate it" in said[name] for name in ("windows-old", "missed-old"))
     control_plane.kubectl("delete", "pod", "missed-old", "windows-old", "-n", space, "--grace-period=0", "--force")
 
 

@@ -144,7 +144,7 @@ class InjectorRig(InjectorServer):
 
     def configure(self, name: str, selector: dict[str, str], policy: str = "Ignore") -> None:
         """The webhook in front of the pods of namespaces with these labels."""
-        system = ["kube-system", "kube-public", "kube-node-lease", "sluice-system"]
+        system = ["kube-system", "kube-public", "kube-node-lease"]
         hook = {
             "name": "injector.sluice.dev", "admissionReviewVersions": ["v1"], "sideEffects": "NoneOnDryRun",
             "failurePolicy": policy, "timeoutSeconds": 3, "reinvocationPolicy": "IfNeeded", "matchPolicy": "Equivalent",
@@ -153,7 +153,8 @@ class InjectorRig(InjectorServer):
             "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"], "scope": "Namespaced"}],
             "objectSelector": {"matchExpressions": [{"key": "sluice.dev/inject", "operator": "NotIn", "values": ["disabled"]}]},
             "namespaceSelector": {"matchLabels": selector, "matchExpressions": [
-                {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": system}]}}
+                {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": system},
+                {"key": "sluice.dev/system", "operator": "DoesNotExist"}]}}
         self.cluster.apply({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
                             "metadata": {"name": name}, "webhooks": [hook]})
         self.configurations.append(name)

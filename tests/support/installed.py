@@ -37,43 +37,55 @@ def app_container(script: str = "") -> Json:
 
 
 class Installed:
-    """The installation, and who administers it."""
+    """The installation of an overlay in a namespace, and who administers it."""
 
-    def __init__(self, cluster: KubeCluster, folder: Path) -> None:
+    def __init__(self, cluster: KubeCluster, folder: Path, overlay: Path = OVERLAY, system: str = SYSTEM) -> None:
         self.cluster = cluster
         self._folder = folder
+        self._overlay = overlay
+        self._system = system
         self._numbers = itertools.count(1)
+        self._labelled = ""   # the last namespace whose pods get an agent
 
     def install(self, *images: Path) -> "Installed":
         """The images, one apply, and its roll-out; then the first token and the demo's policies."""
         self.cluster.load(*images)
-        self.cluster.kubectl("apply", "-k", str(OVERLAY))
+        self.cluster.kubectl("apply", "-k", str(self._overlay))
         for name in ("statefulset/sluice-postgres", "statefulset/sluice-redis", "deployment/sluice-server"):
             self.rolled_out(name)
-        token = self.cluster.kubectl("-n", SYSTEM, "exec", "deploy/sluice-server", "-c", "sluice-server", "--",
+        token = self.cluster.kubectl("-n", self._system, "exec", "deploy/sluice-server", "-c", "sluice-server", "--",
                                      "/usr/bin/sluice-server", "bootstrap").strip()
         headers = self._folder / "headers"
         headers.touch(mode=0o600)
         headers.write_text(f"authorization: Bearer {token}\ncontent-type: application/json\n")
-        made = self.cluster.get("secret", "sluice-tls", SYSTEM)["data"]["ca.crt"]
+        made = self.cluster.get("secret", "sluice-tls", self._system)["data"]["ca.crt"]
         (self._folder / "ca.crt").write_bytes(base64.b64decode(made))
         # The node learns of a Service's new address a moment after the roll-out.
         wait_until("the server behind its Service", lambda: self._call("GET", "/revision").returncode == 0, 30)
         self.admin("POST", "/apply", json.loads((ROOT / "examples/demo.json").read_text()))
         return self
 
-    def rolled_out(self, name: str, namespace: str = SYSTEM) -> None:
-        """Until it is."""
-        self.cluster.kubectl("-n", namespace, "rollout", "status", name, "--timeout=180s", seconds=200)
+    def rolled_out(self, name: str, namespace: str = "") -> None:
+        """Until it is; without a namespace, of Sluice's own."""
+        self.cluster.kubectl("-n", namespace or self._system, "rollout", "status", name, "--timeout=180s", seconds=200)
 
     def scale(self, name: str, replicas: int) -> None:
-        """Of sluice-system; until so many are there, and no more."""
-        self.cluster.kubectl("-n", SYSTEM, "scale", name, f"--replicas={replicas}")
+        """Of Sluice's namespace; until so many are there, no more, and new pods get an agent again."""
+        self.cluster.kubectl("-n", self._system, "scale", name, f"--replicas={replicas}")
         label = name.split("/")[1]
         wait_until(f"{replicas} of {name}", lambda: len(self.cluster.get(
-            "pods", "", SYSTEM, "-l", f"app.kubernetes.io/name={label}")["items"]) == replicas, 120)
+            "pods", "", self._system, "-l", f"app.kubernetes.io/name={label}")["items"]) == replicas, 120)
         if replicas > 0:
             self.rolled_out(name)
+            if self._labelled:
+                wait_until("the webhook", self._injects, 30)
+
+    def _injects(self) -> bool:
+        """Whether a pod made now gets an agent. For a moment after a roll-out the API server may still find nobody."""
+        asked = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"asked-{self.number()}", "namespace": self._labelled},
+                 "spec": {"containers": [app_container()]}}
+        done = self.cluster.try_kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", text=json.dumps(asked))
+        return done.returncode == 0 and "sluice.dev/injected" in json.loads(done.stdout)["metadata"].get("annotations", {})
 
     def admin(self, method: str, path: str, body: Optional[Json] = None) -> Any:
         """A call of the admin API by the Service's name and address."""
@@ -82,8 +94,8 @@ class Installed:
         return json.loads(done.stdout) if done.stdout else None
 
     def _call(self, method: str, path: str, body: Optional[Json] = None) -> "subprocess.CompletedProcess[str]":
-        address = self.cluster.get("service", "sluice-server", SYSTEM)["spec"]["clusterIP"]
-        name = f"sluice-server.{SYSTEM}.svc"
+        address = self.cluster.get("service", "sluice-server", self._system)["spec"]["clusterIP"]
+        name = f"sluice-server.{self._system}.svc"
         given = ["--data-binary", "@-"] if body is not None else []
         return subprocess.run(
             self.cluster.on_network("curl", "-sS", "--fail-with-body", "--max-time", "60", "-X", method, "--cacert",
@@ -106,6 +118,7 @@ class Installed:
         name = f"apps-{self.number()}"
         self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": name, "labels": {**RESTRICTED, "sluice.dev/inject": "enabled"}}})
+        self._labelled = name
         wait_until("the service account", lambda: self.cluster.try_kubectl(
             "get", "serviceaccount", "default", "-n", name).returncode == 0)
         self.admin("POST", "/bindings", {"namespace": name, "organization_id": "sluice", "tenant_ids": ["demo"]})
@@ -133,7 +146,7 @@ class Installed:
             "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
             "resources": [os.path.relpath(OVERLAY, folder.resolve())],
             "replicas": [{"name": "sluice-server", "count": 2}],
-            "configMapGenerator": [{"name": "sluice-server", "namespace": SYSTEM, "behavior": "merge", "literals": literals}]}))
+            "configMapGenerator": [{"name": "sluice-server", "namespace": self._system, "behavior": "merge", "literals": literals}]}))
         return folder
 
 
