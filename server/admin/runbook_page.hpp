@@ -9,8 +9,8 @@ namespace sluice::server::admin {
 
 inline constexpr std::string_view kRunbooks = "/runbooks";
 
-// HTML of the guide's Markdown: headings with the anchors that Git hosts give them, paragraphs, code, and links within the
-// page. Of other links only the text is left, because the other pages are not served.
+// HTML of the guide's Markdown: headings with the anchors that Git hosts give them, paragraphs, code, and links within
+// the page. Of other links only the text is left, because the other pages are not served.
 std::string runbook_page(std::string_view markdown);
 
 // The page of docs/guide/operating.md.

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::chrono::seconds kDeadline{20};
 constexpr std::size_t kNamespacePage = 500;
-constexpr std::size_t kPodPage = 200;    // about 1 MB of metadata, which the loop parses in one go
-constexpr std::size_t kMaxEvents = 200;  // per scan
+constexpr std::size_t kPodPage = 200;      // about 1 MB of metadata, which the loop parses in one go
+constexpr std::size_t kMaxEvents = 200;    // per scan
 constexpr std::size_t kMaxWhyBytes = 800;  // leaves room for the advice in an Event's message
 
 std::string namespaces_path() {
@@ -29,8 +29,8 @@ std::string namespaces_path() {
 // Metadata do not tell which pods use the node's network, so the API server lists them separately. Their Event is right
 // even if the webhook left no note on them.
 std::string pods_path(std::string_view namespace_, std::size_t page, bool host_network) {
-  const std::string fields = fmt::format("status.phase!=Succeeded,status.phase!=Failed,spec.hostNetwork{}=true",
-                                         host_network ? "" : "!");
+  const std::string fields =
+      fmt::format("status.phase!=Succeeded,status.phase!=Failed,spec.hostNetwork{}=true", host_network ? "" : "!");
   return fmt::format("/api/v1/namespaces/{}/pods?labelSelector={}&fieldSelector={}&limit={}",
                      percent_encode(namespace_), percent_encode(fmt::format("{}!=disabled", kInjectLabel)),
                      percent_encode(fields), page);
@@ -82,9 +82,8 @@ void MissedPods::stop() {
 }
 
 void MissedPods::request(List list) {
-  std::string path = list == List::namespaces
-                         ? namespaces_path()
-                         : pods_path(namespaces_.back(), page_, list == List::host_network_pods);
+  std::string path = list == List::namespaces ? namespaces_path()
+                                              : pods_path(namespaces_.back(), page_, list == List::host_network_pods);
   if (!continue_token_.empty()) path += "&continue=" + percent_encode(continue_token_);
   const auto on_answer = [this, list, alive = std::weak_ptr(alive_)](const Answer& answer) {
     if (!alive.expired()) on_page(list, answer);
@@ -183,9 +182,10 @@ void MissedPods::create_next_event() {
   const auto& [pod, why] = without_event_.back();
   const auto now = std::chrono::floor<std::chrono::seconds>(
       std::chrono::sys_time<std::chrono::microseconds>(std::chrono::microseconds(clock_.now_us())));
-  kubernetes::create_event(api_, pod, event_of(pod, why), now, [this, alive = std::weak_ptr(alive_)](Result<bool> created) {
-    if (!alive.expired()) on_event_created(created);
-  });
+  kubernetes::create_event(api_, pod, event_of(pod, why), now,
+                           [this, alive = std::weak_ptr(alive_)](Result<bool> created) {
+                             if (!alive.expired()) on_event_created(created);
+                           });
 }
 
 void MissedPods::on_event_created(const Result<bool>& created) {

@@ -1,8 +1,8 @@
 // Finds pods of labelled namespaces that run without a sidecar, and writes one Event for each that says why.
 //
 // Missed pods are those that the webhook has neither given a sidecar nor skipped: such a pod was created while the
-// injector did not answer, or before its namespace had the label. MissedPods counts them. Skipped pods, among them all on
-// the node's network, get an Event too but do not count, because nothing went wrong.
+// injector did not answer, or before its namespace had the label. MissedPods counts them. Skipped pods, among them all
+// on the node's network, get an Event too but do not count, because nothing went wrong.
 //
 // It asks the API server for metadata alone, and sees no container, variable or volume of a pod.
 //

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/asio/ip/address.hpp>
 #include <fmt/core.h>
+#include <boost/asio/ip/address.hpp>
 
 namespace sluice::server::kubernetes {
 namespace {
@@ -108,8 +108,8 @@ std::vector<std::string> read_names(ConfigReader& reader) {
   return names;
 }
 
-// A name without a dot is that of a Service in the server's namespace, which other namespaces call by longer names. Adds
-// these, so that no setting has to spell the namespace.
+// A name without a dot is that of a Service in the server's namespace, which other namespaces call by longer names.
+// Adds these, so that no setting has to spell the namespace.
 void add_names_of_services(std::vector<std::string>& names, std::string_view namespace_) {
   const std::vector<std::string> given = names;
   for (const std::string& name : given) {

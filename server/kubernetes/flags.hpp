@@ -26,8 +26,10 @@ inline constexpr FlagSpec kKubernetesNamespace{"kubernetes-namespace", "Kubernet
 inline constexpr FlagSpec kTlsSelfManaged{
     "tls-self-managed", "Kubernetes", "NAME,…", "",
     "DNS names and addresses for which the server itself makes and renews the certificate of --listen, instead of "
-    "reading --tls-cert. A name without a dot, such as sluice-server, is a Service of the server's namespace: the certificate "
-    "is for NAME.NAMESPACE, NAME.NAMESPACE.svc and NAME.NAMESPACE.svc.cluster.local too. The server keeps it in the Secret "
+    "reading --tls-cert. A name without a dot, such as sluice-server, is a Service of the server's namespace: the "
+    "certificate "
+    "is for NAME.NAMESPACE, NAME.NAMESPACE.svc and NAME.NAMESPACE.svc.cluster.local too. The server keeps it in the "
+    "Secret "
     "--tls-secret. Needs --kubernetes."};
 inline constexpr FlagSpec kTlsSecret{"tls-secret", "Kubernetes", "NAME", "sluice-tls",
                                      "The Secret that the servers share for --tls-self-managed."};

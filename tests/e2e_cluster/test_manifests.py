@@ -41,6 +41,8 @@ def applied(request: pytest.FixtureRequest, plane: KubeCluster, tmp_path_factory
     """One of the sets, as the guide applies it."""
     base, components = request.param
     folder = with_components(tmp_path_factory.mktemp("set"), base, components) if components else K8S / base
+    # Its template cannot change. It would be gone 30 s after its end, but nothing runs here.
+    plane.kubectl("delete", "job", "--all", "-n", NAMESPACE)
     return Applied(folder, plane.try_kubectl("apply", "--validate=strict", "-k", str(folder)))
 
 

@@ -16,7 +16,8 @@ CONTROLLERS = ",".join(
         "serviceaccount", "serviceaccount-token", "namespace", "garbage-collector", "pod-garbage-collector", "deployment",
         "replicaset", "daemonset", "statefulset", "job", "cronjob", "endpointslice", "disruption",
         "horizontal-pod-autoscaler", "node-lifecycle", "taint-eviction", "clusterrole-aggregation",
-        "validatingadmissionpolicy-status", "root-ca-certificate-publisher", "ttl-after-finished"))
+        "validatingadmissionpolicy-status", "root-ca-certificate-publisher", "ttl-after-finished",
+        "persistentvolume-binder", "persistentvolumeclaim-protection"))
 
 
 class ControlPlane:

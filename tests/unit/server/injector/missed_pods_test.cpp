@@ -161,8 +161,9 @@ TEST_CASE("a pod that the webhook skipped is not missed, and gets an event with 
   const Node event = parse_node(rig.api.events[0]);
   CHECK(event.at("/reason").text == "SidecarMissing");
   CHECK(event.at("/type").text == "Warning");
-  CHECK(event.at("/message").text.starts_with(
-      "The pod runs without the Sluice agent: it has a volume called sluice-state that the injector did not make"));
+  CHECK(event.at("/message")
+            .text.starts_with("The pod runs without the Sluice agent: it has a volume called sluice-state that the "
+                              "injector did not make"));
   rig.look();
   CHECK(rig.api.events.size() == 1);
 }
@@ -171,8 +172,7 @@ TEST_CASE("a pod on the node's network gets the event, with a note of the webhoo
   Rig rig;
   rig.api.pods["shop"] = {};
   rig.api.host_network_pods["shop"] = {bare("u1", R"(,"annotations":{"sluice.dev/skipped":"host_network"})"),
-                                       bare("u2"),
-                                       bare("u3", R"(,"annotations":{"kubernetes.io/config.mirror":"1a"})"),
+                                       bare("u2"), bare("u3", R"(,"annotations":{"kubernetes.io/config.mirror":"1a"})"),
                                        bare("u4", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")")};
   rig.look();
   CHECK(rig.count() == 0);
