@@ -11,6 +11,7 @@ import pytest
 
 from support.manifests import (K8S, OVERLAYS, SETS, SYSTEM, Object, containers, objects, one, pod_templates, rendered, set_name,
                                with_components)
+from testbed.binary import OLDEST_KUSTOMIZE
 
 GUIDE = (K8S.parent / "docs/guide/kubernetes.md").read_text()
 # What an overlay may have beside: enough to see each object once.
@@ -275,8 +276,10 @@ def test_one_line_of_a_kustomization_changes_the_namespace_everywhere(base: str,
 
 def test_cert_manager_certifies_the_names_that_services_have_in_the_namespace(tmp_path: Path) -> None:
     for namespace, transformers in ((SYSTEM, ()), (OTHER, ("cert-manager",))):
-        found = objects(rendered(with_components(tmp_path / namespace, "overlays/ha", ("gateway", "cert-manager"), namespace=namespace,
-                                                 transformers=transformers)))
+        folder = with_components(tmp_path / namespace, "overlays/ha", ("gateway", "cert-manager"), namespace=namespace,
+                                 transformers=transformers)
+        found = objects(rendered(folder))
+        assert objects(rendered(folder, OLDEST_KUSTOMIZE)) == found
         names = {item["metadata"]["name"]: item["spec"].get("dnsNames") for item in found if item["kind"] == "Certificate"}
         of_server = [f"sluice-server.{namespace}{domain}" for domain in (".svc", ".svc.cluster.local", "")]
         assert names["sluice-tls"] == [*of_server, "sluice-server", "localhost", f"sluice-injector.{namespace}.svc"]

@@ -51,6 +51,7 @@ def test_the_policy_for_a_namespace_with_agents_closes_their_port_only(tmp_path:
         "components": [os.path.relpath(K8S / "components/agent-metrics", tmp_path)]}))
     found = objects(rendered(tmp_path))
     assert [item["metadata"]["namespace"] for item in found] == ["shop"] and not faults(*found)
+    assert objects(rendered(tmp_path, OLDEST_KUSTOMIZE)) == found
     everybody, scrapers = found[0]["spec"]["ingress"]
     assert "from" not in everybody and scrapers["ports"] == [{"port": AGENT_METRICS}]
     for protocol in ("TCP", "UDP", "SCTP"):
