@@ -2,10 +2,11 @@
 # header whose enumerators ("name = number,") name the kinds. Run as a script by lua/CMakeLists.txt.
 #
 # A part has sections. Each begins with a line of its own:
-#   --@judge KIND...     runs for limits of these kinds; so do --@charge and --@override
+#   --@judge KIND...     runs for limits of these kinds; so do --@charge, --@override, --@forward and --@spent
 #   --@entries NAME...   functions for state beside the counter key, bound to the local variables NAME
 # In the frame the line --@judge stands for an if over the kinds, with each part's section as its branch; --@entries and
-# --@names stand for the functions and their variables. @KIND@ is a kind's number.
+# --@names stand for the functions and their variables. @KIND@ is a kind's number. In a section, the line @forward@ stands
+# for the section --@forward of the same kinds, which comes first.
 #
 # The lines --@head, --@first_pass and --@second_pass divide the frame into sections and leave no trace in the script.
 # AROUND, if it is given, is another script. In it the same lines stand for these sections of the assembled frame.
@@ -60,10 +61,14 @@ foreach(part IN LISTS PARTS)
     string(SUBSTRING "${rest}" ${end} -1 rest)
     string(FIND "${rest}" "--@" at)
     string(SUBSTRING "${rest}" 0 ${at} body)
+    if(section STREQUAL "forward")
+      set(forward_of_${words} "${body}")
+    endif()
+    string(REPLACE "  @forward@\n" "${forward_of_${words}}" body "${body}")
     if(section STREQUAL "entries")
       list(APPEND names ${words})
       string(APPEND entries_text "${body}")
-    elseif(section MATCHES "^(judge|charge|override)$")
+    elseif(section MATCHES "^(judge|charge|override|forward|spent)$")
       add_branch(${section} "${words}" "${body}")
     else()
       message(FATAL_ERROR "${part}: --@${section} is no section")
@@ -78,15 +83,16 @@ function(place section by)
   string(REPLACE "${by}--@${section}\n" "${${section}_text}" script "${script}")
   set(script "${script}" PARENT_SCOPE)
 endfunction()
-# Every kind is judged and charged, so the last branch needs no condition: a limit of no other kind is left.
-foreach(section judge charge)
+# Every kind is judged and charged, every kind with values is brought forward, and every kind with a window tells what it
+# has spent. So the last branch needs no condition: a limit of no other kind is left.
+foreach(section judge charge forward spent)
   string(FIND "${${section}_branches}" "\nelseif " last REVERSE)
   string(SUBSTRING "${${section}_branches}" 0 ${last} before)
   string(SUBSTRING "${${section}_branches}" ${last} -1 branch)
   string(REGEX REPLACE "^\nelseif [^\n]* then  --" "\nelse  --" branch "${branch}")
   set(${section}_branches "${before}${branch}")
 endforeach()
-foreach(section judge charge override)
+foreach(section judge charge override forward spent)
   set(${section}_text "${${section}_branches}end\n")
 endforeach()
 list(JOIN names ", " names_text)
@@ -94,6 +100,8 @@ set(names_text "local ${names_text}\n")
 place(judge "    ")
 place(charge "    ")
 place(override "      ")
+place(forward "    ")
+place(spent "    ")
 place(entries "  ")
 place(names "")
 foreach(kind IN LISTS kinds)

@@ -1,6 +1,7 @@
 #!lua
--- Sets all overrides of one counter key; counters stay. KEYS[1]: the counter key. ARGV[1]: packed overrides, 40 bytes
--- each; an empty text removes all overrides. Reply: 1. lua/check/frame.lua describes the state and its overrides.
+-- Sets all overrides of one counter key; counters stay, also those that are parked among the overrides. KEYS[1]: the
+-- counter key. ARGV[1]: packed overrides, 40 bytes each; an empty text removes all overrides. Reply: 1.
+-- lua/check/frame.lua describes the state and its overrides.
 local call, pack, unpack_ = redis.call, struct.pack, struct.unpack
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -8,7 +9,11 @@ local now = clock[1] * 1000000 + clock[2]
 local state = call('GET', KEYS[1]) or pack('<I4I2d', 0, 0, 0)
 local _, head = unpack_('<I4I2', state)
 local limits, values = head % 32, math.floor(head / 32) % 64
-local counters = string.sub(state, 1, 14 + 8 * values + 4 * limits)
+local size = 14 + 8 * values + 4 * limits
+local counters = string.sub(state, 1, size)
+for at = size + 1, #state, 40 do
+  if unpack_('<I4', state, at) == 0 then counters = counters .. string.sub(state, at, at + 39) end
+end
 
 local lives_until = 0
 for at = 1, #ARGV[1], 40 do

@@ -9,12 +9,14 @@ for i = 2, #KEYS do call('DEL', KEYS[i]) end
 local state = call('GET', KEYS[1])
 if not state then return 1 end
 local _, head = unpack_('<I4I2', state)
-local overrides = string.sub(state, 15 + 8 * (math.floor(head / 32) % 64) + 4 * (head % 32))
 
-local lives_until = 0
-for at = 1, #overrides, 40 do
-  local expires = unpack_('<d', overrides, at + 8)
-  if expires > lives_until then lives_until = expires end
+local overrides, lives_until = '', 0
+for at = 15 + 8 * (math.floor(head / 32) % 64) + 4 * (head % 32), #state, 40 do
+  local name, _, expires = unpack_('<I4I4d', state, at)
+  if name ~= 0 then                             -- 0: a parked counter
+    overrides = overrides .. string.sub(state, at, at + 39)
+    if expires > lives_until then lives_until = expires end
+  end
 end
 local ttl = math.ceil((lives_until - now) / 1000)
 if ttl <= 0 then call('DEL', KEYS[1])

@@ -23,18 +23,27 @@ struct KeptEntries {
   std::unique_ptr<Entries> entries;
 };
 
+// The plan's counter of a limit whose window an override replaces: it is charged too, and goes on when the override ends.
+struct ParkedCounter {
+  std::uint32_t counter_id = 0;
+  double until_us = 0;  // untouched from then on
+  std::array<double, 2> values{};
+};
+
 // The part of a cell that only some keys need.
 struct CellExtras {
   std::vector<double> values;  // `values` and `ids` hold all counters, if the cell has no room for them
   std::vector<std::uint32_t> ids;
   std::vector<OverrideEntry> overrides;
+  std::vector<ParkedCounter> parked;
   std::vector<KeptEntries> kept;
 
-  bool empty() const { return ids.empty() && overrides.empty() && kept.empty(); }
+  bool empty() const { return ids.empty() && overrides.empty() && parked.empty() && kept.empty(); }
 
   std::size_t bytes() const {  // roughly
     std::size_t sum = sizeof *this + values.capacity() * sizeof(double) + ids.capacity() * sizeof(std::uint32_t) +
-                      overrides.capacity() * sizeof(OverrideEntry) + kept.capacity() * sizeof(KeptEntries);
+                      overrides.capacity() * sizeof(OverrideEntry) + parked.capacity() * sizeof(ParkedCounter) +
+                      kept.capacity() * sizeof(KeptEntries);
     for (const KeptEntries& each : kept) sum += each.limit_name.capacity() + each.entries->bytes();
     return sum;
   }
@@ -88,6 +97,22 @@ class Cell {
     if (!extras_) return {};
     return extras_->overrides;
   }
+  // The values of a counter, or nullptr if the cell has no counter with this id.
+  const double* find(std::uint32_t counter_id) const {
+    const double* found = values().data();
+    for (const std::uint32_t each : ids()) {
+      if (each == counter_id) return found;
+      found += each % 4;
+    }
+    return nullptr;
+  }
+  const double* find_parked(std::uint32_t counter_id, double now_us) const {
+    if (!extras_) return nullptr;
+    for (const ParkedCounter& each : extras_->parked) {
+      if (each.counter_id == counter_id && each.until_us > now_us) return each.values.data();
+    }
+    return nullptr;
+  }
 
   // Makes each log one entry smaller, if it can (Entries::merge_newest()).
   void merge_newest() {
@@ -105,6 +130,7 @@ class Cell {
     if (extras_) {
       extras_->ids.clear();
       extras_->values.clear();
+      extras_->parked.clear();
       extras_->kept.clear();
       if (extras_->empty()) extras_.reset();
     }
@@ -128,6 +154,7 @@ class Cell {
       extras_->ids.clear();
       extras_->values.clear();
       extras_->overrides.clear();
+      extras_->parked.clear();
     }
     set_counters({}, {});
   }

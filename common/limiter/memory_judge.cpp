@@ -27,11 +27,25 @@ class Judging {
   void charge_and_report(bool charges, Outcome& outcome);
 
  private:
+  // The plan's counter of a limit whose window an override replaces. It is charged too, but does not judge.
+  struct Base {
+    std::size_t rule;
+    Terms terms;
+    BaseWindow window;             // for logs
+    std::array<double, 2> values;  // of other limits
+    double handed_on;              // above 0: the override's counter begins, with so much spent
+  };
+
   void load(std::size_t group);
+  void load_by_id(std::size_t group);
+  double load_base(Base& base, std::size_t group);
+  void begin_overrides(std::size_t group);
+  const Base* base_of(std::size_t rule) const;
   void apply_override(const OverrideEntry& entry, std::size_t rule);
   Judged judge_rule(std::size_t rule, double last);
   Charged charge_rule(std::size_t rule, double charge, bool charges, Outcome& outcome);
-  void store(std::size_t group, double longest);
+  double park_bases(std::size_t group, bool charges);
+  void store(std::size_t group, double longest, bool charges);
 
   const Call& call_;
   const Program& program_;
@@ -46,7 +60,9 @@ class Judging {
   std::array<Entries*, kMaxLimitsPerPlan> entries_;    // by rule: nullptr before the first charge
   std::array<double, kMaxLimitsPerPlan> last_;         // by group: time of the last charge, at most now_
   std::array<bool, kMaxLimitsPerPlan> overridden_{};   // by group: an override has replaced a counter id
-  bool back_ = false;                                  // the clock has stepped back since the last charge of a cell
+  boost::container::static_vector<Base, kMaxLimitsPerPlan> bases_;
+  // Even a denial is written: the clock has stepped back since the last charge of a cell, or an override begins.
+  bool must_write_ = false;
   bool allowed_ = true;
 };
 
@@ -60,7 +76,7 @@ void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
 }
 
 // Usually copies all values of the cell. If the cell was stored for rules with other counter ids, or an override has
-// replaced a counter id, finds the values by counter id; a rule without stored values gets zeros.
+// replaced a counter id, finds the values by counter id.
 void Judging::load(std::size_t g) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];
@@ -68,7 +84,7 @@ void Judging::load(std::size_t g) {
   last_[g] = cell.time;
   if (last_[g] > now_) {
     last_[g] = now_;
-    back_ = true;
+    must_write_ = true;
   }
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
     const OverrideEntry* found = nullptr;  // if several entries name the limit, the last one applies
@@ -76,23 +92,74 @@ void Judging::load(std::size_t g) {
       if (entry.name_id == program_.rules[i].name_id && entry.expires_us > now_) found = &entry;
     }
     if (found == nullptr) continue;
+    const Terms base = terms_[i];
     apply_override(*found, i);
-    overridden_[g] |= found->counter_id != 0;
+    const std::uint32_t id = program_.rules[i].counter_id;
+    if (ids_[i] == id) continue;
+    overridden_[g] = true;
+    bases_.push_back({i, base, {base.p, base.limit, id}, {}, 0});
   }
-  double* values = &values_[at_[group.first]];
   if (cell.layout == group.layout && !overridden_[g]) {
-    std::ranges::copy(cell.values(), values);
-    return;
+    std::ranges::copy(cell.values(), &values_[at_[group.first]]);
+  } else {
+    load_by_id(g);
   }
+}
+
+// A rule without stored values gets zeros. After an override of the window, the plan's counter goes on.
+void Judging::load_by_id(std::size_t g) {
+  const Group& group = program_.groups[g];
+  const Cell& cell = *cells_[g];
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
-    std::uint32_t width = ids_[i] % 4;
+    const std::uint32_t width = ids_[i] % 4;
     std::fill_n(&values_[at_[i]], width, 0.0);
-    const double* from = cell.values().data();
-    for (std::uint32_t stored : cell.ids()) {
-      if (stored == ids_[i]) std::copy_n(from, width, &values_[at_[i]]);
-      from += stored % 4;
+    const double* stored = cell.find(ids_[i]);
+    if (ids_[i] == program_.rules[i].counter_id) {
+      if (const double* parked = cell.find_parked(ids_[i], now_)) stored = parked;
     }
+    if (stored != nullptr) std::copy_n(stored, width, &values_[at_[i]]);
   }
+  bool begins = false;
+  for (Base& base : bases_) {
+    if (program_.rules[base.rule].group != g || program_.rules[base.rule].keeps_entries) continue;
+    const double spent = load_base(base, g);
+    base.handed_on = cell.find(ids_[base.rule]) == nullptr ? spent : 0;
+    begins |= base.handed_on > 0;
+  }
+  if (begins) begin_overrides(g);
+}
+
+// Brings the base's values forward to now. Returns what the base has spent in its current window.
+double Judging::load_base(Base& base, std::size_t g) {
+  const Cell& cell = *cells_[g];
+  const double* stored = cell.find_parked(base.window.counter_id, now_);
+  if (stored == nullptr) stored = cell.find(base.window.counter_id);
+  if (stored != nullptr) std::copy_n(stored, base.window.counter_id % 4, base.values.begin());
+  judge(base.terms, base.values.data(), now_, last_[g]);
+  return base.terms.limit - limiter::charge(base.terms, base.values.data(), now_, 0, false).left;
+}
+
+// The counters of overrides begin as if what the bases have spent were spent now. All counters of a cell share one time,
+// so the others are brought forward to now. Later calls must not begin with what the bases have spent then, so this call
+// writes the cell even if it is denied.
+void Judging::begin_overrides(std::size_t g) {
+  const Group& group = program_.groups[g];
+  for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {
+    if (program_.rules[i].keeps_entries) continue;
+    judge(terms_[i], &values_[at_[i]], now_, last_[g]);
+    limiter::charge(terms_[i], &values_[at_[i]], now_, 0, false);
+  }
+  last_[g] = now_;
+  must_write_ = true;
+  for (const Base& base : bases_) {
+    if (program_.rules[base.rule].group != g || base.handed_on == 0) continue;
+    limiter::charge(terms_[base.rule], &values_[at_[base.rule]], now_, base.handed_on, true);
+  }
+}
+
+const Judging::Base* Judging::base_of(std::size_t rule) const {
+  const auto found = std::ranges::find(bases_, rule, &Base::rule);
+  return found == bases_.end() ? nullptr : &*found;
 }
 
 Judged Judging::judge_rule(std::size_t i, double last) {
@@ -102,7 +169,8 @@ Judged Judging::judge_rule(std::size_t i, double last) {
   entries_[i] = nullptr;
   if (terms.cost == 0 && cell.existing_extras() == nullptr) return {-terms.limit, 0};
   entries_[i] = &cell.extras().entries(terms.kind, program_.limits[i].name);
-  return entries_[i]->judge(terms, now_, ids_[i]);
+  const Base* const base = base_of(i);
+  return entries_[i]->judge(terms, now_, ids_[i], base == nullptr ? nullptr : &base->window);
 }
 
 bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
@@ -143,7 +211,23 @@ Charged Judging::charge_rule(std::size_t i, double charge, bool charges, Outcome
   return entries_[i]->charge(terms, now_, charge, lease_member(draw, charge, terms.p));
 }
 
-void Judging::store(std::size_t g, double longest) {
+// Charges the bases too, and keeps them in the cell until they are untouched. Returns when the last one is, or 0.
+double Judging::park_bases(std::size_t g, bool charges) {
+  Cell& cell = *cells_[g];
+  if (CellExtras* extras = cell.existing_extras()) extras->parked.clear();
+  double last = 0;
+  for (Base& base : bases_) {
+    if (program_.rules[base.rule].group != g || program_.rules[base.rule].keeps_entries) continue;
+    const double cost = charges ? base.terms.cost : 0;
+    const double reset_us = limiter::charge(base.terms, base.values.data(), now_, cost, charges).reset_us;
+    if (reset_us == 0) continue;
+    cell.extras().parked.push_back({base.window.counter_id, now_ + reset_us, base.values});
+    last = std::max(last, now_ + reset_us);
+  }
+  return last;
+}
+
+void Judging::store(std::size_t g, double longest, bool charges) {
   const Group& group = program_.groups[g];
   Cell& cell = *cells_[g];
   std::size_t end = std::size_t{group.first} + group.count;
@@ -152,7 +236,7 @@ void Judging::store(std::size_t g, double longest) {
   if (CellExtras* extras = cell.existing_extras()) {
     std::erase_if(extras->overrides, [&](const OverrideEntry& entry) { return entry.expires_us <= now_; });
   }
-  double ttl_ms = std::max(1.0, std::ceil(longest / 1000));
+  double ttl_ms = std::max({1.0, std::ceil(longest / 1000), std::ceil((park_bases(g, charges) - now_) / 1000)});
   for (const OverrideEntry& entry : cell.overrides())
     ttl_ms = std::max(ttl_ms, std::ceil((entry.expires_us - now_) / 1000));
   // In this order: if the counters find no memory, the cell still expires, and its layout is that of its old counters.
@@ -184,7 +268,7 @@ void Judging::charge_and_report(bool charges, Outcome& outcome) {
       if (charge > 0) delay = std::max(delay, reports[i].delay_us);
       if (waits_[i] == kNever || (retry != kNever && waits_[i] > retry)) retry = waits_[i];
     }
-    if (charged || back_) store(g, longest);
+    if (charged || must_write_) store(g, longest, charges);
   }
   std::span<const LimitReport> found(reports.data(), program_.rules.size());
   outcome.binding = static_cast<std::uint8_t>(binding_limit(call_, found));

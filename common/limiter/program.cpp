@@ -130,7 +130,7 @@ std::uint32_t counter_id(const Limit& limit) {
   return (hash32(what) & ~3U) | traits_of(kind_of(limit, false)).values;
 }
 
-std::uint32_t name_id(const Limit& limit) { return hash32(counter_name(limit)); }
+std::uint32_t name_id(const Limit& limit) { return std::max(1U, hash32(counter_name(limit))); }
 
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay) {
   Program program;

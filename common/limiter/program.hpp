@@ -74,7 +74,8 @@ Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_dela
 // two bits are the number of the counter's values in the state.
 std::uint32_t counter_id(const Limit& limit);
 
-// Identifies the limit that an override changes, by name, algorithm and alignment.
+// Identifies the limit that an override changes, by name, algorithm and alignment. Never 0, which marks parked counters
+// (lua/check/frame.lua).
 std::uint32_t name_id(const Limit& limit);
 
 }  // namespace sluice::limiter

@@ -1,5 +1,7 @@
 -- Token bucket and leaky bucket (common/limiter/algorithms/bucket.cpp). One value: the units used. Between judge and
 -- charge the value counts in parts of 1/q unit, and p parts leave the bucket per us.
+--@forward token_bucket leaky_bucket bucket_with_debt
+  V[v] = math.max(0, floor(V[v] * q + 0.5) - elapsed * p) / q
 --@judge token_bucket leaky_bucket bucket_with_debt
   local spent = floor(V[v] * q + 0.5) - elapsed * p
   if spent < 0 then spent = 0 end

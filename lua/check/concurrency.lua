@@ -16,7 +16,7 @@ function read_leases(key, cost, limit, ttl)
     leases.dead = leases.dead or #dead > 0
     leases.ahead = side == 2 and #dead > 0
   end
-  ahead = ahead or leases.ahead
+  must_change = must_change or leases.ahead
   if leases.sum > 0 then
     leases.last = call('ZREVRANGEBYSCORE', key, horizon, now + 1, 'WITHSCORES', 'LIMIT', 0, 1)[2] + 0
   end

@@ -13,6 +13,9 @@
 -- State: layout (I4), limits + 32 * values (I2), time of the last charge (d), values (d each), counter ids (I4 each),
 --       overrides (40 bytes each: name id, counter id or 0, expiry, limit, p, q; each of the last three is -1 if the
 --       override does not replace it).
+--       An override that replaces the window has a counter id. While it is in force, its counter stands in the place of
+--       the plan's, which is the base. The base is parked among the overrides, as one of name id 0: counter id, when it
+--       is untouched, its time, its first and its second value.
 -- common/limiter/program.hpp explains layout, name id, counter id, p and q.
 -- Reply: allowed, now, index of the binding limit (from 0), its limit, remaining, reset_after; retry_after and delay of
 --       the decision; for each lease limit the ttl of the lease taken or 0; with explain, six numbers for each limit:
@@ -35,9 +38,12 @@ local groups, explain = P[1], P[2] == 1
 
 -- Reads the state of a group if its layout differs from the plan's or if it has overrides. Values are carried over by
 -- counter id: those of removed limits are dropped, new limits start untouched. Overrides in force replace numbers in P.
--- Returns the values, the state's tail, and when the last override expires (0: there are none).
+-- The counter of an override that begins starts with what the base has spent. Adds to `bases` what read_log() must know.
+-- Returns the values; a function that charges the bases if its argument is true, and returns the state's tail and until
+-- when its last part lives; and whether an override begins, so that the state must be written even by a denial: later
+-- calls must not let it begin with what the base has spent then.
 -- This function uses no local variable of the script, so creating it costs almost nothing when it is not called.
-local function carry_over(P, now, state, group, at, first)
+local function carry_over(P, now, state, group, at, first, bases)
   local pack, unpack_, floor, ceil = struct.pack, struct.unpack, math.floor, math.ceil
   local _, head = unpack_('<I4I2', state)
   local n, m = head % 32, floor(head / 32) % 64
@@ -48,70 +54,136 @@ local function carry_over(P, now, state, group, at, first)
     v = v + old[i] % 4
   end
 
-  local overrides, kept, lives_until = {}, '', 0
+  -- Scripts of the version before know no parked counter: they keep it like an override of no limit, without charging it.
+  local overrides, parked, kept, lives_until = {}, {}, '', 0
   for from = 15 + 8 * m + 4 * n, #state, 40 do
     local name, counter, expires, limit, p, q = unpack_('<I4I4dddd', state, from)
     if expires > now then
-      overrides[name] = {counter, limit, p, q}       -- if two name one limit, the later one applies
-      kept = kept .. string.sub(state, from, from + 39)
-      if expires > lives_until then lives_until = expires end
+      if name == 0 then
+        parked[counter] = {limit, p, q}
+      else
+        overrides[name] = {counter, limit, p, q}       -- if two name one limit, the later one applies
+        kept = kept .. string.sub(state, from, from + 39)
+        if expires > lives_until then lives_until = expires end
+      end
     end
+  end
+  if n == 0 then parked = {} end                   -- a server of the version before has reset the counters
+
+  -- Brings the counter with the values V[v], … forward from the time `t` to `now`.
+  local function forward(kind, V, v, p, q, t, now)
+    if t > now then t = now end
+    local elapsed = now - t
+    --@forward
+  end
+  -- Returns what the window with the values V[v], … has spent by now; when it is untouched, if its last value is above 0
+  -- or else the first one; and the first value of a window that opens now.
+  local function spent_in(kind, V, v, p, q)
+    local spent, ends, rests, opens = 0, 0, 0, 0
+    --@spent
+    return spent, ends, rests, opens
   end
 
   local V = {unpack_(ARGV[3 * group], ARGV[3 * group + 1])}
   local count = P[at + 2]
   local ids = {unpack_('<' .. string.rep('I4', count), ARGV[3 * group + 2])}
   local names = {unpack_('<' .. string.rep('I4', count), ARGV[1], P[#P] + 4 * first)}
+  local charged, begun = {}, {}                    -- bases that are charged too; counters of overrides that begin
   V[3], v = old[3], 4
   for i = 1, count do
-    local r, override = at + 4 + 5 * (i - 1), overrides[names[i]]
+    local r, id, override = at + 4 + 5 * (i - 1), ids[i], overrides[names[i]]
+    local kind, limit, p, q, width = P[r], P[r + 2], P[r + 3], P[r + 4], id % 4
     if override then
-      if override[1] ~= 0 then ids[i], V[1] = override[1], 0 end
+      if override[1] ~= 0 and override[1] ~= id then ids[i], V[1] = override[1], 0 end
       for field = 2, 4 do
         if override[field] >= 0 then P[r + field] = override[field] end
       end
-      local kind = P[r]
       --@override
     end
-    local from = stored[ids[i]]
-    for width = 0, ids[i] % 4 - 1 do
-      if from then V[v] = old[from + width] end
-      v = v + 1
+    local from, own = stored[ids[i]], ids[i] == id
+    for k = 0, width - 1 do
+      if from then V[v + k] = old[from + k] end
+    end
+    if width > 0 and (parked[id] or not own) then
+      local from_base, base, t = stored[id], {0, 0}, old[3]
+      for k = 1, from_base and width or 0 do base[k] = old[from_base + k - 1] end
+      if parked[id] then t, base[1], base[2] = unpack(parked[id]) end
+      if own then                                  -- the override has ended
+        forward(kind, base, 1, p, q, t, old[3])
+        for k = 1, width do V[v + k - 1] = base[k] end
+      else
+        forward(kind, base, 1, p, q, t, now)
+        local spent, ends, rests, opens = spent_in(kind, base, 1, p, q)
+        if not from and spent > 0 then begun[#begun + 1] = {v, v + width - 1, opens, spent} end
+        charged[#charged + 1] = {r, id, base, ends, rests}
+      end
+    end
+    v = v + width
+  end
+
+  -- All counters share one time. Those of overrides begin now, so the others are brought forward to now.
+  if #begun > 0 then
+    v = 4
+    for i = 1, count do
+      local r, width = at + 4 + 5 * (i - 1), ids[i] % 4
+      if width > 0 then forward(P[r], V, v, P[r + 3], P[r + 4], old[3], now) end
+      v = v + width
+    end
+    V[3] = now
+    for i = 1, #begun do
+      local counter = begun[i]
+      V[counter[1]] = counter[3]
+      V[counter[2]] = counter[4]
     end
   end
-  local tail = kept
-  for i = count, 1, -1 do tail = pack('<I4', ids[i]) .. tail end
-  return V, tail, lives_until
+
+  return V, function(allowed)
+    local tail = kept
+    for i = 1, #charged do
+      local r, id, base, ends, rests = unpack(charged[i])
+      local last = id % 4
+      base[last] = base[last] + (allowed and P[r + 1] or 0)
+      local until_ = base[last] > 0 and ends or base[1] > 0 and rests or 0
+      if until_ > now then tail = pack('<I4I4dddd', 0, id, until_, now, base[1], base[2]) .. tail end
+      if until_ > lives_until then lives_until = until_ end
+    end
+    for i = count, 1, -1 do tail = pack('<I4', ids[i]) .. tail end
+    return tail, lives_until
+  end, #begun > 0
 end
 
 -- Functions that read logs and leases. They are created only for plans with such limits, because creating a function
 -- costs as much as judging a limit.
-local ahead
+local bases                                        -- by place of the limit in P: of logs whose window an override replaces
+local must_change
 --@names
 if #KEYS > groups then
-  -- After the clock stepped back, entries and leases too far ahead of it are dead. They must not count again when the
-  -- clock comes near them, so the call that finds them removes them, even a denial or a read.
-  ahead = false
+  -- Whether even a denial or a read changes a log or lease set. After the clock stepped back, entries and leases too far
+  -- ahead of it are dead. They must not count again when the clock comes near them, so the call that finds them removes
+  -- them. A log must also say that an override has begun.
+  must_change = false
 
   --@entries
 end
 
 -- First pass: bring every limit forward to now and judge it.
-local states, tails, lives = {}, nil, nil            -- by group; tails and lives only where a state was carried over
+local states, tails = {}, nil                        -- by group; tails only where a state was carried over
 local collections, waits = #KEYS > groups and {}, explain and {}   -- by place of the limit in P
-local allowed, back, retry, binding = true, false, 0, nil
+local allowed, must_write, retry, binding = true, false, 0, nil   -- must_write: even a denial or a read writes
 local at, rule, collection = 3, 0, groups
 for g = 1, groups do
   local state = call('GET', KEYS[g]) or ARGV[3 * g + 1]
   local V
   if #state == P[at + 1] then V = {unpack_(ARGV[3 * g], state)} end
   if not V or V[1] ~= P[at] then
-    if not tails then tails, lives = {}, {} end
-    V, tails[g], lives[g] = carry_over(P, now, state, g, at, rule)
+    if not tails then tails, bases = {}, {} end
+    local begins
+    V, tails[g], begins = carry_over(P, now, state, g, at, rule, bases)
+    must_write = must_write or begins
   end
   local t = V[3]
   if t > now then                                  -- the clock stepped back: the last charge counts as made now
-    t, V[3], back = now, now, true
+    t, V[3], must_write = now, now, true
   end
   local elapsed, max_delay, v = now - t, P[at + 3], 4
   for r = at + 4, at + 5 * P[at + 2] - 1, 5 do
@@ -136,7 +208,7 @@ end
 --@second_pass
 -- Second pass: charge what was admitted, report, and write each group that changed. A plain denial needs only the
 -- binding limit's numbers. With several groups the agent needs every limit's, because it chooses the binding limit.
-local everything = allowed or explain or back or ahead or groups > 1
+local everything = allowed or explain or must_write or must_change or groups > 1
 local reply = {allowed and 1 or 0, now, 0, 0, 0, 0, retry, 0}
 local explained, scarcest, spends, delay = explain and {}, 2, false, 0   -- scarcest and spends: of the binding limit
 at, rule = 3, 0
@@ -173,11 +245,15 @@ for g = 1, groups do
     rule = rule + 1
   end
 
-  if charged or back then
+  if charged or must_write then
     V[3] = now
-    local state = pack(ARGV[3 * g], unpack(V, 1, #V - 1)) .. (tails and tails[g] or ARGV[3 * g + 2])
-    local ttl = ceil(longest / 1000)
-    if lives and lives[g] and (lives[g] - now) / 1000 > ttl then ttl = ceil((lives[g] - now) / 1000) end
+    local tail, ttl = ARGV[3 * g + 2], ceil(longest / 1000)
+    if tails and tails[g] then
+      local lives_until
+      tail, lives_until = tails[g](allowed)
+      if (lives_until - now) / 1000 > ttl then ttl = ceil((lives_until - now) / 1000) end
+    end
+    local state = pack(ARGV[3 * g], unpack(V, 1, #V - 1)) .. tail
     if ttl == math.huge then call('SET', KEYS[g], state)
     else call('SET', KEYS[g], state, 'PX', string.format('%d', ttl > 0 and ttl or 1)) end
   end

@@ -1,7 +1,9 @@
 -- Quota of a calendar period (common/limiter/algorithms/quota.cpp). The period is [p, q). One value: its count.
+--@forward quota
+  if t < p then V[v] = 0 end
 --@judge quota
   if now < p or now >= q then return {-1, now} end
-  if t < p then V[v] = 0 end
+  @forward@
   over, wait = V[v] + cost - limit, q - now
   v = v + 1
 --@charge quota

@@ -1,13 +1,15 @@
 -- Sliding window counter (common/limiter/algorithms/sliding_window.cpp). p: the window, q: the tick, both in us. Two
 -- values: the counts of the previous and of the current window.
---@judge sliding_window
-  local into = now % p
-  local previous, current, ticks = V[v], V[v + 1], ceil(p / q)
+--@forward sliding_window
+  local into, previous, current = now % p, V[v], V[v + 1]
   if now - into > t then
     previous = now - into - p > t and 0 or current
     current = 0
     V[v], V[v + 1] = previous, current
   end
+--@judge sliding_window
+  @forward@
+  local ticks = ceil(p / q)
   local free = limit - current - cost
   over = previous * ceil((p - into) / q) - free * ticks
   if over > 0 then
@@ -21,6 +23,10 @@
   reset = current > 0 and 2 * p - into or previous > 0 and p - into or 0
   V[v + 1] = current
   v = v + 2
+--@spent sliding_window
+  local into = now % p
+  spent = V[v + 1] + ceil(V[v] * ceil((p - into) / q) / ceil(p / q))
+  ends, rests = now - into + 2 * p, now - into + p
 --@override sliding_window
   local tick = 1                              -- follows from limit and window
   while P[r + 2] * ceil(P[r + 3] / tick) > 2 ^ 53 and tick < 1000000 do tick = tick * 1000 end

@@ -33,15 +33,23 @@ struct Charged {
   double hold_us = 0;   // how long the caller must delay this request
 };
 
+// The plan's own numbers for a limit whose window an override replaces. The override has a counter of its own.
+struct BaseWindow {
+  double window_us = 0;
+  double limit = 0;
+  std::uint32_t counter_id = 0;
+};
+
 // The state of a limit that stores each charge as an entry: a log, or leases.
 class Entries {
  public:
   virtual ~Entries() = default;
 
   // Judges at `now` (µs), without charging. A log ignores its entries if they were charged to another counter than
-  // `counter_id` (Rule in program.hpp).
-  virtual Judged judge(const Terms& terms, double now, std::uint32_t counter_id) = 0;
-  // Charges `charge` units; 0 only reports. `member` names the lease that a charge takes; a log ignores it.
+  // `counter_id` (Rule in program.hpp). `base`: nullptr unless an override replaces the window.
+  virtual Judged judge(const Terms& terms, double now, std::uint32_t counter_id, const BaseWindow* base) = 0;
+  // Charges `charge` units; 0 only reports, but for what must be written down at once: dead entries after the clock has
+  // stepped back, and that an override has begun. `member` names the lease that a charge takes; a log ignores it.
   // REQUIRES: judge() was called just before, with the same `terms` and `now`.
   virtual Charged charge(const Terms& terms, double now, double charge, std::string_view member) = 0;
 

@@ -5,18 +5,35 @@
 
 namespace sluice::limiter {
 
-Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id) {
+// How many entries at the front neither the base nor its override needs. `counted`: the first one that counts for the
+// override. The base needs the entries of its window, and no more units than its limit.
+std::size_t EntryLog::needless(const BaseWindow& base, double now, std::size_t counted) const {
+  const double enough = entries_.back().running - std::max(1.0, base.limit);
+  const auto needed = std::ranges::partition_point(
+      entries_, [&](const Entry& e) { return e.time <= now - base.window_us || e.running <= enough; });
+  return std::min(counted, static_cast<std::size_t>(needed - entries_.begin()));
+}
+
+Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id, const BaseWindow* base) {
   judged_id_ = id;
+  judged_base_id_ = base == nullptr ? std::nullopt : std::optional(base->counter_id);
+  lives_us_ = base == nullptr ? terms.p : std::max(terms.p, base->window_us);
   sum_ = 0;
   dead_ = entries_.size();
-  const bool ours = !entries_.empty() && id_ == id;
-  ahead_ = ours && entries_.back().time > now + terms.p;
-  if (!ours || ahead_ || entries_.back().time <= now - terms.p) return {terms.cost - terms.limit, 0};
+  const bool begins = base != nullptr && id_ != id;
+  const double lives = begins ? base->window_us : lives_us_;
+  const bool ours = !entries_.empty() && charged_to(begins ? base->counter_id : id);
+  ahead_ = ours && entries_.back().time > now + lives;
+  const bool live = ours && !ahead_ && entries_.back().time > now - lives;
+  begins_ = begins && live;
+  if (!live) return {terms.cost - terms.limit, 0};
 
-  auto first = std::ranges::partition_point(entries_, [&](const Entry& e) { return e.time <= now - terms.p; });
+  const double since = now - std::min(lives, terms.p);
+  auto first = std::ranges::partition_point(entries_, [&](const Entry& e) { return e.time <= since; });
   double running = entries_.back().running;
   dead_ = static_cast<std::size_t>(first - entries_.begin());
-  sum_ = running - first->running + first->cost;
+  if (first != entries_.end()) sum_ = running - first->running + first->cost;
+  if (base != nullptr) dead_ = needless(*base, now, dead_);
   Judged out{sum_ + terms.cost - terms.limit, 0};
   if (out.over > 0 && terms.cost <= terms.limit) {
     double gone = running - (terms.limit - terms.cost);
@@ -28,14 +45,17 @@ Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id) {
 
 Charged EntryLog::charge(const Terms& terms, double now, double charge, std::string_view /*member*/) {
   if (ahead_) entries_.clear();
-  if (charge > 0) {
+  if (charge > 0 || begins_) {
     if (!ahead_) entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dead_));
-    double running = entries_.empty() ? 0 : entries_.back().running;
-    double time = entries_.empty() ? now : std::max(now, entries_.back().time);
-    entries_.push_back({time, running + charge, charge});
+    if (charge > 0) {
+      double running = entries_.empty() ? 0 : entries_.back().running;
+      double time = entries_.empty() ? now : std::max(now, entries_.back().time);
+      entries_.push_back({time, running + charge, charge});
+      sum_ += charge;
+    }
     id_ = judged_id_;
-    sum_ += charge;
-    expires_ms_ = std::floor(now / 1000) + std::ceil((time + terms.p - now) / 1000);
+    base_id_ = judged_base_id_;
+    expires_ms_ = std::floor(now / 1000) + std::ceil((entries_.back().time + lives_us_ - now) / 1000);
   }
   return {terms.limit - sum_, sum_ > 0 ? entries_.back().time + terms.p - now : 0, 0};
 }

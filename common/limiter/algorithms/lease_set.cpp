@@ -30,7 +30,7 @@ LeaseSet::ByExpiry::const_iterator LeaseSet::first_above(double expiry) const {
   return by_expiry_.upper_bound({expiry, std::string(kLeaseMemberSize + 1, '\xff')});
 }
 
-Judged LeaseSet::judge(const Terms& terms, double now, std::uint32_t /*counter_id*/) {
+Judged LeaseSet::judge(const Terms& terms, double now, std::uint32_t /*counter_id*/, const BaseWindow* /*base*/) {
   double horizon = now + 2 * terms.p;
   const auto live = first_above(now), dead = first_above(horizon);
   ahead_ = dead != by_expiry_.end();

@@ -18,7 +18,7 @@ class LeaseSet final : public Entries {
  public:
   // Live leases expire after `now`, but not later than `now` + 2 · lease_ttl. A later expiry shows that the clock has
   // stepped back. charge() removes such a lease even if `charge` is 0.
-  Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0) override;
+  Judged judge(const Terms& terms, double now, std::uint32_t counter_id = 0, const BaseWindow* base = nullptr) override;
   Charged charge(const Terms& terms, double now, double charge, std::string_view member) override;
 
   // Returns whether the lease was live.
