@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 
 #include "common/domain/quota_period.hpp"
 
@@ -179,6 +180,11 @@ class Log final : public Meter {
     entries_.push_back({entries_.empty() ? now : std::max(now, entries_.back().time), cost});
   }
   void forget() override { entries_.clear(); }
+  void begin(const Meter& base, std::int64_t, std::int64_t now) override {
+    const auto& log = static_cast<const Log&>(base);
+    std::ranges::copy_if(log.entries_, std::back_inserter(entries_),
+                         [&](const Entry& entry) { return entry.time > now - log.window_; });
+  }
 
  private:
   struct Entry {

@@ -39,6 +39,11 @@ class Meter {
   virtual std::int64_t left(std::int64_t at) const = 0;  // may be below 0
   virtual void charge(std::int64_t cost, std::int64_t now) = 0;
   virtual void forget() = 0;
+  // As the counter of an override, while untouched: begins with what the plan's counter `base` has spent.
+  virtual void begin(const Meter& base, std::int64_t spent, std::int64_t now) {
+    (void)base;
+    charge(spent, now);
+  }
 
   // How long this admitted call is to be delayed, with what was there before it and after it.
   virtual std::int64_t delay_before_charge(std::int64_t) const { return 0; }

@@ -169,6 +169,16 @@ RandomPlan crowded_plan(Random& random) {
   return plan;
 }
 
+RandomPlan windowed_plan(Random& random) {
+  RandomPlan plan;
+  Limit& limit = plan.limits.emplace_back();
+  limit.name = "a";
+  limit.algorithm =
+      random.pick({Algorithm::fixed_window, Algorithm::sliding_window, Algorithm::sliding_window_log});
+  fill(random, limit, {});
+  return plan;
+}
+
 }  // namespace
 
 bool acceptable(const Limit& limit, std::optional<Micros> max_delay) {
@@ -190,6 +200,7 @@ Limit with(Limit limit, const limiter::OverrideEntry& entry) {
 
 RandomPlan random_plan(Random& random, Flavour flavour) {
   if (flavour == Flavour::crowded) return crowded_plan(random);
+  if (flavour == Flavour::windowed) return windowed_plan(random);
   RandomPlan plan;
   const std::int64_t count = flavour == Flavour::single ? 1
                              : random.percent(40)       ? random.between(1, 2)
@@ -272,6 +283,18 @@ std::optional<limiter::OverrideEntry> random_override(Random& random, Limit limi
     return entry;
   }
   return std::nullopt;
+}
+
+std::vector<limiter::OverrideEntry> random_window_overrides(Random& random, const Limit& limit, std::size_t count) {
+  std::vector<limiter::OverrideEntry> found;
+  while (found.size() < count) {
+    auto entry = random_override(random, limit, {}, 0);
+    if (!entry || entry->counter_id == 0) continue;
+    if (std::ranges::find(found, entry->p, &limiter::OverrideEntry::p) != found.end()) continue;
+    entry->expires_us = std::numeric_limits<double>::infinity();
+    found.push_back(*entry);
+  }
+  return found;
 }
 
 std::int64_t scale_of(const Limit& limit) {

@@ -20,6 +20,7 @@ enum class Flavour : std::uint8_t {
   mixed,    // 1 to 8 limits, edited now and then
   single,   // one limit that never changes: an exact reference follows it
   crowded,  // one or two logs or leases with many entries
+  windowed,  // one limit with a window that overrides replace: an exact reference follows both counters
 };
 
 RandomPlan random_plan(Random& random, Flavour flavour);
@@ -30,6 +31,9 @@ void edit(Random& random, RandomPlan& plan);
 // Replaces some numbers of `limit` from `now` on. Nothing where no change was found that the APIs accept.
 std::optional<limiter::OverrideEntry> random_override(Random& random, Limit limit, std::optional<Micros> max_delay,
                                                       std::int64_t now_us);
+
+// Overrides of the limit's window, each with another window. They never end. REQUIRES: a limit with a window.
+std::vector<limiter::OverrideEntry> random_window_overrides(Random& random, const Limit& limit, std::size_t count);
 
 // Whether the APIs accept these numbers.
 bool acceptable(const Limit& limit, std::optional<Micros> max_delay);

@@ -153,22 +153,6 @@ TEST_CASE("an override replaces numbers until its own time, for every limit it n
   CHECK(after.report.remaining == 0);
 }
 
-TEST_CASE("an override of the window starts the count afresh when it begins and when it ends") {
-  const Limit limit = named(window(Algorithm::fixed_window, 10, 60s), "a");
-  BothStores stores({limit});
-  stores.check(4);
-  Limit wider = limit;
-  wider.window = 3600s;
-  OverrideEntry entry = override_of(limit, static_cast<double>(stores.clock().now_us() + 10'000'000));
-  entry.p = 3600e6;
-  entry.counter_id = limiter::counter_id(wider);
-  stores.put_overrides({entry});
-  CHECK(stores.check(1).limits[0].remaining == 9);
-  CHECK(stores.check(0).limits[0].reset_after_us == 3'600'000'000);
-  stores.at(10);
-  CHECK(stores.check(1).limits[0].remaining == 9);
-}
-
 TEST_CASE("of two overrides of one limit the later one holds") {
   const Limit limit = named(bucket(5, 1, 1'000'000), "a");
   BothStores stores({limit});

@@ -24,6 +24,7 @@ using limiter::Script;
 
 Flavour flavour_of(std::int64_t index) {
   if (index % 25 == 7) return Flavour::crowded;
+  if (index % 8 == 3) return Flavour::windowed;
   return index % 4 == 1 ? Flavour::single : Flavour::mixed;
 }
 
@@ -40,6 +41,7 @@ World::World(const Random& seeds, std::int64_t index, Pipeline& pipeline, Tally&
       flavour_(flavour_of(index)),
       memory_(clock_, 1) {
   plan_ = random_plan(random_, flavour_);
+  if (flavour_ == Flavour::windowed) window_overrides_ = random_window_overrides(random_, plan_.limits[0], 3);
   adopt_plan();
   companion_plan_ = random_plan(random_, flavour_);
   companion_ =
@@ -57,6 +59,10 @@ void World::run(std::int64_t steps) {
     }
     if (flavour_ == Flavour::mixed && what == 92) {
       reset();
+      continue;
+    }
+    if (flavour_ == Flavour::windowed && what > 84) {
+      put_window_override();
       continue;
     }
     if (flavour_ == Flavour::mixed && what > 92) {
@@ -177,7 +183,7 @@ Outcome World::judge(const Call& call) {
   const Outcome outcome = *memory_.judge(call);
   expect_outcome("sl", call, outcome);
   if (instrumented_ != nullptr) expect_outcome("cv", call, outcome);
-  if (flavour_ == Flavour::single) compare_with_reference(call, outcome, plan_, outcome.allowed);
+  if (has_reference()) compare_with_reference(call, outcome, plan_, outcome.allowed);
   note(call, outcome, outcome.allowed);
   return outcome;
 }
@@ -244,7 +250,12 @@ void World::compare_with_reference(const Call& call, const Outcome& outcome, con
   const std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
   const std::string member = limiter::lease_member(draw, call.costs[0], call.program->rules[0].p);
   const bool kept_back = outcome.allowed && !charged;
-  LimitReport expected = reference_of(call.keys[0], plan).judge(kept_back ? 0 : call.costs[0], clock_.now, member);
+  const std::int64_t cost = kept_back ? 0 : call.costs[0];
+  Reference& reference = reference_of(call.keys[0], plan);
+  const OverrideEntry* const entry = override_of(call, 0);
+  LimitReport expected = entry == nullptr
+                             ? reference.judge(cost, clock_.now, member)
+                             : reference.judge_overridden(with(plan.limits[0], *entry), cost, clock_.now);
   if (kept_back) expected.delay_us = 0;
   if (!call.explain && call.costs[0] == 0) expected.delay_us = 0;  // the decision's: a read waits for nothing
   const LimitReport& found = call.explain ? outcome.limits[0] : outcome.report;

@@ -55,6 +55,8 @@ class World {
   void adopt_plan();
   void change_plan();
   void put_overrides();
+  void put_window_override();
+  void write_overrides(const std::string& key, const std::vector<limiter::OverrideEntry>& entries);
   void reset();
   void change_lease();
   limiter::Call make_call();
@@ -67,6 +69,7 @@ class World {
   void retry(const limiter::Call& call, const limiter::Outcome& denial);
   void retry_in_place(const limiter::Call& call, std::int64_t at);
   void retry_on_copies(const limiter::Call& call, std::int64_t at);
+  bool has_reference() const { return flavour_ == Flavour::single || flavour_ == Flavour::windowed; }
   bool overrides_fit(const RandomPlan& plan) const;
 
   // To the server.
@@ -110,7 +113,7 @@ class World {
 
   SteppedClock clock_;
   limiter::MemoryCounters memory_;
-  std::map<std::string, Reference> references_;  // by counter key; single flavour only
+  std::map<std::string, Reference> references_;  // by counter key; if has_reference()
   RandomPlan plan_;
   std::shared_ptr<const limiter::Program> program_;
   RandomPlan companion_plan_;  // of the other rulebook
@@ -121,6 +124,7 @@ class World {
   std::vector<std::int64_t> landmarks_;
   std::map<std::string, std::int64_t> left_;  // unit → what was left at the last look
   std::map<std::string, std::vector<limiter::OverrideEntry>> overrides_;
+  std::vector<limiter::OverrideEntry> window_overrides_;  // windowed flavour only
   std::vector<std::vector<limiter::LeaseRef>> leases_;
   std::uint64_t numbers_ = 0;                          // counts up whenever plan or overrides change
   std::map<std::string, std::uint64_t> written_with_;  // counter key → numbers_ when it was last written

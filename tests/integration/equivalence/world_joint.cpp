@@ -71,12 +71,12 @@ Outcome World::judge_jointly(const Call& call) {
                    expect_own(reply, reply_beside);
                    expect_same(where + "the companion: ", asked, together, beside, reply_beside);
                  });
-    if (flavour_ == Flavour::single) {
+    if (has_reference()) {
       compare_with_reference(companion, beside, companion_plan_, together ? both_admit : beside.allowed);
     }
   }
   const bool charged = together ? both_admit : outcome.allowed;
-  if (flavour_ == Flavour::single) compare_with_reference(call, outcome, plan_, charged);
+  if (has_reference()) compare_with_reference(call, outcome, plan_, charged);
   note(call, outcome, charged);
   return outcome;
 }

@@ -80,6 +80,7 @@ std::int64_t World::next_time() {
 void World::move() {
   const std::int64_t to = next_time();
   const std::int64_t last = DrivenClock::kLast - 100'000'000'000'000;
+  if (flavour_ == Flavour::windowed) return set_time(std::clamp(to, clock_.now, std::max(clock_.now, last)));
   set_time(to > last ? random_.between(DrivenClock::kFirst, 3'000'000'000'000'000) : std::max(to, DrivenClock::kFirst));
 }
 

@@ -26,6 +26,22 @@ void World::put_overrides() {
     const Limit& limit = program_->limits[group.first + static_cast<std::size_t>(random_.below(group.count))];
     if (auto entry = random_override(random_, limit, plan_.max_delay, clock_.now)) entries.push_back(*entry);
   }
+  write_overrides(key, entries);
+}
+
+// One of a few overrides, or none. So one that was there before often comes again.
+void World::put_window_override() {
+  ++step_, ++tally_.steps, ++tally_.overrides;
+  const std::string key = group_key(0, random_.percent(30));
+  keys_.insert(key);
+  if (random_.percent(35)) return write_overrides(key, {});
+  OverrideEntry entry = random_.pick(window_overrides_);
+  const std::int64_t life = random_.scale(2 * scale_of(random_.percent(50) ? plan_.limits[0] : with(plan_.limits[0], entry)));
+  if (random_.percent(80)) entry.expires_us = static_cast<double>(clock_.now + life);
+  write_overrides(key, {entry});
+}
+
+void World::write_overrides(const std::string& key, const std::vector<OverrideEntry>& entries) {
   log("overrides of " + key);
   for (const OverrideEntry& entry : entries) log("  " + to_text(entry));
   overrides_[key] = entries;
