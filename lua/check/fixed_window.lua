@@ -16,9 +16,9 @@
 --@spent fixed_window
   spent, ends = V[v], now - now % p + p
 --@forward first_window
-  if V[v] > now then V[v] = now end
   if V[v + 1] == 0 or now >= V[v] + p then V[v], V[v + 1] = now, 0 end
 --@judge first_window
+  if V[v] > now then V[v] = now end
   @forward@
   over, wait = V[v + 1] + cost - limit, V[v] + p - now
   v = v + 2
@@ -28,4 +28,5 @@
   V[v + 1] = count
   v = v + 2
 --@spent first_window
+  V[v] = math.min(V[v], now)
   spent, ends, opens = V[v + 1], V[v] + p, now
