@@ -23,7 +23,8 @@ struct KeptEntries {
   std::unique_ptr<Entries> entries;
 };
 
-// The plan's counter of a limit whose window an override replaces: it is charged too, and goes on when the override ends.
+// The plan's counter of a limit whose window an override replaces: it is charged too, and goes on when the override
+// ends.
 struct ParkedCounter {
   std::uint32_t counter_id = 0;
   double until_us = 0;  // untouched from then on

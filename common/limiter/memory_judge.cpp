@@ -139,9 +139,9 @@ double Judging::load_base(Base& base, std::size_t g) {
   return base.terms.limit - limiter::charge(base.terms, base.values.data(), now_, 0, false).left;
 }
 
-// The counters of overrides begin as if what the bases have spent were spent now. All counters of a cell share one time,
-// so the others are brought forward to now. Later calls must not begin with what the bases have spent then, so this call
-// writes the cell even if it is denied.
+// The counters of overrides begin as if what the bases have spent were spent now. All counters of a cell share one
+// time, so the others are brought forward to now. Later calls must not begin with what the bases have spent then, so
+// this call writes the cell even if it is denied.
 void Judging::begin_overrides(std::size_t g) {
   const Group& group = program_.groups[g];
   for (std::size_t i = group.first; i < std::size_t{group.first} + group.count; ++i) {

@@ -1,8 +1,8 @@
 // Sliding window log: stores every charge of the window as an entry, at most 10,000. In Redis:
 // lua/check/sliding_window_log.lua. Terms::p is the window in µs.
 //
-// An override of the window and the plan's limit, its base, count the same entries. The override begins with the entries
-// that count for the base. While it is in force, entries stay as long as one of the two needs them.
+// An override of the window and the plan's limit, its base, count the same entries. The override begins with the
+// entries that count for the base. While it is in force, entries stay as long as one of the two needs them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// An override that replaces the window: its counter and the plan's are both charged, in a real server and in memory alike.
+// An override that replaces the window: its counter and the plan's are both charged, in a real server and in memory
+// alike.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -265,6 +266,13 @@ TEST_CASE("a reset clears both counters of an overridden window") {
     CHECK(stores.check_one(0).remaining == 100);
     stores.put_overrides({});
     CHECK(stores.check_one(0).remaining == 10);
+
+    stores.check(2);
+    stores.put_overrides({override_of(limit, 100, 3600s)});
+    stores.check(1);
+    stores.put_overrides({});
+    stores.reset();
+    CHECK(stores.link().ask({"EXISTS", stores.key()}).integer == 0);
   }
 }
 

@@ -173,8 +173,7 @@ RandomPlan windowed_plan(Random& random) {
   RandomPlan plan;
   Limit& limit = plan.limits.emplace_back();
   limit.name = "a";
-  limit.algorithm =
-      random.pick({Algorithm::fixed_window, Algorithm::sliding_window, Algorithm::sliding_window_log});
+  limit.algorithm = random.pick({Algorithm::fixed_window, Algorithm::sliding_window, Algorithm::sliding_window_log});
   fill(random, limit, {});
   return plan;
 }

@@ -17,9 +17,9 @@ struct RandomPlan {
 };
 
 enum class Flavour : std::uint8_t {
-  mixed,    // 1 to 8 limits, edited now and then
-  single,   // one limit that never changes: an exact reference follows it
-  crowded,  // one or two logs or leases with many entries
+  mixed,     // 1 to 8 limits, edited now and then
+  single,    // one limit that never changes: an exact reference follows it
+  crowded,   // one or two logs or leases with many entries
   windowed,  // one limit with a window that overrides replace: an exact reference follows both counters
 };
 

@@ -253,9 +253,8 @@ void World::compare_with_reference(const Call& call, const Outcome& outcome, con
   const std::int64_t cost = kept_back ? 0 : call.costs[0];
   Reference& reference = reference_of(call.keys[0], plan);
   const OverrideEntry* const entry = override_of(call, 0);
-  LimitReport expected = entry == nullptr
-                             ? reference.judge(cost, clock_.now, member)
-                             : reference.judge_overridden(with(plan.limits[0], *entry), cost, clock_.now);
+  LimitReport expected = entry == nullptr ? reference.judge(cost, clock_.now, member)
+                                          : reference.judge_overridden(with(plan.limits[0], *entry), cost, clock_.now);
   if (kept_back) expected.delay_us = 0;
   if (!call.explain && call.costs[0] == 0) expected.delay_us = 0;  // the decision's: a read waits for nothing
   const LimitReport& found = call.explain ? outcome.limits[0] : outcome.report;

@@ -36,7 +36,8 @@ void World::put_window_override() {
   keys_.insert(key);
   if (random_.percent(35)) return write_overrides(key, {});
   OverrideEntry entry = random_.pick(window_overrides_);
-  const std::int64_t life = random_.scale(2 * scale_of(random_.percent(50) ? plan_.limits[0] : with(plan_.limits[0], entry)));
+  const std::int64_t life =
+      random_.scale(2 * scale_of(random_.percent(50) ? plan_.limits[0] : with(plan_.limits[0], entry)));
   if (random_.percent(80)) entry.expires_us = static_cast<double>(clock_.now + life);
   write_overrides(key, {entry});
 }

@@ -139,7 +139,7 @@ TEST_CASE("an override replaces a rate, and of two the later one holds") {
   CHECK(outcome.report.reset_after_us == 8'000'000);
 }
 
-TEST_CASE("an override of the window is another counter while it lasts") {
+TEST_CASE("an override of the window begins with what the plan has spent, and both counters are charged") {
   const Limit a = window("a", Algorithm::fixed_window, 5, 60s);
   const Program program = limiter::compile({a}, {});
   Limit longer = a;
@@ -150,9 +150,10 @@ TEST_CASE("an override of the window is another counter while it lasts") {
   Cells cells;
   cells.judge(program, 2);
   cells.cells[0].extras().overrides = {entry};
-  CHECK(cells.judge(program, 1).report.remaining == 4);
+  CHECK(cells.judge(program, 1).report.remaining == 2);
   CHECK(cells.judge(program, 0).report.reset_after_us == 3'600'000'000);
-  CHECK(cells.judge(program, 1, kNow + 10'000'000).report.remaining == 4);
+  CHECK(cells.judge(program, 1, kNow + 10'000'000).report.remaining == 1);
+  CHECK(cells.cells[0].existing_extras()->parked.empty());
 }
 
 TEST_CASE("a sliding window's tick follows from overridden numbers") {
