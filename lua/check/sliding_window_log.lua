@@ -21,13 +21,13 @@ local function first_above(key, low, field, bound)
   end
 end
 
--- How many entries at the front of a log neither its base nor its override needs. `counted`: the first one that counts
--- for the override (nil: none does). The base needs the entries of its window, and no more units than its limit.
-local function needless(key, base, time, running, counted)
-  if time <= now - base.window then return counted end
+-- The index of the first entry that the base of a log needs, or nil. The base needs the entries of its window, and no more
+-- units than its limit: beyond that it denies whatever it has spent. `time` and `running`: of the newest entry.
+local function needed(key, base, time, running)
+  if time <= now - base.window then return nil end
   local index = first_above(key, 0, 1, now - base.window)
   index = first_above(key, index, 2, running - math.max(1, base.limit))
-  return counted and counted < index and counted or index
+  return index
 end
 
 -- Returns a table about a log, and how long until `cost` fits. In the table: `sum`, the sum of the costs that count;
@@ -36,7 +36,7 @@ end
 -- `newest`, the time of the newest entry, if it is live; `begins`, the newest entry, if it must say that an override has
 -- begun.
 -- `base`: if an override replaces the window, the `window`, `limit` and counter `id` of the plan. The override begins
--- with the entries that count for the base.
+-- with the entries that the base needs.
 function read_log(key, cost, limit, window, id, base)
   local log = {key = key, sum = 0, dead = 0, last = now, running = 0}
   local newest = call('LINDEX', key, -1)
@@ -54,13 +54,14 @@ function read_log(key, cost, limit, window, id, base)
   end
   log.running, log.newest = running, time
   if time > now then log.last = time end
+  local first = base and needed(key, base, time, running)
   local since, index, entry = now - (lives < window and lives or window), nil, nil
   if time > since then
-    index, entry = first_above(key, 0, 1, since)
+    index, entry = first_above(key, begins and first or 0, 1, since)
     log.sum = running - entry[2] + entry[3]
   end
   log.dead = index
-  if base then log.dead = needless(key, base, time, running, index) end
+  if base then log.dead = math.min(index or first, first or index) end
   if begins then log.begins, must_change = newest, true end
   if log.sum + cost <= limit or cost > limit then return log, 0 end
   local _, leaves = first_above(key, index, 2, running - (limit - cost) - 1)

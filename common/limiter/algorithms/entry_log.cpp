@@ -5,13 +5,13 @@
 
 namespace sluice::limiter {
 
-// How many entries at the front neither the base nor its override needs. `counted`: the first one that counts for the
-// override. The base needs the entries of its window, and no more units than its limit.
-std::size_t EntryLog::needless(const BaseWindow& base, double now, std::size_t counted) const {
+// The index of the first entry that the base needs. It needs the entries of its window, and no more units than its limit:
+// beyond that it denies whatever it has spent.
+std::size_t EntryLog::needed(const BaseWindow& base, double now) const {
   const double enough = entries_.back().running - std::max(1.0, base.limit);
-  const auto needed = std::ranges::partition_point(
+  const auto first = std::ranges::partition_point(
       entries_, [&](const Entry& e) { return e.time <= now - base.window_us || e.running <= enough; });
-  return std::min(counted, static_cast<std::size_t>(needed - entries_.begin()));
+  return static_cast<std::size_t>(first - entries_.begin());
 }
 
 Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id, const BaseWindow* base) {
@@ -29,11 +29,12 @@ Judged EntryLog::judge(const Terms& terms, double now, std::uint32_t id, const B
   if (!live) return {terms.cost - terms.limit, 0};
 
   const double since = now - std::min(lives, terms.p);
-  auto first = std::ranges::partition_point(entries_, [&](const Entry& e) { return e.time <= since; });
+  const std::size_t needed_first = base == nullptr ? entries_.size() : needed(*base, now);
+  const auto low = entries_.begin() + (begins ? static_cast<std::ptrdiff_t>(needed_first) : 0);
+  auto first = std::partition_point(low, entries_.end(), [&](const Entry& e) { return e.time <= since; });
   double running = entries_.back().running;
-  dead_ = static_cast<std::size_t>(first - entries_.begin());
+  dead_ = std::min(needed_first, static_cast<std::size_t>(first - entries_.begin()));
   if (first != entries_.end()) sum_ = running - first->running + first->cost;
-  if (base != nullptr) dead_ = needless(*base, now, dead_);
   Judged out{sum_ + terms.cost - terms.limit, 0};
   if (out.over > 0 && terms.cost <= terms.limit) {
     double gone = running - (terms.limit - terms.cost);
