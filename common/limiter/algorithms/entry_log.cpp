@@ -5,8 +5,8 @@
 
 namespace sluice::limiter {
 
-// The index of the first entry that the base needs. It needs the entries of its window, and no more units than its limit:
-// beyond that it denies whatever it has spent.
+// The index of the first entry that the base needs. It needs the entries of its window, and no more units than its
+// limit: beyond that it denies whatever it has spent.
 std::size_t EntryLog::needed(const BaseWindow& base, double now) const {
   const double enough = entries_.back().running - std::max(1.0, base.limit);
   const auto first = std::ranges::partition_point(

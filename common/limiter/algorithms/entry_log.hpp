@@ -2,7 +2,7 @@
 // lua/check/sliding_window_log.lua. Terms::p is the window in µs.
 //
 // An override of the window and the plan's limit, its base, count the same entries. The override begins with the
-// entries that count for the base. While it is in force, entries stay as long as one of the two needs them.
+// entries that the base needs. While it is in force, entries stay as long as one of the two needs them.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class EntryLog final : public Entries {
   static constexpr std::size_t kDequeBytes = 600;  // of an empty deque: its map and one block
 
   bool charged_to(std::uint32_t counter_id) const { return id_ == counter_id || base_id_ == counter_id; }
-  std::size_t needless(const BaseWindow& base, double now, std::size_t counted) const;
+  std::size_t needed(const BaseWindow& base, double now) const;
 
   struct Entry {
     double time;

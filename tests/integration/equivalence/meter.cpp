@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <iterator>
 
 #include "common/domain/quota_period.hpp"
 
@@ -182,8 +181,12 @@ class Log final : public Meter {
   void forget() override { entries_.clear(); }
   void begin(const Meter& base, std::int64_t, std::int64_t now) override {
     const auto& log = static_cast<const Log&>(base);
-    std::ranges::copy_if(log.entries_, std::back_inserter(entries_),
-                         [&](const Entry& entry) { return entry.time > now - log.window_; });
+    std::int64_t sum = 0;  // beyond its limit the plan's counter remembers nothing
+    for (auto entry = log.entries_.rbegin(); entry != log.entries_.rend(); ++entry) {
+      if (entry->time <= now - log.window_ || sum >= std::max<std::int64_t>(1, log.limit_)) break;
+      entries_.push_front(*entry);
+      sum += entry->cost;
+    }
   }
 
  private:
