@@ -21,15 +21,6 @@ local function first_above(key, low, field, bound)
   end
 end
 
--- The index of the first entry that the base of a log needs, or nil. The base needs the entries of its window, and no more
--- units than its limit: beyond that it denies whatever it has spent. `time` and `running`: of the newest entry.
-local function needed(key, base, time, running)
-  if time <= now - base.window then return nil end
-  local index = first_above(key, 0, 1, now - base.window)
-  index = first_above(key, index, 2, running - math.max(1, base.limit))
-  return index
-end
-
 -- Returns a table about a log, and how long until `cost` fits. In the table: `sum`, the sum of the costs that count;
 -- `dead`, how many entries at the front are dead (-1: all); `ahead`, whether they are dead because they are too far
 -- ahead of now; `last`, the time for a new entry; `running`, the running sum of the newest entry (0: no entry is live);
@@ -54,7 +45,11 @@ function read_log(key, cost, limit, window, id, base)
   end
   log.running, log.newest = running, time
   if time > now then log.last = time end
-  local first = base and needed(key, base, time, running)
+  local first                                            -- entry that the base needs: of its window, and no more units
+  if base and time > now - base.window then              -- than its limit, as beyond that it denies whatever it has spent
+    first = first_above(key, 0, 1, now - base.window)
+    first = first_above(key, first, 2, running - math.max(1, base.limit))
+  end
   local since, index, entry = now - (lives < window and lives or window), nil, nil
   if time > since then
     index, entry = first_above(key, begins and first or 0, 1, since)
