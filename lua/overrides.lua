@@ -24,7 +24,8 @@ local ttl = math.ceil((lives_until - now) / 1000)
 if limits > 0 then                            -- counters keep their own time to live
   local left = call('PTTL', KEYS[1])
   if left == 0 then left = 1 end              -- less than 1 ms is left
-  if left < 0 then left = 366 * 86400000 end  -- none, because an override never expired: take the longest window
+  -- None, because an override never expired: take what a sliding window needs, two of the longest windows.
+  if left < 0 then left = 2 * 366 * 86400000 end
   if left > ttl then ttl = left end
 end
 

@@ -8,8 +8,9 @@
 namespace sluice::limiter {
 namespace {
 
-// How long counters stay after an override without expiry is removed, as in lua/overrides.lua.
-constexpr double kGarbageMs = 366 * 86400000.0;
+// How long counters stay after an override without expiry is removed, as in lua/overrides.lua: two of the longest
+// windows.
+constexpr double kGarbageMs = 2 * 366 * 86400000.0;
 
 double latest_expiry_us(std::span<const OverrideEntry> entries) {
   double latest = 0;
