@@ -107,6 +107,8 @@ class App {
   static WorkerOptions worker_options(const Config& config) {
     return {.headers = config.headers,
             .max_in_flight = config.max_in_flight,
+            .max_waiting = config.max_waiting,
+            .max_wait = config.max_wait,
             .matching_budget = config.matching_budget,
             .redis_budget = config.redis_budget,
             .workers = config.workers,

@@ -162,6 +162,8 @@ void read_headers(ConfigReader& reader, Config& config) {
 void read_serving(ConfigReader& reader, Config& config) {
   config.workers = reader.number("workers", 1, 256);
   config.max_in_flight = reader.number("max-in-flight", 1, 1'000'000);
+  config.max_waiting = reader.number("max-waiting", 0, 100'000);
+  config.max_wait = reader.duration("max-wait", 0ms, 10min, "0s to 10m");
   config.matching_budget = reader.duration("matching-budget", 1ms, 1s, "1ms to 1s");
   config.redis_budget = reader.duration("redis-budget", 1ms, 1s, "1ms to 1s");
   config.memory_limit = reader.byte_size("memory-limit", 1'000'000, 64'000'000'000, "1MB to 64GB");

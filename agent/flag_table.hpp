@@ -120,6 +120,13 @@ inline constexpr std::array kFlags{
         "How many checks the agent decides at the same time: 1 to 1000000. Checks beyond that get 503 overload. The "
         "last eighth of the places is for tenants that use less than their share, the eighth before it for such API "
         "keys."},
+    FlagSpec{"max-wait", "Serving", "DURATION", "30s",
+             "How long the agent holds a check at most until it fits (`wait` of a check, `max_delay` of the action "
+             "delay): 0s to 10m; 0s holds none."},
+    FlagSpec{"max-waiting", "Serving", "N", "1000",
+             "How many checks the agent holds at the same time, at most 100 of one counter: 0 to 100000. Checks beyond "
+             "that get 429 at once. The last eighth of the places is for tenants that use less than their share, the "
+             "eighth before it for such API keys."},
     FlagSpec{"matching-budget", "Serving", "DURATION", "200ms",
              "How much time of a worker, each second, may go into matching one tenant's checks with patterns or with "
              "many policies: 1ms to 1s; 1s is no bound. Such checks beyond that get 503 overload. An agent with one "

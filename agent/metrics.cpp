@@ -4,6 +4,7 @@
 
 #include "agent/api/check_api.hpp"
 #include "agent/decide/overload_cause.hpp"
+#include "agent/decide/wait_outcome.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
@@ -21,6 +22,7 @@ telemetry::MetricsOptions metrics_options(const Config& config) {
     options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
   }
   for (const std::string_view cause : decide::kOverloadCauses) options.overload_causes.emplace_back(cause);
+  for (const std::string_view outcome : decide::kWaitOutcomes) options.wait_outcomes.emplace_back(outcome);
   options.routes = api::route_templates();
   return options;
 }

@@ -40,8 +40,11 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
                                  : std::nullopt),
       recorder_(shared.metrics, shared.decision_log, shared.options.policy_label,
                 shared.usage ? &shared.usage->worker(index) : nullptr),
-      decider_(*store_, local_limits_ ? &*local_limits_ : nullptr, shared.clock, shared.in_flight, recorder_,
-               shared.options.allow_without_snapshot, decide::MatchingBudget(shared.options.matching_budget),
+      waiting_timer_(context_),
+      waiting_room_(shared.waiting, shared.options.max_wait,
+                    [this](decide::WaitingRoom::Time at) { wake_waiting_at(at); }),
+      decider_(*store_, local_limits_ ? &*local_limits_ : nullptr, shared.clock, shared.in_flight, waiting_room_,
+               recorder_, shared.options.allow_without_snapshot, decide::MatchingBudget(shared.options.matching_budget),
                decide::RedisTime(shared.options.redis_budget, shared.options.workers)),
       api_(shared.options.headers, decider_, shared.metrics.http),
       server_(context_, shared.http, api_),
@@ -227,7 +230,10 @@ void Worker::set_head(api::CheckApi::Head head) {
 }
 
 void Worker::drain(std::function<void()> drained) {
-  boost::asio::post(context_, [this, drained = std::move(drained)] { server_.drain(drained); });
+  boost::asio::post(context_, [this, drained = std::move(drained)] {
+    server_.drain(drained);
+    waiting_room_.close();
+  });
 }
 
 void Worker::stop() {
@@ -237,12 +243,21 @@ void Worker::stop() {
   });
 }
 
+// Replaces the alarm before it, which is later.
+void Worker::wake_waiting_at(decide::WaitingRoom::Time at) {
+  waiting_timer_.expires_at(at);
+  waiting_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) waiting_room_.wake(std::chrono::steady_clock::now());
+  });
+}
+
 std::chrono::steady_clock::time_point Worker::last_turn() const {
   return std::chrono::steady_clock::time_point(
       std::chrono::steady_clock::duration(last_turn_.load(std::memory_order_relaxed)));
 }
 
-// Shows /livez that the loop still runs, and copies statistics into the metrics.
+// Shows /livez that the loop still runs, and copies statistics into the metrics. Wakes the waiting room, in case that
+// there was no memory for its alarm.
 void Worker::tick() {
   last_turn_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   const http::ServerStats& stats = server_.stats();
@@ -261,7 +276,11 @@ void Worker::tick() {
     telemetry::set(metrics.redis_window, redis_->window());
     telemetry::set(metrics.redis_redirects, redis_->redirects());
   }
-  if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.count());
+  if (index_ == 0) {
+    telemetry::set(metrics.in_flight, shared_.in_flight.count());
+    telemetry::set(metrics.held, shared_.waiting.count());
+  }
+  if (!waiting_room_.empty()) waiting_room_.wake(std::chrono::steady_clock::now());
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) tick();

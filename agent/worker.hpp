@@ -30,7 +30,9 @@ namespace sluice::agent {
 
 struct WorkerOptions {
   HeaderFamilies headers;
-  std::size_t max_in_flight = 10'000;  // in the whole process
+  std::size_t max_in_flight = 10'000;          // in the whole process
+  std::size_t max_waiting = 1'000;             // in the whole process
+  std::chrono::milliseconds max_wait{30'000};  // how long a check is held at most
   std::chrono::milliseconds matching_budget{200};
   std::chrono::milliseconds redis_budget{500};
   std::size_t workers = 1;
@@ -52,6 +54,7 @@ struct WorkerShared {
   usage::Usage* usage = nullptr;                    // nullptr without --server
   std::function<void()> redis_login_rejected = {};  // called on a worker's loop
   decide::InFlight in_flight{options.max_in_flight};
+  decide::WaitingPlaces waiting{options.max_waiting};
 };
 
 class Worker {
@@ -78,7 +81,8 @@ class Worker {
   // snapshot until no worker refers to it, because a worker that freed a snapshot would delay decisions.
   void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
   void set_head(api::CheckApi::Head head);
-  void drain(std::function<void()> drained);  // answers the requests in flight, then calls back on the loop
+  // Answers the requests in flight, and checks that are held at once, then calls back on the loop.
+  void drain(std::function<void()> drained);
   void stop();
   bool redis_ready() const { return redis_ready_.load(std::memory_order_relaxed); }
   bool had_policies() const { return had_policies_.load(std::memory_order_relaxed); }  // in force now or before
@@ -94,6 +98,7 @@ class Worker {
   void note_redis_ready();
   void on_breaker_changed(const std::string& endpoint, redis::Breaker::State state);
   void publish_overrides();
+  void wake_waiting_at(decide::WaitingRoom::Time at);
   void tick();
 
   const std::size_t index_;
@@ -103,6 +108,8 @@ class Worker {
   std::unique_ptr<limiter::CounterStore> store_;
   std::optional<decide::LocalLimits> local_limits_;  // nullopt if counters are in memory
   usage::Recorder recorder_;
+  boost::asio::steady_timer waiting_timer_;
+  decide::WaitingRoom waiting_room_;
   decide::Decider decider_;
   api::CheckApi api_;
   http::Server server_;

@@ -29,6 +29,8 @@ class RouteReply {
   }
   std::string_view request_id() const { return request_id_; }
 
+  bool watch_peer(http::PeerWatcher& watcher) { return reply_.watch_peer(watcher); }
+
   void send(http::Response response) {
     counters_->count(route_, response.status);
     response.request_id = request_id_;

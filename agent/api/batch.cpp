@@ -68,6 +68,7 @@ void Batch::begin_check(std::size_t slot) {
   Element& element = elements_[slot];
   auto faults = parse_check(spans_[slot], element.request);
   if (!faults.empty()) return refuse(slot, problem_of(faults, element.request.request_id));
+  if (element.request.wait) return refuse_wait(slot);
   if (!caller_->is_of(element.request.tenant_id)) {
     return refuse(slot,
                   problem_of({.kind = decide::Refusal::Kind::other_tenant, .request_id = element.request.request_id}));
@@ -80,6 +81,15 @@ void Batch::refuse_size(std::size_t slot) {
                 .type = "/problems/body-too-large",
                 .detail = "A check is at most 16 KiB long.",
                 .errors = {{"", fmt::format("is {} bytes long", spans_[slot].size())}}});
+}
+
+// A held check would hold the results of all others.
+void Batch::refuse_wait(std::size_t slot) {
+  refuse(slot, problem_of({{.status = 422,
+                            .pointer = "/wait",
+                            .text = "must not be in a batch, which is answered at once; leave it out, or send the check "
+                                    "alone to /v1/check"}},
+                          elements_[slot].request.request_id));
 }
 
 void Batch::refuse_all(const std::vector<RequestFault>& faults) {

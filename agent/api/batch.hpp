@@ -48,6 +48,7 @@ class Batch final : public decide::CheckListener {
   void begin(std::size_t slot);
   void begin_check(std::size_t slot);
   void refuse_size(std::size_t slot);
+  void refuse_wait(std::size_t slot);
   void refuse_all(const std::vector<RequestFault>& faults);
   void refuse(std::size_t slot, CheckProblem problem);
   void add_result(std::size_t slot, std::size_t began_at);

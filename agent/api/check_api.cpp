@@ -55,7 +55,7 @@ void send_unsupported(RouteReply& reply, const http::Request& request) {
 }  // namespace
 
 // One POST /v1/check.
-class CheckApi::Single final : public decide::CheckListener {
+class CheckApi::Single final : public decide::CheckListener, private http::PeerWatcher {
  public:
   explicit Single(CheckApi& api) : api_(api), check_(api.decider_) {}
 
@@ -78,8 +78,11 @@ class CheckApi::Single final : public decide::CheckListener {
     if (refusal.kind == decide::Refusal::Kind::out_of_memory) return refuse_without_memory();
     refuse(problem_of(refusal));
   }
+  bool wait_begins(std::size_t) override { return reply_->watch_peer(*this); }
 
  private:
+  void on_peer_left() override { check_.abandon(); }
+
   void read_and_start(const http::Request& http, decide::InFlight::Place place) {
     reply_->keep_request_id(request_id_);
     as_text_ = wants_text(http.header("accept"));

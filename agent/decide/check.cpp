@@ -20,7 +20,7 @@ void Check::start(InFlight::Place place, const Caller& caller, const limiter::Or
   slot_ = slot;
   judgement_count_ = 0;
   overload_ = OverloadCause::counter_store;
-  counted_ = in_store_ = ended_ = false;
+  counted_ = in_store_ = ended_ = held_ = judged_ = asks_last_ = false;
   try {
     if (claim_place(origin)) select(origin);
   } catch (const std::bad_alloc&) {
@@ -28,12 +28,16 @@ void Check::start(InFlight::Place place, const Caller& caller, const limiter::Or
   }
 }
 
+InFlight::Caller Check::caller_of(const limiter::Origin& origin) const {
+  return {.tenant = origin.tenant,
+          .key = origin.api_key,
+          .only_tenant = caller_->is_only_tenant(),
+          .only_key = caller_->tenant->keys <= 1};
+}
+
 // Returns false if the check is answered, because the tenant or its key has more than its share.
 bool Check::claim_place(const limiter::Origin& origin) {
-  const InFlight::Claim claim = place_.claim({.tenant = origin.tenant,
-                                              .key = origin.api_key,
-                                              .only_tenant = caller_->is_only_tenant(),
-                                              .only_key = caller_->tenant->keys <= 1});
+  const InFlight::Claim claim = place_.claim(caller_of(origin));
   if (claim == InFlight::Claim::granted) return true;
   refuse_for(claim == InFlight::Claim::tenant_share ? OverloadCause::tenant_share : OverloadCause::key_share);
   return false;
@@ -85,7 +89,7 @@ bool Check::take_redis_time(const limiter::Origin& origin) {
 
 void Check::send_to_store(const limiter::Origin& origin) {
   if (!take_redis_time(origin)) return refuse_for(OverloadCause::redis_time);
-  judgement_count_ = open_ = selection_.rulebooks.size();
+  judgement_count_ = selection_.rulebooks.size();
   reserve(judgement_count_);
   for (std::size_t i = 0; i < judgement_count_; ++i) {
     Judgement& judgement = judgements_[i];
@@ -98,9 +102,15 @@ void Check::send_to_store(const limiter::Origin& origin) {
     judgement.local = false;
     prepare_call(*caller_->tenant, *request_, judgement);
   }
+  if (!decider_.waiting_room().empty() && stand_in_line()) return;
+  ask_store(judgement_count_);
+}
+
+void Check::ask_store(std::size_t judgements) {
+  open_ = judgements;
   in_store_ = true;
-  if (judgement_count_ == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
-  decider_.store().judge_all(std::span(calls_).first(judgement_count_));
+  if (judgements == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
+  decider_.store().judge_all(std::span(calls_).first(judgements));
 }
 
 void Check::reserve(std::size_t judgements) {
@@ -132,14 +142,27 @@ void Check::on_all_outcomes() {
     decider_.local_limits()->judge(*caller_->tenant, {judgements_.data(), judgement_count_});
   }
   if (judgement_count_ > 1) put_binding_first({judgements_.data(), judgement_count_});
-  Decision decision = make_decision(selection_, *request_, judgements());
+  judged_ = true;
+  Decision decision = decide();
+  if (!decision.allowed && hold(decision)) return;
   const std::string lease_id = lease_id_of(*caller_->tenant, judgements(), decision);
   decision.lease_id = lease_id;
-  answer(decision);
+  answer(std::move(decision));
+}
+
+// The action `sample` draws once: what it denied and was held for is not let through by a second draw.
+Decision Check::decide() {
+  Decision decision = make_decision(selection_, *request_, judgements());
+  if (held_ && decision.reason == Reason::sampled) {
+    decision.allowed = false;
+    decision.reason = Reason::limit_exceeded;
+  }
+  return decision;
 }
 
 // Calls the listener last, because the listener can start the next check in this object.
-void Check::answer(const Decision& decision) {
+void Check::answer(Decision&& decision) {
+  if (held_) end_wait(decision);
   decider_.observer().decided({.decision = decision,
                                .tenant = *caller_->tenant,
                                .request = *request_,
@@ -147,6 +170,7 @@ void Check::answer(const Decision& decision) {
                                .judgements = judgements(),
                                .traceparent = traceparent_,
                                .took = std::chrono::steady_clock::now() - started_,
+                               .held = held_,
                                .overload = overload_});
   counted_ = true;
   place_.leave();
@@ -156,12 +180,13 @@ void Check::answer(const Decision& decision) {
 void Check::refuse_for(OverloadCause cause) {
   overload_ = cause;
   selection_ = {};
+  judgement_count_ = 0;
   Decision decision;
   decision.reason = Reason::overload;
   decision.allowed = false;
   decision.action = Action::deny;
   decision.request_id = request_->request_id;
-  answer(decision);
+  answer(std::move(decision));
 }
 
 void Check::refuse(Refusal refusal) {
@@ -173,6 +198,7 @@ void Check::refuse(Refusal refusal) {
 void Check::end_without_memory() {
   ended_ = true;
   lost_ = in_store_ && open_ > 0 && !decider_.store().answers_at_once();
+  if (held_) decider_.waiting_room().leave(guest_, std::chrono::steady_clock::now());
   place_.leave();
   if (!counted_) decider_.count_overload();
   listener_->refused(slot_, {.kind = Refusal::Kind::out_of_memory});

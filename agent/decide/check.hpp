@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,9 @@ class CheckListener {
  public:
   virtual void decided(std::size_t slot, const Decision& decision) = 0;
   virtual void refused(std::size_t slot, const Refusal& refusal) = 0;
+  // The check is held now. Returns false if the caller has left; then decided() was called. Checks of a batch are never
+  // held.
+  virtual bool wait_begins(std::size_t /*slot*/) { return true; }
 
  protected:
   ~CheckListener() = default;
@@ -36,6 +40,9 @@ class Check {
   void start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
              std::string_view traceparent, CheckListener& listener, std::size_t slot = 0);
 
+  // The caller has left: a check that is held is denied now. One that asks the store just now goes on.
+  void abandon();
+
   // Whether the counter store may still answer, because an allocation failed while it took the call. Then neither start
   // nor destroy this object.
   bool is_lost() const { return lost_; }
@@ -48,12 +55,30 @@ class Check {
     const std::size_t index;
   };
 
+  struct Guest final : WaitingRoom::Guest {
+    explicit Guest(Check& owner) : check(owner) {}
+    void try_again(bool last) override { check.ask_again(last); }
+    void give_up(WaitOutcome outcome, const WaitingRoom::Denial& denial) override { check.give_up(outcome, denial); }
+    Check& check;
+  };
+
+  InFlight::Caller caller_of(const limiter::Origin& origin) const;
   bool claim_place(const limiter::Origin& origin);
   void select(const limiter::Origin& origin);
   void send_to_store(const limiter::Origin& origin);
+  void ask_store(std::size_t judgements);
   void reserve(std::size_t judgements);
   void on_all_outcomes();
-  void answer(const Decision& decision);
+  Decision decide();
+  void answer(Decision&& decision);
+  WaitingRoom::Seat seat() const;
+  bool stand_in_line();
+  bool hold(const Decision& decision);
+  void begin_wait(WaitingRoom::Time now);
+  void ask_again(bool last);
+  void give_up(WaitOutcome outcome, const WaitingRoom::Denial& denial);
+  Decision denied_as(const WaitingRoom::Denial& denial);
+  void end_wait(Decision& decision);
   bool take_redis_time(const limiter::Origin& origin);
   void refuse_for(OverloadCause cause);
   void refuse_plan();
@@ -83,6 +108,14 @@ class Check {
   bool in_store_ = false;                                  // the store was asked
   bool ended_ = false;                                     // for lack of memory; further outcomes are ignored
   bool lost_ = false;
+
+  Guest guest_{*this};
+  bool held_ = false;       // it is in the waiting room, or was
+  bool judged_ = false;     // the store has answered
+  bool asks_last_ = false;  // it is not held again
+  std::optional<WaitOutcome> wait_outcome_;
+  WaitingRoom::Time held_since_;
+  WaitingRoom::Time denied_at_;  // when the store answered last
 };
 
 }  // namespace sluice::agent::decide

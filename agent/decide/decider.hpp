@@ -19,6 +19,7 @@
 #include "agent/decide/observer.hpp"
 #include "agent/decide/redis_time.hpp"
 #include "agent/decide/refusal.hpp"
+#include "agent/decide/waiting_room.hpp"
 #include "common/base/clock.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/policy/snapshot.hpp"
@@ -42,11 +43,13 @@ class Decider {
   // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: allow checks while there is no
   // snapshot. All references outlive the decider.
   Decider(limiter::CounterStore& store, LocalLimits* local_limits, const Clock& clock, InFlight& in_flight,
-          DecisionObserver& observer, bool allow_without_policies, MatchingBudget matching, RedisTime redis_time)
+          WaitingRoom& waiting_room, DecisionObserver& observer, bool allow_without_policies, MatchingBudget matching,
+          RedisTime redis_time)
       : store_(store),
         local_limits_(local_limits),
         clock_(clock),
         in_flight_(in_flight),
+        waiting_room_(waiting_room),
         observer_(observer),
         allow_without_policies_(allow_without_policies),
         matching_(matching),
@@ -58,6 +61,8 @@ class Decider {
 
   // The decision is no_snapshot or overload. The observer has received it already.
   std::expected<InFlight::Place, Decision> admit();
+  // A place for a check that was admitted before, and was held meanwhile; nullopt if all are taken.
+  std::optional<InFlight::Place> readmit() { return in_flight_.enter(); }
   // Returns the no_snapshot decision that denies a whole batch, or nullopt if each check gets a decision of its own.
   std::optional<Decision> refuse_all();
 
@@ -79,6 +84,7 @@ class Decider {
 
   limiter::CounterStore& store() { return store_; }
   LocalLimits* local_limits() { return local_limits_; }
+  WaitingRoom& waiting_room() { return waiting_room_; }
   MatchingBudget& matching() { return matching_; }
   RedisTime& redis_time() { return redis_time_; }
   const Clock& clock() const { return clock_; }
@@ -91,6 +97,7 @@ class Decider {
   LocalLimits* const local_limits_;
   const Clock& clock_;
   InFlight& in_flight_;
+  WaitingRoom& waiting_room_;
   DecisionObserver& observer_;
   const bool allow_without_policies_;
   MatchingBudget matching_;

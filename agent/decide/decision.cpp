@@ -20,6 +20,8 @@ using policy::Role;
 using policy::Rulebook;
 using policy::Selection;
 
+constexpr std::chrono::milliseconds kLeaseTry{250};  // how often a held check asks for a lease
+
 // Returns a number in [0, 1). A request id always gets the same number, so that a retry is sampled alike.
 double sample_point(std::string_view request_id) {
   std::uint64_t number = 0;
@@ -260,7 +262,8 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
   name_rulebook(rulebook, decision);
   if (first.outcome) {
     add_limit_numbers(rulebook, *first.outcome, decision);
-    if (request.explain) explain_limits(first, decision);
+    // A check that was held in line, and never judged, has the numbers of one limit only.
+    if (request.explain && !first.outcome->limits.empty()) explain_limits(first, decision);
   }
   decision.explain = request.explain;
   decision.candidates = selection.candidates;
@@ -296,6 +299,48 @@ Decision settled_decision(const Selection& selection, const CheckRequest& reques
   decision.action = decision.allowed ? Action::allow : Action::deny;
   if (selection.primary() != nullptr) name_rulebook(*selection.primary(), decision);
   return decision;
+}
+
+std::chrono::microseconds patience_of(const CheckRequest& request, const Judgement& judgement) {
+  if (judgement.call.origin.batch) return {};
+  if (request.wait) return *request.wait;
+  const Enforcement& enforcement = judgement.rulebook->enforcement;
+  const Limit& binding = judgement.rulebook->program->limits[judgement.outcome->binding];
+  if (enforcement.action != Action::delay || is_bucket(binding.algorithm)) return {};
+  return enforcement.max_delay;
+}
+
+std::chrono::microseconds patience_in_line(const CheckRequest& request, const Judgement& judgement) {
+  const Enforcement& enforcement = judgement.rulebook->enforcement;
+  const limiter::Program& program = *judgement.rulebook->program;
+  const bool refuses = judgement.role == Role::decides &&
+                       (enforcement.action == Action::deny || enforcement.action == Action::drop ||
+                        enforcement.action == Action::delay);
+  const auto costs = std::span(judgement.call.costs).first(program.limits.size());
+  const bool reads = std::ranges::none_of(costs, [](std::uint32_t cost) { return cost > 0; });
+  if (!refuses || reads || judgement.call.origin.batch) return {};
+  if (request.wait) return *request.wait;
+  const auto holds = [](const Limit& limit) { return !is_bucket(limit.algorithm); };
+  if (enforcement.action != Action::delay || std::ranges::none_of(program.limits, holds)) return {};
+  return enforcement.max_delay;
+}
+
+std::optional<NextTry> next_try(const Judgement& judgement) {
+  const Outcome& outcome = *judgement.outcome;
+  if (outcome.report.retry_after_us == kNever) return std::nullopt;
+  const std::chrono::microseconds retry(outcome.report.retry_after_us);
+  const Algorithm binding = judgement.rulebook->program->limits[outcome.binding].algorithm;
+  if (binding == Algorithm::concurrency) return NextTry{std::min<std::chrono::microseconds>(retry, kLeaseTry), true};
+  return NextTry{retry, false};
+}
+
+void age(Outcome& outcome, std::chrono::microseconds by) {
+  outcome.now_us += by.count();
+  LimitReport& report = outcome.report;
+  report.reset_after_us = std::max<std::int64_t>(report.reset_after_us - by.count(), 0);
+  if (report.retry_after_us != kNever) {
+    report.retry_after_us = std::max<std::int64_t>(report.retry_after_us - by.count(), 1);
+  }
 }
 
 std::string lease_id_of(const policy::TenantView& tenant, std::span<const Judgement> judgements, Decision& decision) {

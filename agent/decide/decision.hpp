@@ -2,8 +2,10 @@
 // prepare_call() and make_decision().
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +51,24 @@ Decision make_decision(const policy::Selection& selection, const CheckRequest& r
 
 // REQUIRES: the selection needs no counters (Selection::Kind::settled).
 Decision settled_decision(const policy::Selection& selection, const CheckRequest& request);
+
+// How long a check that `judgement` denies may be held: as long as the check says (`wait`), else `max_delay` of the
+// action `delay`; 0: it is answered at once. Buckets do not hold a check for the action `delay`: it goes into debt.
+std::chrono::microseconds patience_of(const CheckRequest& request, const Judgement& judgement);
+
+// How long a check may be held that others stand in line before, and that the store has not judged. 0 also if it cannot
+// be denied, or if its action lets some checks pass over the limit.
+std::chrono::microseconds patience_in_line(const CheckRequest& request, const Judgement& judgement);
+
+struct NextTry {
+  std::chrono::microseconds after{0};
+  bool sooner = false;  // the check may fit sooner than the store can know, because leases are released at any time
+};
+// When a denied check may fit; nullopt: never.
+std::optional<NextTry> next_try(const Judgement& judgement);
+
+// The numbers of an outcome, so much later.
+void age(limiter::Outcome& outcome, std::chrono::microseconds by);
 
 // Returns one lease id for all leases that were taken, also those of shadows, or "" if there are none. Sets
 // decision.lease_expires_at_us to the earliest expiry.

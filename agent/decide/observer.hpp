@@ -9,6 +9,7 @@
 
 #include "agent/decide/decision.hpp"
 #include "agent/decide/overload_cause.hpp"
+#include "agent/decide/wait_outcome.hpp"
 
 namespace sluice::agent::decide {
 
@@ -20,7 +21,8 @@ struct DecidedCheck {
   const policy::Rulebook* rulebook;       // nullptr if the decision names no policy or plan
   std::span<const Judgement> judgements;  // empty if the decision needed no counters
   std::string_view traceparent;
-  std::chrono::nanoseconds took;
+  std::chrono::nanoseconds took;  // since the last question to the store, if the check was held
+  bool held;                      // the check has waited in the WaitingRoom
   OverloadCause overload;  // if the decision's reason is overload
 };
 
@@ -29,6 +31,8 @@ class DecisionObserver {
   virtual void decided(const DecidedCheck& check) = 0;
   // The decision's reason is overload, for `overload`, or no_snapshot.
   virtual void decided_without_tenant(const Decision& decision, OverloadCause overload) = 0;
+  // The wait of a held check has ended, or a check was not held because too many wait.
+  virtual void waited(const policy::TenantView& tenant, WaitOutcome outcome) = 0;
   // The observer must forget its pointers to tenants and rulebooks.
   virtual void snapshot_replaced() = 0;
 

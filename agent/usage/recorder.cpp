@@ -13,7 +13,7 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
   if (decision.reason == Reason::degraded) metrics_.count_failure_mode_decision(FailureMode::fail_degrade);
-  metrics_.decision_duration.observe(check.took);
+  if (!check.held) metrics_.decision_duration.observe(check.took);
   if (log_.wants(decision.allowed)) log(check);
 }
 
@@ -34,6 +34,11 @@ void Recorder::count_shadows(const decide::DecidedCheck& check, Counts& counts) 
     if (judgement.role != policy::Role::shadow || !judgement.outcome) continue;
     counts.shadows->count(judgement.outcome->allowed ? 0 : 1);
   }
+}
+
+// Held checks are few, so the look-up does not matter.
+void Recorder::waited(const policy::TenantView& tenant, decide::WaitOutcome outcome) {
+  metrics_.held_checks.row(tenant.tenant.id).count(static_cast<std::size_t>(outcome));
 }
 
 void Recorder::snapshot_replaced() {

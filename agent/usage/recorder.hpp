@@ -20,6 +20,7 @@ class Recorder final : public decide::DecisionObserver {
 
   void decided(const decide::DecidedCheck& check) override;
   void decided_without_tenant(const Decision& decision, decide::OverloadCause overload) override;
+  void waited(const policy::TenantView& tenant, decide::WaitOutcome outcome) override;
   void snapshot_replaced() override;
 
  private:

@@ -23,7 +23,8 @@ std::string_view to_string(UsageOutcome outcome) { return kNames[static_cast<std
 UsageOutcome outcome_of(const Decision& decision) {
   switch (decision.reason) {
     case Reason::within_limit:
-      return decision.action == Action::delay ? UsageOutcome::delayed : UsageOutcome::allowed;
+      return decision.action == Action::delay || decision.waited_us >= 0 ? UsageOutcome::delayed
+                                                                         : UsageOutcome::allowed;
     case Reason::limit_exceeded:
       return over_limit(decision);
     case Reason::sampled:

@@ -31,6 +31,11 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
          "nothing is charged, and no lease is taken. Not allowed together with costs.requests."},
     {.name = "tags", .kind = Kind::tags, .help = "Dimensions of your own; policies name them tag.NAME."},
     named("user", Dimension::user, "The end user of the call."),
+    {.name = "wait",
+     .kind = Kind::wait,
+     .help = "How long the agent may hold the check until it fits: a duration such as \"2s\", or a whole number of "
+             "seconds. At most --max-wait. Default: max_delay of the policy's action delay, else 0. Not allowed in a "
+             "batch."},
     {.name = "costs",
      .kind = Kind::costs,
      .help =

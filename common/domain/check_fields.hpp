@@ -21,6 +21,7 @@ struct CheckField {
     tags,
     attributes,
     explain,
+    wait,       // of single checks only
     tenant_id,  // must be the tenant of the credential
     refused,    // callers must not send this field; `help` says why
   };
@@ -32,7 +33,7 @@ struct CheckField {
   std::string_view alias_of = {};            // the field that this is another name of
 };
 
-inline constexpr std::size_t kCheckFields = 34;  // at most 64, because check_json.cpp has one bit for each field
+inline constexpr std::size_t kCheckFields = 35;  // at most 64, because check_json.cpp has one bit for each field
 
 // The fields that a caller may send, for the OpenAPI documents. The rows of costs, tags and attributes are only
 // placeholders, because each openapi.json has its own schemas for these objects.

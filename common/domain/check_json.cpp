@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "common/base/duration.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/check_faults.hpp"
 #include "common/domain/check_fields.hpp"
@@ -73,6 +74,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   void take_string(std::string_view text);
   void take_cost(std::string_view text, std::int64_t& cost);
   void take_source_ip(std::string_view text);
+  void take_wait(std::string_view text);
   void wrong_type();
   std::string pointer() const;
 
@@ -182,6 +184,10 @@ void CheckHandler::take_bool(bool value) {
 void CheckHandler::take_number(std::string_view text) {
   if (where_ == Kind::costs) return take_cost(text, entry_ == "requests" ? out_.requests : out_.costs.back().cost);
   if (where_ == Kind::dimension && field_->kind == Kind::cost) return take_cost(text, out_.requests);
+  if (where_ == Kind::dimension && field_->kind == Kind::wait) {
+    // A fraction, an exponent or a sign is not a whole number of seconds.
+    return text.find_first_not_of("0123456789") == std::string_view::npos ? take_wait(text) : wrong_type();
+  }
   wrong_type();
 }
 
@@ -198,6 +204,7 @@ void CheckHandler::take_cost(std::string_view text, std::int64_t& cost) {
 
 void CheckHandler::take_string(std::string_view text) {
   if (where_ == Kind::costs) return wrong_type();
+  if (where_ == Kind::dimension && field_->kind == Kind::wait) return take_wait(text);
   if (where_ == Kind::dimension && field_->kind != Kind::dimension && field_->kind != Kind::plan_id &&
       field_->kind != Kind::request_id && field_->kind != Kind::tenant_id) {
     return wrong_type();
@@ -239,6 +246,15 @@ void CheckHandler::take_source_ip(std::string_view text) {
   }
 }
 
+void CheckHandler::take_wait(std::string_view text) {
+  if (const auto wait = parse_written_duration(text)) {
+    out_.wait = *wait;
+  } else {
+    faults_.add(422, pointer(), fmt::format("{}; got {}. Leave wait out to be answered at once", wait.error().text,
+                                            quoted(text)));
+  }
+}
+
 void CheckHandler::wrong_type() {
   if (where_ == Kind::costs) return faults_.add(400, pointer(), kCostRule);
   if (where_ != Kind::dimension) return faults_.add(400, pointer(), "must be a string");
@@ -252,6 +268,8 @@ void CheckHandler::wrong_type() {
       return faults_.add(400, pointer(), "must be an object: name to string");
     case Kind::explain:
       return faults_.add(400, pointer(), "must be true or false");
+    case Kind::wait:
+      return faults_.add(400, pointer(), "must be a duration such as \"2s\", or a whole number of seconds");
     default:
       return faults_.add(400, pointer(), "must be a string");
   }

@@ -35,6 +35,7 @@ void CheckRequest::clear() {
   request_id = {};
   tenant_id = {};
   explain = false;
+  wait.reset();
 }
 
 }  // namespace sluice

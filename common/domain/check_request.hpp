@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -39,6 +40,7 @@ struct CheckRequest {
   std::string_view request_id;
   std::string_view tenant_id;  // "": not given
   bool explain = false;
+  std::optional<std::chrono::microseconds> wait;  // how long the agent may hold the check; nullopt: the policy says
 
   // If the check does not name the unit, the cost is 1 for "requests" and 0 for any other unit.
   std::int64_t cost_of(std::string_view unit) const;

@@ -108,6 +108,7 @@ struct Decision {
   bool would_allow = true;  // with `shadow`: what the decision would have been if enforced
   bool over_limit = false;  // with `shadow`: whether a limit was exceeded; the action may have let it pass
   double sample_rate = 0;
+  std::int64_t waited_us = -1;  // how long the agent has held the check; -1: not at all
   std::string_view downgrade_to;
   const Metadata* metadata = nullptr;  // of the policy
   std::string_view lease_id;           // "": no lease

@@ -134,6 +134,7 @@ void write_decision(const Decision& decision, std::string& out) {
     add(out, ",\"reset_at\":", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
   }
   add_retry(out, wait_us(decision), decision.report.delay_us);
+  if (decision.waited_us >= 0) add(out, ",\"waited_ms\":", round_up(decision.waited_us, kMicrosPerMilli));
   add_origin(out, decision.policy_id, decision.policy_version, decision.plan_id,
              decision.has_limit ? decision.limit_name : std::string_view{});
   add_bool(out, ",\"shadow\":", decision.shadow);

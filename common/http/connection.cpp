@@ -59,7 +59,10 @@ void Connection::take_read(IoResult result, std::size_t bytes) {
   if (closed_) return release_stream();
   const bool asked = std::exchange(cancelling_, false);
   if (result == IoResult::failed || (result == IoResult::cancelled && !asked)) return close();
-  if (result == IoResult::end) peer_done_ = true;
+  if (result == IoResult::end) {
+    peer_done_ = true;
+    notify_peer_left();
+  }
   if (lingering_) {
     lingered_ += bytes;
     return peer_done_ || lingered_ > ConnectionHost::kMaxLinger ? close() : read_more();

@@ -57,6 +57,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void close();
 
   void answer(std::uint64_t slot, const Response& response) final;
+  bool watch_peer(std::uint64_t slot, PeerWatcher& watcher) final;
   void read_body(std::uint64_t slot, std::shared_ptr<void> held, std::size_t limit) final;
   bool begin_stream(std::uint64_t slot, const Response& head, StreamEvents& events) final;
   bool stream_open(std::uint64_t slot) const final { return !closed_ && replies_.stream_open(slot); }
@@ -112,6 +113,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool settle_flushed();
   void serve_streams();
   void notify_ended_streams();
+  void notify_peer_left();
   bool watches_peer() const;
   void finish();
   void read_more();

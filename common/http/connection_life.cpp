@@ -116,6 +116,7 @@ void Connection::close() {
   end_handshake();
   close_stream();
   host_->detach(*this);
+  notify_peer_left();
   notify_ended_streams();
   release_stream();
 }

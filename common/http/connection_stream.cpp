@@ -1,4 +1,4 @@
-// The part of Connection for replies with a streamed body.
+// The part of Connection for replies with a streamed body, and for handlers that watch the peer.
 #include "common/http/connection.hpp"
 #include "common/http/connection_host.hpp"
 
@@ -44,9 +44,22 @@ void Connection::serve_streams() {
   if (StreamEvents* events = replies_.take_waiting_stream()) events->on_writable();
 }
 
-// Whether to keep reading during a stream. The only purpose is to notice that the peer has closed.
+// The next settle() reads if the connection does not read already.
+bool Connection::watch_peer(std::uint64_t slot, PeerWatcher& watcher) {
+  if (closed_ || peer_done_ || !replies_.watch(slot, watcher)) return false;
+  if (!busy_) host_->mark_dirty(*this);
+  return true;
+}
+
+// Whether to keep reading during a stream, or while a handler watches the peer. The only purpose is to notice that the
+// peer has closed.
 bool Connection::watches_peer() const {
-  return replies_.streams() > 0 && !close_after_refusal_ && input_.size() < ReadBuffer::kIdleSize;
+  return (replies_.streams() > 0 || replies_.watched()) && !close_after_refusal_ &&
+         input_.size() < ReadBuffer::kIdleSize;
+}
+
+void Connection::notify_peer_left() {
+  while (PeerWatcher* watcher = replies_.take_watcher()) watcher->on_peer_left();
 }
 
 void Connection::notify_ended_streams() {

@@ -41,6 +41,8 @@ void Reply::send(const Response& response) {
   sink->release();
 }
 
+bool Reply::watch_peer(PeerWatcher& watcher) { return sink_ != nullptr && sink_->watch_peer(slot_, watcher); }
+
 Stream Reply::stream(const Response& head, StreamEvents& events) {
   ReplySink* sink = std::exchange(sink_, nullptr);
   if (sink == nullptr) return {};

@@ -17,6 +17,7 @@ std::uint64_t ReplyQueue::open(ReplyShape shape) {
   opened.state = State::open;
   opened.waits = false;
   opened.events = nullptr;
+  opened.watcher = nullptr;
   opened.text.clear();
   opened.body.reset();
   return next_++;
@@ -128,6 +129,28 @@ void ReplyQueue::request_on_writable(std::uint64_t number) {
 
 StreamEvents* ReplyQueue::take_waiting_stream() {
   return streaming() && std::exchange(slot(first_).waits, false) ? slot(first_).events : nullptr;
+}
+
+bool ReplyQueue::watch(std::uint64_t number, PeerWatcher& watcher) {
+  Slot* watched = take_open(number, false);
+  if (watched != nullptr) watched->watcher = &watcher;
+  return watched != nullptr;
+}
+
+PeerWatcher* ReplyQueue::take_watcher() {
+  for (std::uint64_t number = first_; number != next_; ++number) {
+    Slot& open = slot(number);
+    if (open.state == State::open && open.watcher != nullptr) return std::exchange(open.watcher, nullptr);
+  }
+  return nullptr;
+}
+
+bool ReplyQueue::watched() const {
+  for (std::uint64_t number = first_; number != next_; ++number) {
+    const Slot& open = ring_[number & (ring_.size() - 1)];
+    if (open.state == State::open && open.watcher != nullptr) return true;
+  }
+  return false;
 }
 
 void ReplyQueue::announce_continue(Output& out) {

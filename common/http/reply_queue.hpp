@@ -13,6 +13,7 @@
 
 #include "common/http/message.hpp"
 #include "common/http/output.hpp"
+#include "common/http/peer_watcher.hpp"
 #include "common/http/response_writer.hpp"
 #include "common/http/stream.hpp"
 
@@ -46,6 +47,12 @@ class ReplyQueue {
   StreamEvents* take_waiting_stream();
   bool stream_waits() const { return streaming() && ring_[first_ & (ring_.size() - 1)].waits; }
 
+  // Returns false if the slot is not open.
+  bool watch(std::uint64_t slot, PeerWatcher& watcher);
+  // Of the oldest open slot that has one, which then has none; nullptr if no open slot has one.
+  PeerWatcher* take_watcher();
+  bool watched() const;
+
   // Removes the newest slot. REQUIRES: it was not answered.
   void withdraw() { --next_; }
 
@@ -66,6 +73,7 @@ class ReplyQueue {
     State state = State::open;
     bool waits = false;  // the stream waits for on_writable()
     StreamEvents* events = nullptr;
+    PeerWatcher* watcher = nullptr;  // while the slot is open
     std::string text;  // a reply that waits for its turn
     SharedBody body;   // follows `text`
   };

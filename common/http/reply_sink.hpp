@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "common/http/message.hpp"
+#include "common/http/peer_watcher.hpp"
 #include "common/http/stream.hpp"
 
 namespace sluice::http {
@@ -22,6 +23,8 @@ class ReplySink {
 
   // Must copy what it keeps. May be called after the peer is gone.
   virtual void answer(std::uint64_t slot, const Response& response) = 0;
+
+  virtual bool watch_peer(std::uint64_t, PeerWatcher&) { return true; }
 
   // Only sinks that create Admissions must override read_body().
   virtual void read_body(std::uint64_t, std::shared_ptr<void> /*held*/, std::size_t /*limit*/) {}

@@ -20,6 +20,7 @@
 
 #include "common/base/error.hpp"
 #include "common/http/message.hpp"
+#include "common/http/peer_watcher.hpp"
 #include "common/http/stream.hpp"
 
 namespace sluice::http {
@@ -38,6 +39,10 @@ class Reply {
   ~Reply();
 
   void send(const Response& response);
+
+  // Returns false if the client has left already. REQUIRES: `watcher` lives until it is called or the request is
+  // answered.
+  bool watch_peer(PeerWatcher& watcher);
 
   // The body in `head` is the first piece. REQUIRES: `events` outlives the Stream.
   Stream stream(const Response& head, StreamEvents& events);

@@ -30,9 +30,17 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                                 "decided, by what it found.",
                         .labels = {{.name = "tenant", .about = "the tenant's id"},
                                    {.name = "outcome", .values = {"within_limit", "over_limit"}}}}),
+      held_checks({.name = "sluice_held_checks_total",
+                   .type = kCounter,
+                   .help = "Checks that the agent held until they fit (`wait`, action `delay`), by how that ended: it "
+                           "fits (`allowed`), time is over (`timed_out`), the caller has `left`, the counter store or "
+                           "the agent `failed`, the agent stops (`drained`). `full`: too many wait, so it was denied "
+                           "at once.",
+                   .labels = {{.name = "tenant", .about = "the tenant's id"},
+                              {.name = "outcome", .values = std::move(options.wait_outcomes)}}}),
       decision_duration({.name = "sluice_decision_duration_seconds",
                          .type = kHistogram,
-                         .help = "Time from a parsed check to its decision, in seconds."}),
+                         .help = "Time from a parsed check to its decision, in seconds, without checks that were held."}),
       redis_duration({.name = "sluice_redis_command_duration_seconds",
                       .type = kHistogram,
                       .help = "Time from the start of a call to Redis until its reply, in seconds. It includes the "
@@ -61,6 +69,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
   add(decisions);
   add(overloads);
   add(shadow_decisions);
+  add(held_checks);
   add(decision_duration);
   if (options.redis) {
     const std::string with_redis = "with Redis as `--counters`";

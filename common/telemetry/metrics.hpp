@@ -24,6 +24,7 @@ struct MetricsOptions {
   bool redis = true;  // whether to expose metrics about Redis
   std::vector<std::string> redis_error_classes;
   std::vector<std::string> overload_causes;
+  std::vector<std::string> wait_outcomes;
   std::vector<std::string> routes;  // route templates
 };
 
@@ -38,6 +39,7 @@ class Metrics : public Registry {
   DecisionMetrics decisions;
   TenantCounters overloads;         // by index into MetricsOptions::overload_causes
   TenantCounters shadow_decisions;  // by bool: over a limit
+  TenantCounters held_checks;       // by index into MetricsOptions::wait_outcomes
   DurationHistogram decision_duration;
   DurationHistogram redis_duration;
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes

@@ -146,7 +146,7 @@ class World {
   limiter::MemoryCounters counters{clock};
   limiter::MemoryStore store{counters};
   telemetry::Metrics metrics{
-      {.redis = false, .redis_error_classes = {}, .overload_causes = {}, .routes = agent::api::route_templates()},
+      {.redis = false, .redis_error_classes = {}, .overload_causes = {}, .wait_outcomes = {}, .routes = agent::api::route_templates()},
       clock};
   telemetry::LineWriter lines{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   telemetry::DecisionLog log{{}, lines, clock};

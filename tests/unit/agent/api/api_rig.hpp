@@ -19,6 +19,8 @@ namespace sluice::agent::api {
 
 struct RigOptions {
   std::size_t max_in_flight = 10'000;
+  std::size_t max_waiting = 1'000;
+  std::chrono::nanoseconds max_wait = std::chrono::seconds(30);
   bool allow_without_snapshot = false;
   std::chrono::nanoseconds matching = std::chrono::milliseconds(200);
   std::chrono::nanoseconds redis_budget = std::chrono::milliseconds(500);
@@ -88,7 +90,9 @@ class ApiRig {
         log({}, lines, clock),
         recorder(metrics, log, false, usage),
         in_flight(options.max_in_flight),
-        decider(store, &local_limits, clock, in_flight, recorder, options.allow_without_snapshot,
+        waiting(options.max_waiting),
+        waiting_room(waiting, options.max_wait, [this](decide::WaitingRoom::Time at) { alarm = at; }),
+        decider(store, &local_limits, clock, in_flight, waiting_room, recorder, options.allow_without_snapshot,
                 decide::MatchingBudget(options.matching), decide::RedisTime(options.redis_budget, 1)),
         api({}, decider, metrics.http) {
     load(members, tenant);
@@ -133,6 +137,9 @@ class ApiRig {
   std::int64_t live_agents = 0;
   decide::LocalLimits local_limits{local_counters, [this](std::string_view) { return live_agents; }};
   decide::InFlight in_flight;
+  decide::WaitingPlaces waiting;
+  std::optional<decide::WaitingRoom::Time> alarm;  // that the waiting room asked for last
+  decide::WaitingRoom waiting_room;
   decide::Decider decider;
   CheckApi api;
   http::Asker asker{api};
@@ -142,6 +149,7 @@ class ApiRig {
   static telemetry::MetricsOptions metrics_options() {
     telemetry::MetricsOptions options;
     for (const std::string_view cause : decide::kOverloadCauses) options.overload_causes.emplace_back(cause);
+    for (const std::string_view outcome : decide::kWaitOutcomes) options.wait_outcomes.emplace_back(outcome);
     options.routes = route_templates();
     return options;
   }
