@@ -20,7 +20,7 @@ void Check::start(InFlight::Place place, const Caller& caller, const limiter::Or
   slot_ = slot;
   judgement_count_ = 0;
   overload_ = OverloadCause::counter_store;
-  counted_ = in_store_ = ended_ = held_ = judged_ = asks_last_ = false;
+  counted_ = in_store_ = ended_ = held_ = judged_ = asks_last_ = caller_left_ = false;
   try {
     if (claim_place(origin)) select(origin);
   } catch (const std::bad_alloc&) {

@@ -40,7 +40,7 @@ class Check {
   void start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
              std::string_view traceparent, CheckListener& listener, std::size_t slot = 0);
 
-  // The caller has left: a check that is held is denied now. One that asks the store just now goes on.
+  // The caller has left: a check that is held is denied now. One that asks the store just now is not held again.
   void abandon();
 
   // Whether the counter store may still answer, because an allocation failed while it took the call. Then neither start
@@ -113,6 +113,7 @@ class Check {
   bool held_ = false;       // it is in the waiting room, or was
   bool judged_ = false;     // the store has answered
   bool asks_last_ = false;  // it is not held again
+  bool caller_left_ = false;
   std::optional<WaitOutcome> wait_outcome_;
   WaitingRoom::Time held_since_;
   WaitingRoom::Time denied_at_;  // when the store answered last

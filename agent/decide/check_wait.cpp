@@ -60,6 +60,10 @@ bool Check::stand_in_line() {
 // Returns whether the check waits. It does not if it cannot fit in the time that it has. REQUIRES: it is denied.
 bool Check::hold(const Decision& decision) {
   if (decision.reason != Reason::limit_exceeded || asks_last_) return false;
+  if (caller_left_) {
+    wait_outcome_ = WaitOutcome::left;
+    return false;
+  }
   const Judgement& judgement = judgements_[0];
   const microseconds patience = patience_of(*request_, judgement);
   const auto next = next_try(judgement);
@@ -141,6 +145,9 @@ void Check::end_wait(Decision& decision) {
   decider_.observer().waited(*caller_->tenant, outcome);
 }
 
-void Check::abandon() { decider_.waiting_room().dismiss(guest_, steady_clock::now()); }
+void Check::abandon() {
+  caller_left_ = true;
+  decider_.waiting_room().dismiss(guest_, steady_clock::now());
+}
 
 }  // namespace sluice::agent::decide

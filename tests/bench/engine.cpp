@@ -146,7 +146,11 @@ class World {
   limiter::MemoryCounters counters{clock};
   limiter::MemoryStore store{counters};
   telemetry::Metrics metrics{
-      {.redis = false, .redis_error_classes = {}, .overload_causes = {}, .wait_outcomes = {}, .routes = agent::api::route_templates()},
+      {.redis = false,
+       .redis_error_classes = {},
+       .overload_causes = {},
+       .wait_outcomes = {},
+       .routes = agent::api::route_templates()},
       clock};
   telemetry::LineWriter lines{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   telemetry::DecisionLog log{{}, lines, clock};
@@ -161,10 +165,13 @@ class World {
   agent::usage::Recorder alone{metrics, log, false, nullptr};
   agent::usage::Recorder reporting{metrics, log, false, &usage.worker(0)};
   agent::decide::InFlight in_flight{10'000};
+  agent::decide::WaitingPlaces waiting{0};
+  agent::decide::WaitingRoom waiting_room{waiting, {}, [](auto) {}};
   agent::decide::Decider decider{store,
                                  nullptr,
                                  clock,
                                  in_flight,
+                                 waiting_room,
                                  alone,
                                  false,
                                  agent::decide::MatchingBudget(std::chrono::milliseconds(200)),

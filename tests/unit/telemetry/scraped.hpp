@@ -21,6 +21,7 @@ inline MetricsOptions options() {
   return {.workers = 2,
           .redis_error_classes = {"timeout", "loading"},
           .overload_causes = {"in_flight", "matching"},
+          .wait_outcomes = {"allowed", "left"},
           .routes = {"/v1/check", "other"}};
 }
 
