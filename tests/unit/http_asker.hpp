@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "common/http/reply_sink.hpp"
 #include "common/http/server.hpp"
@@ -40,7 +41,14 @@ class Asker {
   }
   Answer ask(const std::string& method, const std::string& path) { return answers[send(method, path)]; }
 
+  // The client of a request leaves; the handler is told if it watches.
+  void leave(std::uint64_t slot) {
+    const auto watcher = watchers_.find(slot);
+    if (watcher != watchers_.end()) std::exchange(watcher->second, nullptr)->on_peer_left();
+  }
+
   std::map<std::uint64_t, Answer> answers;
+  bool all_left = false;  // every client leaves before a handler can watch it
 
  private:
   struct TestRequest final : Request {
@@ -56,12 +64,17 @@ class Asker {
       asker.answers[slot] = {response.status, std::string(response.content_type), std::string(response.headers),
                              std::string(response.content()), std::string(response.request_id)};
     }
+    bool watch_peer(std::uint64_t slot, PeerWatcher& watcher) override {
+      asker.watchers_[slot] = &watcher;
+      return !asker.all_left;
+    }
     void unreferenced() noexcept override {}
     Asker& asker;
   };
 
   Handler& handler_;
   Sink sink_{*this};
+  std::map<std::uint64_t, PeerWatcher*> watchers_;
   std::uint64_t next_slot_ = 0;
 };
 

@@ -98,6 +98,8 @@ class ApiRig {
     load(members, tenant);
   }
 
+  ~ApiRig() { waiting_room.close(); }  // answers those who wait
+
   void load(const std::string& members, const std::string& tenant = "") {
     std::string text = R"({"format":"sluice/v1","tenants":[{"id":"shop")" + tenant + R"(},{"id":"rival"}],"keys":[)" +
                        key_entry("shop", shop_key) + "," + key_entry("rival", rival_key) + "]" +
