@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.agent import Agent
-from support.bundle import Bundle, MintedKey, token_bucket
+from support.bundle import Bundle, MintedKey, concurrency, token_bucket
 from support.flood import Flood
 from support.process import memory_of, wait_until
 from support.raw import RawConnection, check_request
@@ -107,6 +107,38 @@ def test_a_flood_of_one_key_leaves_places_for_other_keys_and_tenants(
     assert overload(agent, "in_flight", "") == 1
     with agent.client(key.text) as client:
         assert client.check(plan_id="bucket", subject="a").status == 200, "back at once"
+
+
+def test_a_flood_of_held_checks_leaves_places_for_other_tenants(
+        key: MintedKey, other_key: MintedKey, redis: RedisServer, make_agent: Callable[..., Agent]) -> None:
+    bundle = two_tenants(key, other_key)
+    for tenant in ("noisy", "quiet"):
+        bundle.plan("leases", concurrency(1, "1h"), tenant=tenant)
+    agent = make_agent(bundle, redis.counters, "--max-waiting", str(PLACES), "--redis-deadline", "2s").start()
+    agent.wait_for_redis(key.text, "bucket")
+    taken = PLACES - PLACES // 8   # its one key takes seven eighths; the last eighth is for other tenants
+
+    def held_checks(count: int, of: MintedKey) -> list[RawConnection]:
+        """Checks of so many subjects that wait for a lease."""
+        with agent.client(of.text) as client:
+            for number in range(count):
+                assert client.check(plan_id="leases", subject=f"{number}").status == 200
+        return [RawConnection(agent.port).send(check_request(of.text, json.dumps(
+            {"plan_id": "leases", "subject": f"{number}", "wait": "25s"}).encode())) for number in range(count)]
+
+    connections = held_checks(2 * PLACES, key)
+    try:
+        wait_until("refusals", lambda: agent.metric("sluice_held_checks_total", tenant="noisy", outcome="full") ==
+                   2 * PLACES - taken)
+        connections += held_checks(PLACES // 8, other_key)
+        wait_until("all places to be taken", lambda: agent.metric("sluice_checks_held") == PLACES)
+        assert agent.metric("sluice_held_checks_total", tenant="quiet", outcome="full") == 0
+        with agent.client(other_key.text) as client:
+            assert client.check(plan_id="bucket", subject="a").status == 200, "checks that do not wait go on"
+    finally:
+        for connection in connections:
+            connection.close()
+    wait_until("no held checks", lambda: agent.metric("sluice_checks_held") == 0)
 
 
 def test_callers_that_read_no_replies_take_a_bounded_memory(

@@ -205,6 +205,11 @@ TEST_CASE("Numbers and durations keep to their ranges") {
   CHECK(good({"--workers", "256"}).workers == 256);
   CHECK(mentions(only_fault("--max-in-flight", {"--max-in-flight", "1000001"}), "1 to 1000000"));
   CHECK(good({"--max-in-flight", "1000000"}).max_in_flight == 1'000'000);
+  CHECK(good({}).max_waiting == 1'000);
+  CHECK(good({}).max_wait == std::chrono::seconds(30));
+  CHECK(good({"--max-waiting", "0", "--max-wait", "0s"}).max_waiting == 0);
+  CHECK(mentions(only_fault("--max-waiting", {"--max-waiting", "100001"}), "0 to 100000"));
+  CHECK(mentions(only_fault("--max-wait", {"--max-wait", "11m"}), "0s to 10m"));
   for (const std::string deadline : {"0ms", "11s"}) {
     CHECK(mentions(only_fault("--redis-deadline", {"--redis-deadline", deadline}), "1ms to 10s"));
   }

@@ -60,6 +60,34 @@ TEST_CASE("tags and attributes are found by name, an empty value too") {
   CHECK(p.request.find({Dimension::attr, "env"})->text == "other");
 }
 
+TEST_CASE("wait is read as durations are elsewhere, and what is none is refused") {
+  using std::chrono::milliseconds;
+  const auto wait_of = [](const std::string& text) {
+    const Parsed parsed(R"({"resource":"r","wait":)" + text + "}");
+    REQUIRE(parsed.ok());
+    return parsed.request.wait;
+  };
+  CHECK_FALSE(Parsed(R"({"resource":"r"})").request.wait);
+  CHECK(wait_of(R"("250ms")") == milliseconds(250));
+  CHECK(wait_of(R"("1 minute")") == milliseconds(60'000));
+  CHECK(wait_of(R"("2")") == milliseconds(2'000));
+  CHECK(wait_of("2") == milliseconds(2'000));
+  CHECK(wait_of("0") == milliseconds(0));
+  for (const char* text : {R"("soon")", R"("-2s")", R"("")", "99999999999999999"}) {
+    CAPTURE(text);
+    const Parsed parsed(std::string(R"({"resource":"r","wait":)") + text + "}");
+    REQUIRE(parsed.faults.size() == 1);
+    CHECK(parsed.refusal().starts_with("422 /wait: "));
+    CHECK(parsed.refusal().find("Leave wait out") != std::string::npos);
+  }
+  for (const char* text : {"true", "null", "1.5", "-1", "2e3", "{}", "[]"}) {
+    CAPTURE(text);
+    const Parsed parsed(std::string(R"({"resource":"r","wait":)") + text + "}");
+    REQUIRE(parsed.faults.size() == 1);
+    CHECK(parsed.refusal().starts_with("400 /wait: must be a duration"));
+  }
+}
+
 TEST_CASE("request_id and explain are read") {
   const Parsed p(R"({"resource":"r","request_id":"abc","explain":true})");
   REQUIRE(p.ok());
@@ -127,7 +155,7 @@ TEST_CASE("white space is allowed wherever JSON allows it") {
 TEST_CASE("a request is reused: nothing of the one before stays") {
   CheckRequest request;
   std::string first = R"({"resource":"r","subject":"s","cost":9,"costs":{"t":1},"tags":{"a":"b"},)"
-                      R"("attributes":{"c":"d"},"plan_id":"p","request_id":"i","explain":true})";
+                      R"("attributes":{"c":"d"},"plan_id":"p","request_id":"i","explain":true,"wait":"2s"})";
   REQUIRE(parse_check(first, request).empty());
   std::string second = R"({"user":"u"})";
   REQUIRE(parse_check(second, request).empty());
@@ -140,6 +168,7 @@ TEST_CASE("a request is reused: nothing of the one before stays") {
   CHECK(request.plan_id.empty());
   CHECK(request.request_id.empty());
   CHECK_FALSE(request.explain);
+  CHECK_FALSE(request.wait);
 }
 
 #ifdef SLUICE_COUNTS_ALLOCATIONS

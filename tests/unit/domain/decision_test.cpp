@@ -129,6 +129,16 @@ TEST_CASE("retry_after_ms is 0 for a call that was let through over the limit") 
   CHECK(contains(body(d), "\"retry_after_ms\":0,"));
 }
 
+TEST_CASE("waited_ms is there only if the check was held, beside delay_ms") {
+  Decision d;
+  CHECK_FALSE(contains(body(d), "waited_ms"));
+  d.waited_us = 0;
+  CHECK(contains(body(d), "\"delay_ms\":0,\"waited_ms\":0,"));
+  d.report.delay_us = 7'000;
+  d.waited_us = 2'000'001;
+  CHECK(contains(body(d), "\"delay_ms\":7,\"waited_ms\":2001,"));
+}
+
 TEST_CASE("delay_ms rounds up") {
   Decision d = allowed();
   d.action = Action::delay;

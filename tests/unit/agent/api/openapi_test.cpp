@@ -134,6 +134,7 @@ TEST_CASE("Every field of a full decision is in the description") {
   decision.metadata = &metadata;
   decision.lease_id = "l";
   decision.request_id = "r";
+  decision.waited_us = 5;
   decision.shadow_result = ShadowResult{.policy_id = "s", .plan_id = "q", .limit_name = "burst", .report = {}};
   decision.explain = true;
   decision.limits = {{.name = "burst", .unit = "requests", .report = {}}};

@@ -65,6 +65,8 @@ TEST_CASE("a faulty annotation is a warning that names it, its value and the rul
       {"workers", "0", "1 to 256"},
       {"workers", "2 ", "1 to 256"},
       {"max-in-flight", "1000001", "1 to 1000000"},
+      {"max-wait", "11m", "0s to 10m"},
+      {"max-waiting", "100001", "0 to 100000"},
       {"redis-deadline", "11s", "1ms to 10s"},
       {"redis-deadline", "500us", "1ms to 10s"},
       {"max-snapshot-age", "500ms", "1s to 8760h"},
