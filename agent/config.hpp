@@ -57,8 +57,8 @@ struct Config {
 
   std::size_t workers = 1;
   std::size_t max_in_flight = 10'000;
-  std::size_t max_waiting = 1'000;             // checks that are held at the same time
-  std::chrono::milliseconds max_wait{30'000};  // how long a check is held at most
+  std::size_t max_waiting = 1'000;                 // checks that are held at the same time
+  std::chrono::milliseconds max_wait{30'000};      // how long a check is held at most
   std::chrono::milliseconds matching_budget{200};  // of a worker's time, per tenant and second
   std::chrono::milliseconds redis_budget{500};     // of a Redis' time, per tenant and second, while Redis is busy
   HeaderFamilies headers;

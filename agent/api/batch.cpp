@@ -85,11 +85,12 @@ void Batch::refuse_size(std::size_t slot) {
 
 // A held check would hold the results of all others.
 void Batch::refuse_wait(std::size_t slot) {
-  refuse(slot, problem_of({{.status = 422,
-                            .pointer = "/wait",
-                            .text = "must not be in a batch, which is answered at once; leave it out, or send the check "
-                                    "alone to /v1/check"}},
-                          elements_[slot].request.request_id));
+  refuse(slot,
+         problem_of({{.status = 422,
+                      .pointer = "/wait",
+                      .text = "must not be in a batch, which is answered at once; leave it out, or send the check "
+                              "alone to /v1/check"}},
+                    elements_[slot].request.request_id));
 }
 
 void Batch::refuse_all(const std::vector<RequestFault>& faults) {

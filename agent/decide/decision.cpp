@@ -313,9 +313,9 @@ std::chrono::microseconds patience_of(const CheckRequest& request, const Judgeme
 std::chrono::microseconds patience_in_line(const CheckRequest& request, const Judgement& judgement) {
   const Enforcement& enforcement = judgement.rulebook->enforcement;
   const limiter::Program& program = *judgement.rulebook->program;
-  const bool refuses = judgement.role == Role::decides &&
-                       (enforcement.action == Action::deny || enforcement.action == Action::drop ||
-                        enforcement.action == Action::delay);
+  const bool refuses =
+      judgement.role == Role::decides &&
+      (enforcement.action == Action::deny || enforcement.action == Action::drop || enforcement.action == Action::delay);
   const auto costs = std::span(judgement.call.costs).first(program.limits.size());
   const bool reads = std::ranges::none_of(costs, [](std::uint32_t cost) { return cost > 0; });
   if (!refuses || reads || judgement.call.origin.batch) return {};

@@ -23,7 +23,7 @@ struct DecidedCheck {
   std::string_view traceparent;
   std::chrono::nanoseconds took;  // since the last question to the store, if the check was held
   bool held;                      // the check has waited in the WaitingRoom
-  OverloadCause overload;  // if the decision's reason is overload
+  OverloadCause overload;         // if the decision's reason is overload
 };
 
 class DecisionObserver {

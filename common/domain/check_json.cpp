@@ -250,8 +250,8 @@ void CheckHandler::take_wait(std::string_view text) {
   if (const auto wait = parse_written_duration(text)) {
     out_.wait = *wait;
   } else {
-    faults_.add(422, pointer(), fmt::format("{}; got {}. Leave wait out to be answered at once", wait.error().text,
-                                            quoted(text)));
+    faults_.add(422, pointer(),
+                fmt::format("{}; got {}. Leave wait out to be answered at once", wait.error().text, quoted(text)));
   }
 }
 

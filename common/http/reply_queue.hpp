@@ -74,8 +74,8 @@ class ReplyQueue {
     bool waits = false;  // the stream waits for on_writable()
     StreamEvents* events = nullptr;
     PeerWatcher* watcher = nullptr;  // while the slot is open
-    std::string text;  // a reply that waits for its turn
-    SharedBody body;   // follows `text`
+    std::string text;                // a reply that waits for its turn
+    SharedBody body;                 // follows `text`
   };
 
   std::size_t held() const { return static_cast<std::size_t>(next_ - first_); }

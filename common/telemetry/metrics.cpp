@@ -38,9 +38,10 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                            "at once.",
                    .labels = {{.name = "tenant", .about = "the tenant's id"},
                               {.name = "outcome", .values = std::move(options.wait_outcomes)}}}),
-      decision_duration({.name = "sluice_decision_duration_seconds",
-                         .type = kHistogram,
-                         .help = "Time from a parsed check to its decision, in seconds, without checks that were held."}),
+      decision_duration(
+          {.name = "sluice_decision_duration_seconds",
+           .type = kHistogram,
+           .help = "Time from a parsed check to its decision, in seconds, without checks that were held."}),
       redis_duration({.name = "sluice_redis_command_duration_seconds",
                       .type = kHistogram,
                       .help = "Time from the start of a call to Redis until its reply, in seconds. It includes the "

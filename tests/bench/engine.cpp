@@ -145,13 +145,12 @@ class World {
   SystemClock clock;
   limiter::MemoryCounters counters{clock};
   limiter::MemoryStore store{counters};
-  telemetry::Metrics metrics{
-      {.redis = false,
-       .redis_error_classes = {},
-       .overload_causes = {},
-       .wait_outcomes = {},
-       .routes = agent::api::route_templates()},
-      clock};
+  telemetry::Metrics metrics{{.redis = false,
+                              .redis_error_classes = {},
+                              .overload_causes = {},
+                              .wait_outcomes = {},
+                              .routes = agent::api::route_templates()},
+                             clock};
   telemetry::LineWriter lines{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   telemetry::DecisionLog log{{}, lines, clock};
   std::shared_ptr<const policy::Snapshot> snapshot;

@@ -201,6 +201,23 @@ TEST_CASE("a drained agent answers held checks with the denial that they got, an
   CHECK(rig.count("drained") == 1);
 }
 
+TEST_CASE("a shadow is judged once, however often a held check asks") {
+  HeldRig rig;
+  rig.load(R"("policies":[
+    {"id":"shadow","tenant_id":"shop","scope":{"resource":"r"},"key_by":["subject"],"mode":"shadow","priority":1,
+     "limits":[{"name":"s","algorithm":"fixed_window","limit":9,"window":"1h"}]},
+    {"id":"enforced","tenant_id":"shop","scope":{"resource":"r"},"key_by":["subject"],
+     "limits":[{"name":"pool","algorithm":"concurrency","limit":1,"lease_ttl":"1h"}]}])");
+  rig.ask(R"({"resource":"r","subject":"u"})");
+  CHECK(rig.store.judgements == 2);
+  rig.ask(R"({"resource":"r","subject":"u","wait":"20s"})");
+  CHECK(rig.store.judgements == 4);
+  rig.wake_in(280ms);
+  CHECK(rig.store.judgements > 4);
+  const Answer read = rig.answers[rig.ask(R"({"resource":"r","subject":"u","cost":0})")];
+  CHECK(read.has(R"("shadow_result":{"allowed":true,"reason":"within_limit","limit":9,"remaining":7)"));
+}
+
 TEST_CASE("what the action sample has denied is not drawn again while it is held") {
   HeldRig rig;
   rig.ask_plan("sampling");

@@ -18,8 +18,7 @@ constexpr std::uint64_t kCounter = 7;
 
 // A check that notes what the room tells it, and does in try_again() what the test says.
 struct TestGuest final : WaitingRoom::Guest {
-  TestGuest(std::string its_name, std::vector<std::string>& its_notes)
-      : name(std::move(its_name)), notes(its_notes) {}
+  TestGuest(std::string its_name, std::vector<std::string>& its_notes) : name(std::move(its_name)), notes(its_notes) {}
   void try_again(bool last) override {
     notes.push_back(name + (last ? " asks last" : " asks"));
     if (then) then();
@@ -38,9 +37,7 @@ struct TestGuest final : WaitingRoom::Guest {
 struct Rig {
   explicit Rig(std::size_t limit = 10) : places(limit) {}
 
-  TestGuest& guest() {
-    return guests.emplace_back(std::string(1, static_cast<char>('a' + guests.size())), notes);
-  }
+  TestGuest& guest() { return guests.emplace_back(std::string(1, static_cast<char>('a' + guests.size())), notes); }
   // The guest has asked at `now` and was denied; it may fit at `try_at`.
   TestGuest& denied(Time try_at, Time until = kStart + 30s, std::uint64_t counter = kCounter) {
     TestGuest& one = guest();
