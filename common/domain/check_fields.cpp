@@ -33,9 +33,10 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
     named("user", Dimension::user, "The end user of the call."),
     {.name = "wait",
      .kind = Kind::wait,
-     .help = "How long the agent may hold the check until it fits: a duration such as \"2s\", or a whole number of "
-             "seconds. At most --max-wait. Default: max_delay of the policy's action delay, else 0. Not allowed in a "
-             "batch."},
+     .help =
+         "How long the agent may hold the check until it fits: a duration such as \"2s\", from 0s to 1d; agents also "
+         "take a whole number of seconds. Never longer than the agent's --max-wait. Default: max_delay of the "
+         "policy's action delay, else 0s. Not allowed in a batch."},
     {.name = "costs",
      .kind = Kind::costs,
      .help =
@@ -160,7 +161,7 @@ std::vector<json::Field> check_field_rows() {
                     .max = is_cost ? kMaxCost : static_cast<std::int64_t>(kMaxValueBytes),
                     .help = alias_help(field)});
   }
-  std::ranges::sort(rows, {}, [](const json::Field& row) {
+  std::ranges::stable_sort(rows, {}, [](const json::Field& row) {
     const CheckField* const field = find_check_field(row.name);
     const bool is_dimension = field->kind == Kind::dimension;
     return std::pair(is_dimension ? static_cast<std::size_t>(field->dimension) : kNamedDimensions,

@@ -247,12 +247,13 @@ void CheckHandler::take_source_ip(std::string_view text) {
 }
 
 void CheckHandler::take_wait(std::string_view text) {
-  if (const auto wait = parse_written_duration(text)) {
+  const auto wait = parse_written_duration(text);
+  if (wait && *wait <= kMaxWait) {
     out_.wait = *wait;
-  } else {
-    faults_.add(422, pointer(),
-                fmt::format("{}; got {}. Leave wait out to be answered at once", wait.error().text, quoted(text)));
+    return;
   }
+  const std::string_view rule = wait ? "wait must be from 0s to 1d" : std::string_view(wait.error().text);
+  faults_.add(422, pointer(), fmt::format("{}; got {}. Leave wait out to be answered at once", rule, quoted(text)));
 }
 
 void CheckHandler::wrong_type() {

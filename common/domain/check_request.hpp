@@ -29,6 +29,8 @@ struct UnitCost {
   std::int64_t cost = 0;
 };
 
+inline constexpr std::chrono::microseconds kMaxWait = std::chrono::hours(24);  // that a check may ask for
+
 // All views point into the body. The object is reused for further requests: clear() keeps the memory of the vectors.
 struct CheckRequest {
   std::array<Value, kNamedDimensions> dimensions;  // indexed by Dimension; the agent sets org, tenant and api_key

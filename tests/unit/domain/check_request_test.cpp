@@ -73,7 +73,7 @@ TEST_CASE("wait is read as durations are elsewhere, and what is none is refused"
   CHECK(wait_of(R"("2")") == milliseconds(2'000));
   CHECK(wait_of("2") == milliseconds(2'000));
   CHECK(wait_of("0") == milliseconds(0));
-  for (const char* text : {R"("soon")", R"("-2s")", R"("")", "99999999999999999"}) {
+  for (const char* text : {R"("soon")", R"("-2s")", R"("")", R"("25h")", "99999999999999999"}) {
     CAPTURE(text);
     const Parsed parsed(std::string(R"({"resource":"r","wait":)") + text + "}");
     REQUIRE(parsed.faults.size() == 1);
