@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "common/domain/identifiers.hpp"
 #include "common/domain/plan.hpp"
@@ -161,11 +161,11 @@ std::vector<json::Field> check_field_rows() {
                     .max = is_cost ? kMaxCost : static_cast<std::int64_t>(kMaxValueBytes),
                     .help = alias_help(field)});
   }
-  std::ranges::stable_sort(rows, {}, [](const json::Field& row) {
+  std::ranges::sort(rows, {}, [](const json::Field& row) {
     const CheckField* const field = find_check_field(row.name);
     const bool is_dimension = field->kind == Kind::dimension;
-    return std::pair(is_dimension ? static_cast<std::size_t>(field->dimension) : kNamedDimensions,
-                     check_field_index(field));
+    return std::tuple(is_dimension ? static_cast<std::size_t>(field->dimension) : kNamedDimensions,
+                      check_field_index(field), !field->alias_of.empty());
   });
   return rows;
 }
