@@ -137,7 +137,8 @@ int run(const Flags& flags) {
   Pipeline pipeline(link);
   const Random seeds(flags.seed);
   for (std::int64_t world = flags.world.value_or(0); tally.steps < flags.steps; ++world) {
-    const InstrumentedShas* counted = world % 5 == 0 || world % 25 == 7 ? &loaded.shas : nullptr;
+    const bool is_counted = world % 5 == 0 || world % 25 == 7 || world % 8 == 3;
+    const InstrumentedShas* const counted = is_counted ? &loaded.shas : nullptr;
     World(seeds, world, pipeline, tally, counted, flags.verbose).run(world % 25 == 7 ? 600 : 150);
     if (flags.world) break;
   }
