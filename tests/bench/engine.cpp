@@ -208,6 +208,7 @@ class World {
                       .judgements = {&judgement, 1},
                       .traceparent = {},
                       .took = std::chrono::microseconds(1),
+                      .held = false,
                       .overload = {}});
   }
   void handle(std::string_view subject) {
