@@ -54,6 +54,7 @@ struct Rig {
   std::mutex mutex;
   std::shared_ptr<const policy::Snapshot> published;  // as the one who decides keeps it
   BundleSource source{folder / "bundle.json",
+                      Mode::enforce,
                       clock,
                       metrics,
                       log,
