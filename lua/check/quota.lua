@@ -1,9 +1,9 @@
 -- Quota of a calendar period (common/limiter/algorithms/quota.cpp). The period is [p, q). One value: its count.
 --@forward quota
-  if t < p then V[v] = 0 end
+  V[v] = V[v] * math.min(1, math.max(0, t - p + 1))  -- times 0 if t is before the period: both are whole microseconds
 --@judge quota
   if now < p or now >= q then return {-1, now} end
-  @forward@
+  if t < p then V[v] = 0 end
   over, wait = V[v] + cost - limit, q - now
   v = v + 1
 --@charge quota
