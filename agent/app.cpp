@@ -188,6 +188,9 @@ bool App::load() {
   for (const Fault& unknown : config_.unknown_variables) {
     log_.warn(program::kUnknownVariable, unknown.text, {{"variable", unknown.pointer}});
   }
+  shared_.why_no_policies = [this] {
+    return server_ ? server_->why_no_policies() : "the agent was started without --server and --policies";
+  };
   if (config_.server) shared_.usage = &usage_.emplace(config_.workers, usage::UsageBounds{}, now());
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
   if (config_.policies_file.empty() && !config_.server) {

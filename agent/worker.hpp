@@ -51,8 +51,9 @@ struct WorkerShared {
   WorkerOptions options;
   http::ServerOptions http;
   decide::LocalLimits::LiveAgents live_agents;
-  usage::Usage* usage = nullptr;                    // nullptr without --server
-  std::function<void()> redis_login_rejected = {};  // called on a worker's loop
+  usage::Usage* usage = nullptr;                      // nullptr without --server
+  std::function<void()> redis_login_rejected = {};    // called on a worker's loop
+  std::function<std::string()> why_no_policies = {};  // called on a worker's loop
   decide::InFlight in_flight{options.max_in_flight};
   decide::WaitingPlaces waiting{options.max_waiting};
 };

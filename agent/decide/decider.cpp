@@ -14,15 +14,15 @@ void Decider::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
 }
 
 std::expected<InFlight::Place, Decision> Decider::admit() {
-  if (!snapshot_) return std::unexpected(decide_without_tenant(Reason::no_snapshot, allow_without_policies_));
+  if (!snapshot_) return std::unexpected(decide_without_policies());
   std::optional<InFlight::Place> place = in_flight_.enter();
   if (!place) return std::unexpected(decide_without_tenant(Reason::overload, false));
   return *std::move(place);
 }
 
 std::optional<Decision> Decider::refuse_all() {
-  if (snapshot_ || allow_without_policies_) return std::nullopt;
-  return decide_without_tenant(Reason::no_snapshot, false);
+  if (snapshot_ || without_policies_.allow) return std::nullopt;
+  return decide_without_policies();
 }
 
 std::expected<Caller, Refusal> Decider::authenticate(std::string_view api_key) const {
@@ -65,6 +65,13 @@ void Decider::count_overload() noexcept {
     decide_without_tenant(Reason::overload, false, OverloadCause::memory);
   } catch (const std::bad_alloc&) {  // the first count of its kind needs memory
   }
+}
+
+Decision Decider::decide_without_policies() {
+  Decision decision = decide_without_tenant(Reason::no_snapshot, without_policies_.allow);
+  if (without_policies_.cause) cause_ = without_policies_.cause();
+  decision.cause = cause_;
+  return decision;
 }
 
 Decision Decider::decide_without_tenant(Reason reason, bool allowed, OverloadCause overload) {

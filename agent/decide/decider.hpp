@@ -10,7 +10,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agent/decide/in_flight.hpp"
@@ -38,20 +40,25 @@ struct Caller {
   limiter::Origin origin() const { return {tenant->name->hash, std::hash<std::string_view>()(key_id), false}; }
 };
 
+// What checks get while there is no snapshot.
+struct WithoutPolicies {
+  bool allow = false;
+  std::function<std::string()> cause;  // a sentence that says why there is none; may be absent
+};
+
 class Decider {
  public:
-  // `local_limits`: nullptr if the store cannot fail. `allow_without_policies`: allow checks while there is no
-  // snapshot. All references outlive the decider.
+  // `local_limits`: nullptr if the store cannot fail. All references outlive the decider.
   Decider(limiter::CounterStore& store, LocalLimits* local_limits, const Clock& clock, InFlight& in_flight,
-          WaitingRoom& waiting_room, DecisionObserver& observer, bool allow_without_policies, MatchingBudget matching,
-          RedisTime redis_time)
+          WaitingRoom& waiting_room, DecisionObserver& observer, WithoutPolicies without_policies,
+          MatchingBudget matching, RedisTime redis_time)
       : store_(store),
         local_limits_(local_limits),
         clock_(clock),
         in_flight_(in_flight),
         waiting_room_(waiting_room),
         observer_(observer),
-        allow_without_policies_(allow_without_policies),
+        without_policies_(std::move(without_policies)),
         matching_(matching),
         redis_time_(redis_time) {}
 
@@ -59,7 +66,8 @@ class Decider {
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
   const policy::Snapshot* snapshot() const { return snapshot_.get(); }
 
-  // The decision is no_snapshot or overload. The observer has received it already.
+  // The decision is no_snapshot or overload. The observer has received it already. Its cause is valid until the next
+  // call.
   std::expected<InFlight::Place, Decision> admit();
   // A place for a check that was admitted before, and was held meanwhile; nullopt if all are taken.
   std::optional<InFlight::Place> readmit() { return in_flight_.enter(); }
@@ -91,6 +99,7 @@ class Decider {
   DecisionObserver& observer() { return observer_; }
 
  private:
+  Decision decide_without_policies();
   Decision decide_without_tenant(Reason reason, bool allowed, OverloadCause overload = OverloadCause::in_flight);
 
   limiter::CounterStore& store_;
@@ -99,7 +108,8 @@ class Decider {
   InFlight& in_flight_;
   WaitingRoom& waiting_room_;
   DecisionObserver& observer_;
-  const bool allow_without_policies_;
+  const WithoutPolicies without_policies_;
+  std::string cause_;  // of the last decision no_snapshot, which points to it
   MatchingBudget matching_;
   RedisTime redis_time_;
   std::shared_ptr<const policy::Snapshot> snapshot_;

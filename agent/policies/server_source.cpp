@@ -276,9 +276,17 @@ std::vector<std::string> ServerSource::degraded() const {
   return degraded_;
 }
 
+std::string ServerSource::why_no_policies() const {
+  const std::lock_guard lock(mutex_);
+  return why_no_policies_;
+}
+
 // Copies the client's state for other threads.
 void ServerSource::refresh() {
   std::vector<std::string> found = client_.degraded();
+  std::string why = swap_.withdrawn() ? "the policies are older than --max-snapshot-age" : "";
+  for (const std::string& reason : found) why += (why.empty() ? "" : "; ") + reason;
+  if (why.empty()) why = "the server " + to_string(options_.sync.server) + " has not sent policies yet";
   if (!swap_.in_force()) {
     found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
   } else if (!saved_confirmed_.empty()) {
@@ -290,6 +298,7 @@ void ServerSource::refresh() {
   {
     const std::lock_guard lock(mutex_);
     degraded_ = std::move(found);
+    why_no_policies_ = std::move(why);
     counters_ = client_.counters();
     connected_ = client_.connected();
     if (swap_.in_force()) shown_confirmed_at_ = confirmed_at_;

@@ -61,6 +61,8 @@ class ServerSource final : private follow::SyncHost {
   void stop();  // sends the last report, then joins the thread
 
   std::vector<std::string> degraded() const;
+  // Why there are no policies. REQUIRES: there are none.
+  std::string why_no_policies() const;
 
   // Fetches the login again.
   void redis_login_rejected();
@@ -110,6 +112,7 @@ class ServerSource final : private follow::SyncHost {
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;
+  std::string why_no_policies_;
   follow::SyncCounters counters_;
   bool connected_ = false;
   std::optional<Time> shown_confirmed_at_;  // copy of confirmed_at_; nullopt before the first snapshot

@@ -4,6 +4,7 @@
 #include <rapidjson/error/en.h>
 
 #include <algorithm>
+#include <array>
 
 #include "common/base/utf8.hpp"
 #include "common/domain/check_fields.hpp"
@@ -13,6 +14,31 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kMaxNameShown = 64;  // bytes
+
+struct OtherName {
+  std::string_view theirs;
+  std::string_view ours;
+};
+// What people often write instead of a field of a check, where no likeness of names leads to it.
+constexpr auto kOtherNames = std::to_array<OtherName>({{"client_ip", "source_ip"},
+                                                       {"ip", "source_ip"},
+                                                       {"ip_address", "source_ip"},
+                                                       {"remote_addr", "source_ip"},
+                                                       {"remote_address", "source_ip"},
+                                                       {"plan", "plan_id"},
+                                                       {"hits", "cost"},
+                                                       {"hits_addend", "cost"},
+                                                       {"weight", "cost"},
+                                                       {"tokens", "cost"},
+                                                       {"path", "resource"},
+                                                       {"url", "resource"},
+                                                       {"key", "subject"},
+                                                       {"identifier", "subject"}});
+
+std::string_view our_name(std::string_view theirs) {
+  const auto found = std::ranges::find(kOtherNames, theirs, &OtherName::theirs);
+  return found == kOtherNames.end() ? std::string_view() : found->ours;
+}
 
 }  // namespace
 
@@ -39,6 +65,8 @@ void CheckFaults::add_unknown(std::string_view name) {
   std::string text = "unknown field";
   if (name == "tenant" || name == "org") {
     text += ": it follows from the credential; leave it out";
+  } else if (const std::string_view ours = our_name(name); !ours.empty()) {
+    text += fmt::format("; write it as {}", ours);
   } else if (const std::string_view hint = nearest_check_field(name); !hint.empty()) {
     text += fmt::format("; did you mean {}?", hint);
   } else {

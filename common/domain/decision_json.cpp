@@ -150,6 +150,7 @@ void write_decision(const Decision& decision, std::string& out) {
     add(out, ",\"lease_expires_at\":", decision.lease_expires_at_us / kMicrosPerSecond);
   }
   add_present(out, ",\"request_id\":", decision.request_id);
+  add_present(out, ",\"cause\":", decision.cause);
   if (decision.shadow_result) add_shadow_result(out, *decision.shadow_result, decision.now_us);
   if (decision.explain) add_explained(out, decision);
   out.push_back('}');

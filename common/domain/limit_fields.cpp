@@ -90,8 +90,11 @@ void LimitReader::check_belongs(std::string_view field, const AlgorithmTraits* t
   if (!fields_.present(field) || takes(*traits, field)) return;
   const bool is_burst =
       takes(*traits, "burst") && (field == "capacity" || field == "bucket_capacity" || field == "limit");
+  const bool is_capacity = takes(*traits, "capacity") && field == "burst";
   fields_.fault(field, fmt::format("{} does not belong to {}, only to {}: {}", field, traits->name, owners_of(field),
-                                   is_burst ? "write it as burst" : "remove it"));
+                                   is_burst      ? "write it as burst"
+                                   : is_capacity ? "write it as capacity"
+                                                 : "remove it"));
 }
 
 void LimitReader::read_limit(std::string_view why) {

@@ -35,6 +35,15 @@ bool lists_tag(std::string_view list, const std::string& tag, Comparison compari
   return false;
 }
 
+std::string why_unmatched(std::string_view if_match, const store::StoredObject* found) {
+  if (found == nullptr) return "There is no such object, so no version can match If-Match.";
+  if (!if_match.contains('"')) {
+    return fmt::format("If-Match takes the version in quotes, as the header ETag has it: If-Match: {}.", etag(*found));
+  }
+  return fmt::format("The object has version {} now. Read it again, and repeat your change on that version.",
+                     found->version);
+}
+
 }  // namespace
 
 std::string etag(const store::StoredObject& object) { return fmt::format("\"{}\"", object.version); }
@@ -104,12 +113,7 @@ store::StoredObject require(Context& context, Kind kind, store::Lock lock) {
 
 void check_conditions(const Call& call, const store::StoredObject* found) {
   if (!call.if_match.empty() && (found == nullptr || !lists_tag(call.if_match, etag(*found), Comparison::strong))) {
-    throw http::Refusal(
-        412, "precondition-failed",
-        found == nullptr
-            ? "There is no such object, so no version can match If-Match."
-            : fmt::format("The object has version {} now. Read it again, and repeat your change on that version.",
-                          found->version));
+    throw http::Refusal(412, "precondition-failed", why_unmatched(call.if_match, found));
   }
   if (!call.if_none_match.empty() && found != nullptr &&
       lists_tag(call.if_none_match, etag(*found), Comparison::weak)) {

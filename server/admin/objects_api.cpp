@@ -121,8 +121,10 @@ Answer create_object(Context& context, const Resource& resource) {
   std::string tenant = body_tenant(context, given, resource.kind);
   if (tenant.empty() && info(resource.kind).local_id) tenant = only_tenant(context.tx);
   const std::string id = is_given(given, "id") ? std::string() : resource.make_id(context.tx, tenant, given);
-  // A body whose id was made must not be judged as a change of the object that has this id.
-  if (!id.empty()) refuse_taken(context.tx, resource.kind, tenant, id);
+  // The body must not be judged as a change of the object that has this id.
+  const std::string_view wanted = id.empty() ? given.text_of("id") : id;
+  if (!wanted.empty() && (!id.empty() || info(resource.kind).in_tenant()))
+    refuse_taken(context.tx, resource.kind, tenant, wanted);
   json::Value body = with_ids(reader.tree, given, resource.kind, tenant, id);
   std::optional<Secret> secret;
   if (resource.complete != nullptr) body = resource.complete(reader.tree, body, nullptr, secret);

@@ -172,7 +172,7 @@ class World {
                                  in_flight,
                                  waiting_room,
                                  alone,
-                                 false,
+                                 {},
                                  agent::decide::MatchingBudget(std::chrono::milliseconds(200)),
                                  agent::decide::RedisTime(std::chrono::milliseconds(500), 1)};
   agent::api::CheckApi api{{}, decider, metrics.http};

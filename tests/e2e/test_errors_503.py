@@ -82,7 +82,9 @@ def test_503_no_snapshot_before_any_was_loaded(program: Path, tmp_path: Path, ke
     agent = Agent(program, tmp_path / "agent", None, "memory").start_without_policies()
     try:
         with agent.client(key.text) as client:
-            assert_refusal(client.check(subject="a"), "no_snapshot")
+            answer = client.check(subject="a")
+        assert_refusal(answer, "no_snapshot")
+        assert answer.body["cause"] == "the agent was started without --server and --policies"
         assert readyz(agent).status == 503 and "no policies are loaded" in str(readyz(agent).body)
     finally:
         agent.close()

@@ -51,6 +51,13 @@ def test_a_change_of_another_version_than_was_seen_is_412(admin: AdminClient, te
     assert admin.get(plan, tenant=tenant).body["name"] == "two"
 
 
+def test_a_version_without_quotes_is_answered_with_the_header_as_it_must_be(admin: AdminClient, tenant: str, plan: str) -> None:
+    answer = admin.patch(plan, {"name": "x"}, tenant=tenant, headers={"if-match": "2"})
+    assert 'If-Match: "2"' in answer.body["detail"], answer
+    other = admin.patch(plan, {"name": "x"}, tenant=tenant, headers={"if-match": '"1"'})
+    assert "has version 2 now" in other.body["detail"], other
+
+
 def test_if_match_of_what_is_not_there_is_412_on_put_and_404_elsewhere(admin: AdminClient, tenant: str) -> None:
     headers = {"if-match": "*"}
     assert admin.put("/plans/none", bucket(), tenant=tenant, headers=headers).status == 412

@@ -177,3 +177,10 @@ def test_faulty_flags_of_redis_are_told(server_program: Path, flags: list[str], 
     for name in names:
         assert f"  {name}: " in done.stderr, done.stderr
     assert "changeme" not in done.stderr
+
+
+def test_an_id_that_is_taken_is_409_also_where_the_body_would_break_its_override(shop: Shop) -> None:
+    assert shop.put("a", 500).status in (200, 201)
+    plan = {"scope": {"resource": "orders"}, "limits": [{**BURST, "name": "another"}]}
+    answer = shop.admin.post("/policies", {"id": "orders", **plan}, tenant=shop.tenant)
+    assert (answer.status, answer.body["type"]) == (409, "/problems/exists"), answer

@@ -32,6 +32,9 @@ TEST_CASE("an unknown field is 400 and named, with the field that was probably m
   CHECK(says(Parsed(R"({"resource":"r","sourceip":"u"})"), "did you mean source_ip?"));
   CHECK(says(Parsed(R"({"resource":"r","tag":{}})"), "did you mean tags?"));
   CHECK(says(Parsed(R"({"resource":"r","planId":"p"})"), "did you mean plan_id?"));
+  CHECK(says(Parsed(R"({"resource":"r","client_ip":"1.2.3.4"})"), "write it as source_ip"));
+  CHECK(says(Parsed(R"({"resource":"r","plan":"p"})"), "write it as plan_id"));
+  CHECK(says(Parsed(R"({"resource":"r","hits":2})"), "write it as cost"));
 }
 
 TEST_CASE("a name near nothing gets no wrong hint") {

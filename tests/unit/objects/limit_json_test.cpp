@@ -129,7 +129,8 @@ TEST_CASE("gcra takes a rate and a burst, and says what to write for other numbe
   check_limit_fault(R"({"algorithm":"gcra","rate":"10/1s","window":"1s"})", "/window", "remove it");
   check_limit_fault(R"({"algorithm":"gcra","rate":"10/1s","burst":-1})", "/burst", "");
   check_limit_fault(R"({"algorithm":"gcra","rate":"1/366d","burst":1125899906842624})", "/burst", "too large");
-  check_limit_fault(R"({"rate":"10/1s","burst":20})", "/burst", "does not belong to token_bucket, only to gcra");
+  check_limit_fault(R"({"rate":"10/1s","burst":20})", "/burst",
+                    "does not belong to token_bucket, only to gcra: write it as capacity");
 }
 
 TEST_CASE("a field of another algorithm is a fault that names both") {

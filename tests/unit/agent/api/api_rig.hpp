@@ -92,7 +92,8 @@ class ApiRig {
         in_flight(options.max_in_flight),
         waiting(options.max_waiting),
         waiting_room(waiting, options.max_wait, [this](decide::WaitingRoom::Time at) { alarm = at; }),
-        decider(store, &local_limits, clock, in_flight, waiting_room, recorder, options.allow_without_snapshot,
+        decider(store, &local_limits, clock, in_flight, waiting_room, recorder,
+                {.allow = options.allow_without_snapshot, .cause = [this] { return why_no_policies; }},
                 decide::MatchingBudget(options.matching), decide::RedisTime(options.redis_budget, 1)),
         api({}, decider, metrics.http) {
     load(members, tenant);
@@ -137,6 +138,7 @@ class ApiRig {
   usage::Recorder recorder;
   limiter::MemoryCounters local_counters{clock};
   std::int64_t live_agents = 0;
+  std::string why_no_policies;
   decide::LocalLimits local_limits{local_counters, [this](std::string_view) { return live_agents; }};
   decide::InFlight in_flight;
   decide::WaitingPlaces waiting;

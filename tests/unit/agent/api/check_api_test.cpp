@@ -226,6 +226,10 @@ TEST_CASE("before a snapshot was loaded checks are no_snapshot") {
     Answer answer = rig.check(R"({"subject":"u"})");
     CHECK(answer.status == (allow ? 200 : 503));
     CHECK(answer.has(R"("reason":"no_snapshot")"));
+    CHECK_FALSE(answer.has("cause"));
+    rig.why_no_policies = "the server refuses the \"token\"";
+    CHECK(rig.check(R"({"subject":"u"})").has(R"("cause":"the server refuses the \"token\"")"));
+    CHECK(rig.post("/v1/check/batch", R"({"checks":[{"subject":"u"}]})").has("the server refuses"));
     CHECK(rig.post("/v1/release", "{}").status == 503);
     CHECK(rig.get("/v1/snapshot").body == R"({"loaded":false})");
   }
