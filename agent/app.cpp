@@ -79,6 +79,7 @@ class App {
         certificate_(admin_loop_, log_),
         client_ca_(admin_loop_, log_) {
     metrics_.add(memory_metrics(), counters_);
+    metrics_.add(waiting_metrics(), shared_.waiting);
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
   }

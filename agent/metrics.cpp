@@ -51,11 +51,21 @@ const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics() {
   return table;
 }
 
+const telemetry::MetricTable<decide::WaitingPlaces>& waiting_metrics() {
+  static const telemetry::MetricTable<decide::WaitingPlaces> table{
+      {"sluice_checks_held", telemetry::kGauge,
+       "Checks that the agent holds until they fit; --max-waiting is the most.",
+       [](const decide::WaitingPlaces& places) { return places.count(); }},
+  };
+  return table;
+}
+
 std::vector<telemetry::MetricSpec> metric_specs() {
   Config config;
   config.redis.emplace();
   const SystemClock clock;
   std::vector<telemetry::MetricSpec> specs = telemetry::Metrics(metrics_options(config), clock).specs();
+  append_specs(specs, waiting_metrics());
   append_specs(specs, memory_metrics());
   append_specs(specs, policies::ServerSource::metric_table(), "with `--server`");
   append_specs(specs, usage::metrics(), "with `--server`");

@@ -277,10 +277,7 @@ void Worker::tick() {
     telemetry::set(metrics.redis_window, redis_->window());
     telemetry::set(metrics.redis_redirects, redis_->redirects());
   }
-  if (index_ == 0) {
-    telemetry::set(metrics.in_flight, shared_.in_flight.count());
-    telemetry::set(metrics.held, shared_.waiting.count());
-  }
+  if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.count());
   if (!waiting_room_.empty()) waiting_room_.wake(std::chrono::steady_clock::now());
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {

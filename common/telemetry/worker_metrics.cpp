@@ -50,8 +50,6 @@ const MetricTable<WorkerSlots>& worker_metrics() {
        sum_of(&WorkerMetrics::http_slow_readers)},
       {"sluice_checks_in_flight", kGauge, "Checks that the agent has received and not decided yet.",
        sum_of(&WorkerMetrics::in_flight)},
-      {"sluice_checks_held", kGauge, "Checks that the agent holds until they fit; --max-waiting is the most.",
-       sum_of(&WorkerMetrics::held)},
   };
   return table;
 }

@@ -33,7 +33,6 @@ struct alignas(64) WorkerMetrics {
   std::atomic<std::uint64_t> tls_failures{0};         // handshakes
   std::atomic<std::uint64_t> http_slow_readers{0};
   std::atomic<std::uint64_t> in_flight{0};  // checks without a decision yet
-  std::atomic<std::uint64_t> held{0};       // checks that wait until they fit
   std::atomic<std::uint64_t> redis_writes{0};
   std::atomic<std::uint64_t> redis_waiting{0};  // calls that wait to be sent
   std::atomic<std::uint64_t> redis_window{0};   // how many calls may be in flight
