@@ -1,20 +1,18 @@
 """Quotas of organizations and tenants: what is refused, what is counted, and that one call wins at the edge."""
 
 import random
-import re
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.admin import AdminClient, pointers
 from support.client import Answer
+from support.migrations import take_back_migrations
 from support.postgres import OWNER, Database
 from support.server import Server, bootstrap
 
-MIGRATIONS = Path(__file__).resolve().parents[2] / "server/postgres/migrations"
 LIMITS = [{"name": "n", "algorithm": "fixed_window", "limit": 5, "window": "1s"}]
 
 
@@ -173,12 +171,7 @@ def test_a_database_that_was_filled_before_there_were_quotas_is_upgraded_in_plac
         use, policies = used(admin, tenant), list(admin.items("/policies", tenant=tenant))
         agent_token = admin.create("/agent-tokens", {"name": "agents", "tenant_ids": [tenant]})["id"]
     assert before.stop() == 0
-    # Takes back what the migration made: the database is as the version before it left it.
-    database.execute("DROP FUNCTION count_use CASCADE")
-    database.execute("DROP TABLE quotas, quota_use, organization_use")
-    for table in ("plans", "policies"):
-        database.execute(f"ALTER TABLE {table} DROP COLUMN name")
-    database.execute("DELETE FROM schema_migrations WHERE version >= 6")
+    take_back_migrations(database, 6)
     with make_server(*flags, database=database).start().admin(token) as admin:
         assert used(admin, tenant) == use
         assert list(admin.items("/policies", tenant=tenant)) == policies
@@ -279,13 +272,7 @@ def test_objects_that_an_earlier_server_wrote_during_an_upgrade_are_counted(
         admin.create("/keys", {"tenant_id": tenants[0], "name": "k"})
     assert first.stop() == 0
     # The database as the version with migration 6 left it, with one amount that is wrong.
-    sixth = (MIGRATIONS / "m0006_quotas.sql").read_text()
-    function = re.findall(r"CREATE (FUNCTION count_use.*?\nEND \$\$;)", sixth, re.S)[0]
-    database.execute("DROP TABLE organization_use")
-    for table in ("plans", "policies"):
-        database.execute(f"ALTER TABLE {table} DROP COLUMN name")
-    database.execute("CREATE OR REPLACE " + function)
-    database.execute("DELETE FROM schema_migrations WHERE version >= 7")
+    take_back_migrations(database, 7)
     database.execute("UPDATE quota_use SET policies = policies + 1 WHERE tenant_id = %s", (tenants[0],))
     with make_server(*flags, database=database).start().admin(token) as admin:
         assert_counted_exactly(database)

@@ -1,0 +1,31 @@
+"""Takes migrations of a database back, so that a test can upgrade what a server of an earlier version has left."""
+
+import re
+from pathlib import Path
+
+from support.postgres import Database
+
+FOLDER = Path(__file__).parents[2] / "server/postgres/migrations"
+
+
+def _count_use_of_the_sixth() -> str:
+    sixth = (FOLDER / "m0006_quotas.sql").read_text()
+    return "CREATE OR REPLACE " + re.findall(r"CREATE (FUNCTION count_use.*?\nEND \$\$;)", sixth, re.S)[0]
+
+
+# By the number of the migration, what it made.
+_UNDO: dict[int, list[str]] = {
+    6: ["DROP FUNCTION count_use CASCADE", "DROP TABLE quotas, quota_use"],
+    7: ["DROP TABLE organization_use", "ALTER TABLE plans DROP COLUMN name", "ALTER TABLE policies DROP COLUMN name",
+        _count_use_of_the_sixth()],
+    8: ["DROP POLICY forget ON changes", "DROP FUNCTION forget_changes", "DROP TABLE forgotten_changes"],
+}
+
+
+def take_back_migrations(database: Database, first: int) -> None:
+    """Takes back this migration and all later ones."""
+    for number in sorted(_UNDO, reverse=True):
+        if number >= first:
+            for statement in _UNDO[number]:
+                database.execute(statement)
+    database.execute("DELETE FROM schema_migrations WHERE version >= %s", (first,))
