@@ -460,7 +460,6 @@ def test_without_the_server_the_failure_mode_answers_until_two_seconds_after_it_
     assert site.server.stop() == 0
     with load_on(agent, tenant.key) as load:
         load.wait_past(time.monotonic() + 1)
-        away = time.monotonic()
         assert set(load.reasons()) == {"within_limit"}, "a server that is away changes nothing"
         redis.kill9()
         redis.restart()
@@ -470,7 +469,6 @@ def test_without_the_server_the_failure_mode_answers_until_two_seconds_after_it_
         site.server.start()
         back = time.monotonic()
         load.wait_past(back + BACK_WITHIN + 1)
-    assert set(load.reasons(0, away)) == {"within_limit"}
     assert_well_after(load, back, BACK_WITHIN)
 
 
