@@ -38,7 +38,7 @@ WaitingRoom::Seat Check::seat() const {
 }
 
 // Returns whether the check waits behind others of its counter, or is denied as they were, because there is no place.
-// A check whose time is over before they ask again is judged at once.
+// If the check's time ends before the line's next attempt, it does not wait: the counter store judges it at once.
 bool Check::stand_in_line() {
   const microseconds patience = patience_in_line(*request_, judgements_[0]);
   if (patience == microseconds(0)) return false;

@@ -23,8 +23,8 @@ struct KeptEntries {
   std::unique_ptr<Entries> entries;
 };
 
-// The plan's counter of a limit whose window an override replaces: it is charged too, and goes on when the override
-// ends.
+// While an override replaces the window of a limit, the plan's own counter is parked here. It is charged too, and
+// judges again when the override ends.
 struct ParkedCounter {
   std::uint32_t counter_id = 0;
   double until_us = 0;  // untouched from then on

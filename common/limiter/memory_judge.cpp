@@ -27,7 +27,7 @@ class Judging {
   void charge_and_report(bool charges, Outcome& outcome);
 
  private:
-  // The plan's counter of a limit whose window an override replaces. It is charged too, but does not judge.
+  // While an override replaces the window of a limit, the plan's own counter is charged too, but does not judge.
   struct Base {
     std::size_t rule;
     Terms terms;

@@ -33,7 +33,8 @@ struct Charged {
   double hold_us = 0;   // how long the caller must delay this request
 };
 
-// The plan's own numbers for a limit whose window an override replaces. The override has a counter of its own.
+// An override can replace the window of a limit; it then has a counter of its own. These are the plan's numbers of that
+// limit.
 struct BaseWindow {
   double window_us = 0;
   double limit = 0;
