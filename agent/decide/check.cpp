@@ -95,6 +95,7 @@ void Check::send_to_store(const limiter::Origin& origin) {
     Judgement& judgement = judgements_[i];
     judgement.rulebook = selection_.rulebooks[i].rulebook;
     judgement.role = selection_.rulebooks[i].role;
+    judgement.pattern = selection_.rulebooks[i].pattern;
     calls_[i].enforced = judgement.role == policy::Role::decides;
     // A shadow policy is explained only if no rulebook decides.
     judgement.call.explain = request_->explain && (i == 0 || calls_[i].enforced);

@@ -231,7 +231,7 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
   const limiter::Program& program = *judgement.rulebook->program;
   limiter::Call& call = judgement.call;
   call.program = &program;
-  policy::counter_keys(tenant.key_head, *judgement.rulebook, request, call.keys);
+  policy::counter_keys(tenant.key_head, *judgement.rulebook, request, call.keys, judgement.pattern);
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     call.costs[i] = static_cast<std::uint32_t>(request.cost_of(program.limits[i].unit));
   }

@@ -23,6 +23,7 @@ namespace sluice::agent::decide {
 struct Judgement {
   const policy::Rulebook* rulebook = nullptr;
   policy::Role role = policy::Role::decides;
+  std::string_view pattern;  // SelectedRulebook::pattern
   limiter::Call call;
   limiter::StoreResult<limiter::Outcome> outcome;
   bool local = false;  // true if the outcome comes from LocalLimits

@@ -10,6 +10,8 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
   if (decision.shadow || decision.shadow_result) [[unlikely]]
     count_shadows(check, counts);
+  if (decision.reason == Reason::no_policy) [[unlikely]]
+    count_unmatched(counts, check.tenant.tenant.id);
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
   if (decision.reason == Reason::degraded) metrics_.count_failure_mode_decision(FailureMode::fail_degrade);
@@ -26,6 +28,11 @@ void Recorder::decided_without_tenant(const Decision& decision, decide::Overload
 void Recorder::count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause) {
   if (!counts.overload) counts.overload = &metrics_.overloads.row(tenant);
   counts.overload->count(static_cast<std::size_t>(cause));
+}
+
+void Recorder::count_unmatched(Counts& counts, std::string_view tenant) {
+  if (!counts.unmatched) counts.unmatched = &metrics_.unmatched.row(tenant);
+  counts.unmatched->count(0);
 }
 
 void Recorder::count_shadows(const decide::DecidedCheck& check, Counts& counts) {

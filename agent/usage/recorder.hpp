@@ -30,11 +30,13 @@ class Recorder final : public decide::DecisionObserver {
     UsageCounters* usage = nullptr;
     telemetry::TenantCounters::Row* overload = nullptr;  // looked up at the first overload
     telemetry::TenantCounters::Row* shadows = nullptr;   // looked up at the first shadow
+    telemetry::TenantCounters::Row* unmatched = nullptr;  // looked up at the first check that no policy matches
   };
 
   // The reference is valid until the next call.
   Counts& counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
   void count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause);
+  void count_unmatched(Counts& counts, std::string_view tenant);
   void count_shadows(const decide::DecidedCheck& check, Counts& counts);
   void count_usage(const decide::DecidedCheck& check, UsageCounters& counters);
   void log(const decide::DecidedCheck& check);

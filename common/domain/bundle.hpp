@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/domain/policy.hpp"
+#include "common/domain/resource.hpp"
 
 namespace sluice {
 
@@ -22,6 +23,7 @@ struct Tenant {
   Mode mode = Mode::enforce;
   bool default_deny = false;   // if true, a check that no policy matches is denied
   bool allows_plan_id = true;  // if false, a check that names a plan_id is answered 404
+  TrailingSlash trailing_slash = TrailingSlash::distinct;
   bool operator==(const Tenant&) const = default;
 };
 

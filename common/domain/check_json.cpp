@@ -15,6 +15,7 @@
 #include "common/domain/check_request.hpp"
 #include "common/domain/ip_address.hpp"
 #include "common/domain/plan.hpp"
+#include "common/domain/resource.hpp"
 #include "common/json/insitu_stream.hpp"
 
 namespace sluice {
@@ -29,7 +30,9 @@ using Kind = CheckField::Kind;
 
 class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, CheckHandler> {
  public:
-  CheckHandler(CheckRequest& out, CheckFaults& faults) : out_(out), faults_(faults) {}
+  // The reader unescapes all strings inside `body`.
+  CheckHandler(std::span<char> body, CheckRequest& out, CheckFaults& faults)
+      : body_(body), out_(out), faults_(faults) {}
 
   // The reader calls the functions from here to EndArray(). Each adds a fault before it returns false, which stops the
   // reader.
@@ -88,6 +91,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
     faults_.add(400, "", "a check is a JSON object, such as {\"resource\":\"GET:/orders\",\"subject\":\"user:42\"}");
     return false;
   }
+  std::span<char> body_;
   CheckRequest& out_;
   CheckFaults& faults_;
   unsigned depth_ = 0;
@@ -209,6 +213,11 @@ void CheckHandler::take_string(std::string_view text) {
       field_->kind != Kind::request_id && field_->kind != Kind::tenant_id) {
     return wrong_type();
   }
+  const bool is_resource = where_ == Kind::dimension && field_->kind == Kind::dimension &&
+                           field_->dimension == Dimension::resource;
+  if (is_resource && !text.empty()) {  // a query does not count towards the length
+    text = canonical_resource(body_.subspan(static_cast<std::size_t>(text.data() - body_.data()), text.size()));
+  }
   if (text.size() > kMaxText) return faults_.add(422, pointer(), "a string is at most 256 bytes of UTF-8 long");
   if (where_ == Kind::tags) {
     out_.tags.back().text = text;
@@ -298,7 +307,7 @@ std::vector<RequestFault> parse_check(std::span<char> body, CheckRequest& out) {
       rapidjson::kParseInsituFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
   out.clear();
   CheckFaults faults;
-  CheckHandler handler(out, faults);
+  CheckHandler handler(body, out, faults);
   json::InsituStream stream(body);
   json::InsituReader reader;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);

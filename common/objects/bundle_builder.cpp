@@ -80,6 +80,15 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
     }
   }
   if (const auto allows_plan_id = fields.boolean(tenant_field::kAllowsPlanId)) item.allows_plan_id = *allows_plan_id;
+  if (const auto slash = fields.text(tenant_field::kTrailingSlash)) {
+    if (*slash == "same") item.trailing_slash = TrailingSlash::same;
+    if (*slash != "same" && *slash != "distinct") {
+      fields.fault("trailing_slash",
+                   fmt::format("trailing_slash must be same or distinct: it says whether /orders and /orders/ are one "
+                               "resource; got {}",
+                               quoted(*slash)));
+    }
+  }
   tenants_.add(fields, item.id, item.organization_id);
   fields.reject_unknown();
 }

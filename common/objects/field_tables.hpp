@@ -76,8 +76,17 @@ inline constexpr Field kDefault{.name = "default",
 // In JSON the field has an older name.
 inline constexpr Field kAllowsPlanId =
     row::flag("plan_calls", "true", "false: a check may not choose its plan with plan_id.");
+inline constexpr Field kTrailingSlash{
+    .name = "trailing_slash",
+    .type = Field::Type::text,
+    .max = kMaxNameBytes,
+    .choices = "distinct, same",
+    .schema = "TrailingSlash",
+    .fallback = "distinct",
+    .help = "same: GET:/orders and GET:/orders/ are one resource; the root keeps its slash. A body that creates a "
+            "tenant gets same if it leaves the field out; other bodies that leave it out keep what is stored."};
 inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode,
-                                 kDefault,          kAllowsPlanId};
+                                 kDefault,          kAllowsPlanId,       kTrailingSlash};
 }  // namespace tenant_field
 
 namespace enforcement_field {

@@ -132,7 +132,7 @@ void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   out.version = fields.integer(policy_field::kVersion).value_or(1);
   const bool makes_id = flat && !fields.present("id");
   if (!makes_id) out.id = read_id(fields, "policy");
-  read_scope(fields, {out.tenant_id, tenants.organization_of(out.tenant_id)}, out.scope);
+  read_scope(fields, {out.tenant_id, tenants.organization_of(out.tenant_id), author == Author::person}, out.scope);
   fields.reject_unknown();
   if (fields.faults().count() != faults_before) return;
   check_enforcement(fields, out.enforcement, out.limits, true);

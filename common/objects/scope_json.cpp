@@ -8,13 +8,15 @@
 #include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/ip_address.hpp"
+#include "common/domain/resource.hpp"
 
 namespace sluice {
 namespace {
 
 bool is_source_ip(std::string_view value) { return value.ends_with('*') || parse_ip(value) || parse_cidr(value); }
 
-void read_value(const json::Value& value, const json::Place& at, json::FaultList& faults, ScopeTerm& term) {
+void read_value(const json::Value& value, const json::Place& at, json::FaultList& faults, bool written_by_person,
+                ScopeTerm& term) {
   if (value.type() != json::Type::string) {
     return faults.add(at, json::wrong_type_text(to_string(term.dimension), value, "a string or a list of strings"));
   }
@@ -26,10 +28,19 @@ void read_value(const json::Value& value, const json::Place& at, json::FaultList
                                       "prefix ending in *",
                                       quoted(value.text())));
   }
-  term.values.emplace_back(value.text());
+  if (term.dimension.dimension != Dimension::resource) {
+    term.values.emplace_back(value.text());
+    return;
+  }
+  std::string resource = canonical_scope_resource(value.text());
+  if (written_by_person && has_braces(resource)) {
+    if (auto fault = pattern_fault(resource)) return faults.add(at, std::move(*fault));
+  }
+  term.values.push_back(std::move(resource));
 }
 
-void read_term(json::Fields& object, json::Member& member, DimensionRef dimension, std::vector<ScopeTerm>& out) {
+void read_term(json::Fields& object, json::Member& member, DimensionRef dimension, bool written_by_person,
+               std::vector<ScopeTerm>& out) {
   member.taken = true;
   if (member.value.type() == json::Type::null) return;
   const auto same = std::ranges::find(out, dimension, &ScopeTerm::dimension);
@@ -38,8 +49,9 @@ void read_term(json::Fields& object, json::Member& member, DimensionRef dimensio
                         fmt::format("{} is in the scope already: write all its values as one list there", member.name));
   }
   ScopeTerm& term = out.emplace_back(ScopeTerm{std::move(dimension), {}});
-  object.each(member.name, true,
-              [&](const json::Value& value, const json::Place& at) { read_value(value, at, object.faults(), term); });
+  object.each(member.name, true, [&](const json::Value& value, const json::Place& at) {
+    read_value(value, at, object.faults(), written_by_person, term);
+  });
   if (member.value.type() == json::Type::array && member.value.items().empty()) {
     object.fault(member.name,
                  fmt::format("{} is an empty list, which matches no request: leave it out to match all", member.name));
@@ -78,7 +90,7 @@ void read_scope_object(const json::Value& value, const json::Place& at, json::Fa
     if (member.taken) continue;  // a duplicate name, which is a fault already
     if (read_owner(fields, member, owner)) continue;
     if (auto dimension = parse_dimension(member.name)) {
-      read_term(fields, member, std::move(*dimension), out);
+      read_term(fields, member, std::move(*dimension), owner.written_by_person, out);
     } else {
       fields.fault(member.name, fmt::format("{} is not a dimension: write one such as resource, subject, service, "
                                             "source_ip, tag.NAME or attr.NAME",
@@ -101,7 +113,9 @@ void read_scope(json::Fields& policy, const ScopeOwner& owner, std::vector<Scope
   for (json::Member& member : policy.members()) {
     if (member.taken) continue;
     auto dimension = parse_dimension(member.name);
-    if (dimension && is_scope_shorthand(dimension->dimension)) read_term(policy, member, std::move(*dimension), out);
+    if (dimension && is_scope_shorthand(dimension->dimension)) {
+      read_term(policy, member, std::move(*dimension), owner.written_by_person, out);
+    }
   }
   std::ranges::sort(out, {}, &ScopeTerm::dimension);
 }

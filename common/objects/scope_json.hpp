@@ -16,6 +16,8 @@ namespace sluice {
 struct ScopeOwner {
   std::string_view tenant_id;
   std::string_view organization_id;
+  // A person's faulty pattern is a fault. What is stored keeps its meaning: such a value is an exact text.
+  bool written_by_person = false;
 };
 
 // Whether a shorthand policy may have this dimension as a field of its own. Not `priority`, because that field of a

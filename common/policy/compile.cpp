@@ -18,9 +18,17 @@ constexpr std::int64_t kLongUs = 86'400'000'000;  // one day
 
 std::int64_t micros(WallTime time) { return time.time_since_epoch().count(); }
 
+bool depends_on_trailing_slash(const ScopeTerm& term) {
+  return term.dimension.dimension == Dimension::resource &&
+         std::ranges::any_of(term.values, [](const std::string& written) {
+           const std::string value = canonical_scope_resource(written);
+           return value.ends_with('/') || value.ends_with("/*");
+         });
+}
+
 // Sets what matching and precedence need, except the match expression.
-void compile_matching(const Policy& policy, CompiledPolicy& out) {
-  out.scope = compile_scope(policy.scope);
+void compile_matching(const Policy& policy, TrailingSlash trailing_slash, CompiledPolicy& out) {
+  out.scope = compile_scope(policy.scope, trailing_slash);
   out.enabled = policy.enabled;
   out.mode = policy.enforcement.mode;
   if (policy.valid_from) out.valid_from_us = micros(*policy.valid_from);
@@ -30,9 +38,13 @@ void compile_matching(const Policy& policy, CompiledPolicy& out) {
   for (const Term& term : out.scope) {
     level = std::min(level, level_of(term.dimension.dimension));
     if (term.dimension.dimension == Dimension::method) out.names_method = true;
+    if (!term.patterns.empty()) out.has_patterns = true;
   }
   out.level = static_cast<std::uint8_t>(level);
   out.priority = policy.priority;
+  if (std::ranges::any_of(policy.scope, depends_on_trailing_slash)) {
+    out.slashed_scope = std::make_shared<const std::vector<ScopeTerm>>(policy.scope);
+  }
   out.order = order_of(out);
 }
 
@@ -54,8 +66,8 @@ Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limi
   return faults;
 }
 
-std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
-                                               Faults& faults) {
+std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, TrailingSlash trailing_slash,
+                                               ProgramPool::Shared program, std::int64_t now_us, Faults& faults) {
   auto compiled = std::make_shared<CompiledPolicy>();
   compiled->rulebook = {.owner_id = policy.id,
                         .is_policy = true,
@@ -65,7 +77,7 @@ std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool
                         .enforcement = policy.enforcement,
                         .metadata = policy.metadata,
                         .program = std::move(program)};
-  compile_matching(policy, *compiled);
+  compile_matching(policy, trailing_slash, *compiled);
   compiled->dormant = !policy.enabled || dormant_from_us(*compiled) <= now_us;
   if (policy.match_expr.empty()) return compiled;
   if (auto expression = MatchExpr::parse(policy.match_expr)) {
@@ -74,6 +86,11 @@ std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool
     faults.push_back({"/match_expr", fmt::format("column {}: {}", expression.error().column, expression.error().text)});
   }
   return compiled;
+}
+
+void compile_scope_again(TrailingSlash trailing_slash, CompiledPolicy& policy) {
+  policy.scope = compile_scope(*policy.slashed_scope, trailing_slash);
+  policy.order = order_of(policy);
 }
 
 std::int64_t dormant_from_us(const CompiledPolicy& policy) {

@@ -21,8 +21,11 @@ namespace sluice::policy {
 Faults fit_faults(const Enforcement& enforcement, const std::vector<Limit>& limits);
 
 // Adds a fault if the match expression is invalid. `now_us`: the wall clock, for CompiledPolicy::dormant.
-std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, ProgramPool::Shared program, std::int64_t now_us,
-                                               Faults& faults);
+std::shared_ptr<CompiledPolicy> compile_policy(const Policy& policy, TrailingSlash trailing_slash,
+                                               ProgramPool::Shared program, std::int64_t now_us, Faults& faults);
+
+// For a tenant whose trailing_slash has changed. REQUIRES: policy.slashed_scope.
+void compile_scope_again(TrailingSlash trailing_slash, CompiledPolicy& policy);
 
 // When an enabled policy becomes dormant (searched for explanations only): one day after the policy expires, because
 // the clock may be set back. INT64_MAX: the policy never expires.

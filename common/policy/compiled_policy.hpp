@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/domain/plan.hpp"
 #include "common/limiter/program.hpp"
@@ -38,10 +39,13 @@ struct CompiledPolicy {
   std::uint32_t rollout = kWholeRollout;        // for subjects with a lower rollout number (rollout.hpp)
   bool enabled = true;
   bool names_method = false;  // the scope has the dimension `method`
+  bool has_patterns = false;  // the scope's `resource` has patterns
   std::uint8_t level = 0;     // of the scope's most specific dimension (levels.hpp)
   Mode mode = Mode::enforce;  // a copy of the enforcement's
   bool dormant = false;       // disabled, or expired at least a day ago
   std::int64_t priority = 0;
+  // The scope as written, if its compiled form depends on Tenant::trailing_slash; else nullptr.
+  std::shared_ptr<const std::vector<ScopeTerm>> slashed_scope;
   std::uint64_t order = 0;  // sort key within the level; compare() decides between equal keys (precedence.hpp)
   Rulebook rulebook;
 

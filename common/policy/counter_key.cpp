@@ -97,23 +97,36 @@ void append_identity(const Enforcement& enforcement, const CheckRequest& request
 }
 
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
-                  std::vector<std::string>& keys) {
+                  std::vector<std::string>& keys, std::string_view pattern) {
   std::size_t groups = rulebook.program->groups.size();
   if (keys.size() < groups) keys.resize(groups);
-  auto find = find_in(request);
-  for (std::size_t g = 0; g < groups; ++g) {
-    keys[g].clear();
-    append_group_key(key_head, rulebook, g, find, keys[g]);
-  }
+  const auto write_keys = [&](auto find) {
+    for (std::size_t g = 0; g < groups; ++g) {
+      keys[g].clear();
+      append_group_key(key_head, rulebook, g, find, keys[g]);
+    }
+  };
+  if (pattern.empty()) return write_keys(find_in(request));
+  const Value of_pattern{pattern, true};
+  write_keys([&](const DimensionRef& dimension) {
+    return dimension.dimension == Dimension::resource ? &of_pattern : request.find(dimension);
+  });
 }
 
 std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
-                        std::span<const std::pair<DimensionRef, std::string>> identity) {
+                        std::span<const std::pair<DimensionRef, std::string>> identity,
+                        TrailingSlash trailing_slash) {
   Value value;
+  std::string resource;
   auto find = [&](const DimensionRef& dimension) -> const Value* {
     auto found = std::ranges::find(identity, dimension, [](const auto& pair) { return pair.first; });
     if (found == identity.end()) return nullptr;
     value = {found->second, true};
+    if (dimension.dimension == Dimension::resource) {
+      resource = found->second;
+      value.text = canonical_resource(resource);
+      if (trailing_slash == TrailingSlash::same) value.text = without_trailing_slash(value.text);
+    }
     return &value;
   };
   std::string key;

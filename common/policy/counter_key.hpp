@@ -10,6 +10,9 @@
 // key source_ip=2001%3Adb8%3A%3A%2F64, however they are written. An IPv4-mapped address has the key of the IPv4
 // address.
 //
+// A resource that a pattern of the policy matched (GET:/users/7) stands for the pattern: all resources that match
+// GET:/users/{id} share the key resource=GET%3A%2Fusers%2F%7Bid%7D.
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -29,11 +32,13 @@ void append_identity(const Enforcement& enforcement, const CheckRequest& request
 // The parameter `key_head` below is "sl:{<tenant>|".
 
 // Writes into keys[g] the counter key for group g of the rulebook's program (limiter::Group). `keys` never shrinks, so
-// that its memory is reused.
+// that its memory is reused. `pattern`: stands for the request's resource; "": none.
 void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
-                  std::vector<std::string>& keys);
+                  std::vector<std::string>& keys, std::string_view pattern = {});
 
+// Takes a resource of the identity in any spelling. A counter of a pattern is named by the pattern.
 std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
-                        std::span<const std::pair<DimensionRef, std::string>> identity);
+                        std::span<const std::pair<DimensionRef, std::string>> identity,
+                        TrailingSlash trailing_slash = TrailingSlash::distinct);
 
 }  // namespace sluice::policy

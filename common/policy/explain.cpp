@@ -19,9 +19,11 @@ std::string time_text(std::int64_t at_us) { return format_timestamp(WallTime(Mic
 // Describes the widest value of the term, because precedence compares that value.
 std::string narrowness_text(const Term& term) {
   if (term.narrowness == kExact) return "an exact value";
-  auto is_widest = [&](const std::string& prefix) { return prefix.size() == term.narrowness; };
+  if (term.narrowness >= kPattern) return "a pattern";
+  const std::size_t bytes = term.narrowness >> kNarrownessShift;
+  auto is_widest = [&](const std::string& prefix) { return prefix.size() == bytes; };
   if (!std::ranges::any_of(term.prefixes, is_widest)) return "an address block";
-  return fmt::format("a prefix of {} bytes", term.narrowness);
+  return fmt::format("a prefix of {} bytes", bytes);
 }
 
 // `term` is in the scope of the policy that precedes `loser`.

@@ -33,9 +33,14 @@ class PolicyIndex::Values {
         key = mix(key, hash_of(value->text.substr(0, component.length)));
         return true;
       case Kind::block:
-        if (source(*value).bits != component.address_bits) return false;
+        if (source(*value).bits != component.size) return false;
         key = mix(key, hash_of(block_of(address_, static_cast<std::uint8_t>(component.length))));
         return true;
+      case Kind::pattern: {
+        const auto hash = index_hash::hash_of_pattern(value->text, component.size, component.length);
+        key = mix(key, hash.value_or(0));
+        return hash.has_value();
+      }
     }
     return false;
   }

@@ -2,7 +2,8 @@
 //
 // Tuple space search (Srinivasan, Suri, Varghese: "Packet Classification using Tuple Space Search", SIGCOMM 1999). Each
 // combination of a policy's values is one entry. The shape of an entry is its set of dimensions and, for each of them,
-// the kind of its value: exact, a prefix of N bytes, or a CIDR block of N bits. A look-up computes one hash for each
+// the kind of its value: exact, a prefix of N bytes, a CIDR block of N bits, or a pattern with certain literal segments
+// of N segments. A look-up computes one hash for each
 // shape, however many policies there are. Each shape is filed under its anchor: the one of its dimensions that the
 // fewest policies use. A request without that dimension skips the shape.
 //
@@ -58,13 +59,13 @@ class PolicyIndex {
   void look_up(const CheckRequest& request, std::vector<Posting>& found) const;
 
  private:
-  enum class Kind : std::uint8_t { exact, prefix, block };
+  enum class Kind : std::uint8_t { exact, prefix, block, pattern };
   // What a shape requires of one dimension.
   struct Component {
     DimensionRef dimension;
     Kind kind = Kind::exact;
-    std::uint8_t address_bits = 0;  // of a block: 32 or 128
-    std::uint16_t length = 0;       // of a prefix in bytes, of a block in bits
+    std::uint8_t size = 0;     // of a block: the bits of its address, 32 or 128; of a pattern: its segments
+    std::uint16_t length = 0;  // of a prefix in bytes, of a block in bits; of a pattern: its literal segments
     bool operator==(const Component&) const = default;
   };
   using Components = boost::container::small_vector<Component, 1>;

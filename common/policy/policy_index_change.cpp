@@ -87,6 +87,10 @@ class PolicyIndex::Change {
     };
     for (const std::string& text : term.exact) add(Kind::exact, 0, 0, hash_of(text));
     for (const std::string& text : term.prefixes) add(Kind::prefix, 0, text.size(), hash_of(text));
+    for (const ResourcePattern& pattern : term.patterns) {
+      const auto hash = index_hash::hash_of_pattern(pattern.text, pattern.segments, pattern.literals);
+      add(Kind::pattern, pattern.segments, pattern.literals, hash.value_or(0));
+    }
     for (const IpBlock& block : term.blocks) add(Kind::block, block.base.bits, block.prefix, hash_of(block));
     return choices;
   }

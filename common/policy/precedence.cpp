@@ -57,7 +57,7 @@ std::uint64_t order_of(const CompiledPolicy& policy) {
   const auto level = static_cast<unsigned>(level_of(first.dimension.dimension));
   order.put(9, level << 5U | static_cast<unsigned>(first.dimension.dimension));
   if (!first.dimension.name.empty()) order.close();  // dimension names are compared before narrowness
-  order.put(16, static_cast<std::uint64_t>(kExact - first.narrowness));
+  order.put(16, static_cast<std::uint64_t>(kExact - first.narrowness) >> kNarrownessShift);
   return order.take();
 }
 

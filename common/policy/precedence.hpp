@@ -11,7 +11,7 @@ enum class Criterion : std::uint8_t {
   method,      // only at the level of endpoint and resource (kRouteLevel): scopes with `method` first
   priority,    // higher first
   dimensions,  // more dimensions first
-  narrowness,  // dimension by dimension: exact values first, then long prefixes and CIDR blocks, then short ones
+  narrowness,  // dimension by dimension: exact values first, then patterns, long prefixes and CIDR blocks, short ones
   version,     // higher first
   id           // ascending; unique within a tenant, so the order is total
 };

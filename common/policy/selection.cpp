@@ -22,6 +22,16 @@ std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& requ
   return {};
 }
 
+// REQUIRES: the policy matches the request.
+std::string_view pattern_of(const CompiledPolicy& policy, const CheckRequest& request) {
+  for (const Term& term : policy.scope) {
+    if (term.patterns.empty()) continue;
+    const ResourcePattern* found = term.matching_pattern(request.find(term.dimension)->text);
+    if (found != nullptr) return found->text;
+  }
+  return {};
+}
+
 Selection settle(Selection& selection, Reason reason, bool allowed) {
   selection.kind = Selection::Kind::settled;
   selection.settled = {.reason = reason, .allowed = allowed};
@@ -35,10 +45,15 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
   set(request, Dimension::org, tenant.tenant.organization_id);
   set(request, Dimension::tenant, tenant.tenant.id);
   set(request, Dimension::api_key, key_id);
+  if (tenant.tenant.trailing_slash == TrailingSlash::same) {
+    Value& resource = request.dimensions[static_cast<std::size_t>(Dimension::resource)];
+    resource.text = without_trailing_slash(resource.text);
+  }
 
   Selection selection;
   const Rulebook* first = nullptr;
-  const Rulebook* shadow = nullptr;
+  const CompiledPolicy* policy = nullptr;  // the owner of `first`
+  const CompiledPolicy* shadow = nullptr;
   if (!request.plan_id.empty()) {
     first = tenant.find_plan(request.plan_id);
     selection.kind = Selection::Kind::unknown_plan;
@@ -55,11 +70,13 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
       const bool enforced = effective_mode(snapshot.mode, tenant.tenant.mode, Mode::enforce) == Mode::enforce;
       return settle(selection, Reason::no_policy, !(enforced && tenant.tenant.default_deny));
     }
-    first = found.decides ? &found.decides->rulebook : &found.shadow->rulebook;
-    if (found.decides && found.shadow) shadow = &found.shadow->rulebook;
+    policy = found.decides ? found.decides : found.shadow;
+    first = &policy->rulebook;
+    if (found.decides && found.shadow) shadow = found.shadow;
   }
   selection.mode = effective_mode(snapshot.mode, tenant.tenant.mode, first->enforcement.mode);
   selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
+  if (policy != nullptr && policy->has_patterns) selection.rulebooks[0].pattern = pattern_of(*policy, request);
   if (selection.mode == Mode::off) return settle(selection, Reason::mode_off, true);
   selection.kind = Selection::Kind::rulebooks;
   // In shadow mode, requests that lack a key_by dimension are counted together instead of being refused.
@@ -67,7 +84,10 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
     selection.missing = missing_dimension(*first, request);
     if (!selection.missing.empty()) selection.kind = Selection::Kind::missing_dimension;
   }
-  if (shadow) selection.rulebooks.push_back({shadow, Role::shadow});
+  if (shadow) {
+    selection.rulebooks.push_back({&shadow->rulebook, Role::shadow});
+    if (shadow->has_patterns) selection.rulebooks[1].pattern = pattern_of(*shadow, request);
+  }
   return selection;
 }
 

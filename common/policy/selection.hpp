@@ -23,6 +23,7 @@ enum class Role : std::uint8_t {
 struct SelectedRulebook {
   const Rulebook* rulebook = nullptr;
   Role role = Role::decides;
+  std::string_view pattern = {};  // of the policy's scope, if one matched the resource; "": the resource itself counts
 };
 
 struct Selection {
@@ -54,6 +55,7 @@ struct Selection {
 };
 
 // Also sets the request's dimensions org, tenant and api_key, from `tenant` and `key_id`. An empty id changes nothing.
+// Cuts the slash at the end of its resource if Tenant::trailing_slash says so.
 // `time` bounds the time that matching takes; nullptr: no bound.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
                  std::int64_t now_us, MatchTime* time = nullptr);

@@ -75,7 +75,7 @@ Faults TenantBuilder::put_policy(const Policy& policy, std::size_t index, Progra
   if (faults.empty()) {
     program = plan ? program_on(*plan, policy.enforcement, programs) : programs.of(limits, policy.enforcement);
   }
-  SharedPolicy compiled = compile_policy(policy, std::move(program), now_us, faults);
+  SharedPolicy compiled = compile_policy(policy, view_.tenant.trailing_slash, std::move(program), now_us, faults);
   if (former) take_out(std::move(former));
   if (!is_indexable(compiled->scope) && view_.unindexed == kMaxUnindexedPolicies) over_limit_ = index;
   view_.policies.put(compiled);
@@ -122,6 +122,7 @@ void TenantBuilder::renew_policies(ProgramPool& programs,
     }
     auto renewed = std::make_shared<CompiledPolicy>(*policy);
     renewed->rulebook.program = program_on(plan, rulebook.enforcement, programs);
+    if (renewed->slashed_scope) compile_scope_again(view_.tenant.trailing_slash, *renewed);
     view_.policies.put(renewed);
     take_out(std::move(policy));
     put_in(std::move(renewed));
@@ -146,6 +147,7 @@ std::optional<std::size_t> TenantBuilder::first_policy_over_limit() const {
 
 std::shared_ptr<const TenantView> TenantBuilder::settle(std::int64_t now_us) {
   settle_plans();
+  renew_scopes();
   if (now_us >= view_.next_dormant_us) make_dormant(now_us);
   settle_levels();
   return std::make_shared<const TenantView>(std::move(view_));
@@ -158,6 +160,23 @@ void TenantBuilder::settle_plans() {
     auto counted = std::make_shared<PlanView>(*plan);
     counted->policies += static_cast<std::size_t>(more);
     view_.plans.put(std::move(counted));
+  }
+}
+
+// Compiles the scopes of unchanged policies again if the tenant's trailing_slash changed.
+void TenantBuilder::renew_scopes() {
+  const TrailingSlash now = view_.tenant.trailing_slash;
+  if (!before_ || before_->tenant.trailing_slash == now) return;
+  std::vector<SharedPolicy> stale;
+  view_.policies.for_each([&](const SharedPolicy& policy) {
+    if (policy->slashed_scope && before_->policies.find(policy->id()) == policy.get()) stale.push_back(policy);
+  });
+  for (SharedPolicy& policy : stale) {
+    auto renewed = std::make_shared<CompiledPolicy>(*policy);
+    compile_scope_again(now, *renewed);
+    view_.policies.put(renewed);
+    take_out(std::move(policy));
+    put_in(std::move(renewed));
   }
 }
 

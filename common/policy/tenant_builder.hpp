@@ -63,6 +63,7 @@ class TenantBuilder {
   void take_out(SharedPolicy policy);
   void count_on_plan(const CompiledPolicy& policy, std::ptrdiff_t difference);
   void settle_plans();
+  void renew_scopes();
   void make_dormant(std::int64_t now_us);
   void settle_levels();
 

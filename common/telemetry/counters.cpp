@@ -18,15 +18,21 @@ std::vector<prometheus::MetricFamily> CounterVector::Collect() const {
 TenantCounters::Row& TenantCounters::row(std::string_view tenant) {
   const std::lock_guard lock(mutex_);
   if (const auto found = rows_.find(tenant); found != rows_.end()) return *found->second;
-  auto made = std::make_unique<Row>(spec().labels[1].values.size());
+  auto made = std::make_unique<Row>(spec().labels.size() == 1 ? 1 : spec().labels[1].values.size());
   return *rows_.emplace(tenant, std::move(made)).first->second;
 }
 
 std::vector<prometheus::MetricFamily> TenantCounters::Collect() const {
   prometheus::MetricFamily made = family(spec());
   const LabelSpec& by_tenant = spec().labels[0];
-  const LabelSpec& by_value = spec().labels[1];
   const std::lock_guard lock(mutex_);
+  if (spec().labels.size() == 1) {
+    for (const auto& [tenant, row] : rows_) {
+      add_sample(made, {{by_tenant.name, tenant}}, static_cast<double>(row->counts_[0].load(std::memory_order_relaxed)));
+    }
+    return {std::move(made)};
+  }
+  const LabelSpec& by_value = spec().labels[1];
   for (const auto& [tenant, row] : rows_) {
     for (std::size_t i = 0; i < by_value.values.size(); ++i) {
       const std::uint64_t count = row->counts_[i].load(std::memory_order_relaxed);

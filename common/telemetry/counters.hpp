@@ -40,14 +40,14 @@ class CounterVector final : public Instrument {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-// A counter with two labels: the tenant, and another with a fixed list of values. Without a tenant, all samples are
+// A counter with the tenant as its label, or with two labels: the tenant, and another with a fixed list of values. Without a tenant, all samples are
 // exposed from the start, at 0; with a tenant, those that were counted.
 class TenantCounters final : public Instrument {
  public:
   class Row {
    public:
     explicit Row(std::size_t values) : counts_(values) {}
-    // REQUIRES: `index` is an index into the list of the second label's values.
+    // REQUIRES: `index` is an index into the list of the second label's values; 0 if there is one label.
     void count(std::size_t index) noexcept { counts_[index].fetch_add(1, std::memory_order_relaxed); }
 
    private:
@@ -55,7 +55,7 @@ class TenantCounters final : public Instrument {
     std::vector<std::atomic<std::uint64_t>> counts_;
   };
 
-  // REQUIRES: `its_spec` has two labels, and lists the values of the second.
+  // REQUIRES: `its_spec` has one label, or two and lists the values of the second.
   explicit TenantCounters(MetricSpec its_spec) : Instrument(std::move(its_spec)) { row({}); }
 
   // The id comes from the snapshot, never from a request; "" where no tenant is known. Takes a lock, so do not call

@@ -38,6 +38,10 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                            "at once.",
                    .labels = {{.name = "tenant", .about = "the tenant's id"},
                               {.name = "outcome", .values = std::move(options.wait_outcomes)}}}),
+      unmatched({.name = "sluice_unmatched_total",
+                 .type = kCounter,
+                 .help = "Checks that no policy matched: the tenant's `default` decided them.",
+                 .labels = {{.name = "tenant", .about = "the tenant's id"}}}),
       decision_duration(
           {.name = "sluice_decision_duration_seconds",
            .type = kHistogram,
@@ -71,6 +75,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
   add(overloads);
   add(shadow_decisions);
   add(held_checks);
+  add(unmatched);
   add(decision_duration);
   if (options.redis) {
     const std::string with_redis = "with Redis as `--counters`";

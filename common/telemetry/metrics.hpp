@@ -40,6 +40,7 @@ class Metrics : public Registry {
   TenantCounters overloads;         // by index into MetricsOptions::overload_causes
   TenantCounters shadow_decisions;  // by bool: over a limit
   TenantCounters held_checks;       // by index into MetricsOptions::wait_outcomes
+  TenantCounters unmatched;         // at index 0
   DurationHistogram decision_duration;
   DurationHistogram redis_duration;
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes

@@ -117,7 +117,7 @@ void append_rulebook(std::string& out, const Selection& selection, const policy:
   if (!selection.missing.empty()) append_text(out, "missing", selection.missing);
   if (selection.kind != Selection::Kind::rulebooks) return;
   std::vector<std::string> keys;
-  policy::counter_keys(tenant.key_head, rulebook, request, keys);
+  policy::counter_keys(tenant.key_head, rulebook, request, keys, selection.rulebooks.front().pattern);
   out += R"(,"counter_keys":[)";
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out += ',';
