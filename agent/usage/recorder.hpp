@@ -28,8 +28,8 @@ class Recorder final : public decide::DecisionObserver {
   struct Counts {
     telemetry::DecisionCounters* metrics = nullptr;
     UsageCounters* usage = nullptr;
-    telemetry::TenantCounters::Row* overload = nullptr;  // looked up at the first overload
-    telemetry::TenantCounters::Row* shadows = nullptr;   // looked up at the first shadow
+    telemetry::TenantCounters::Row* overload = nullptr;   // looked up at the first overload
+    telemetry::TenantCounters::Row* shadows = nullptr;    // looked up at the first shadow
     telemetry::TenantCounters::Row* unmatched = nullptr;  // looked up at the first check that no policy matches
   };
 

@@ -21,9 +21,11 @@ struct Tenant {
   std::string name;
   std::string organization_id;
   Mode mode = Mode::enforce;
-  bool default_deny = false;   // if true, a check that no policy matches is denied
-  bool allows_plan_id = true;  // if false, a check that names a plan_id is answered 404
-  TrailingSlash trailing_slash = TrailingSlash::distinct;
+  bool default_deny = false;                      // if true, a check that no policy matches is denied
+  bool allows_plan_id = true;                     // if false, a check that names a plan_id is answered 404
+  std::optional<TrailingSlash> trailing_slash{};  // absent: distinct
+
+  TrailingSlash slash() const { return trailing_slash.value_or(TrailingSlash::distinct); }
   bool operator==(const Tenant&) const = default;
 };
 

@@ -213,8 +213,8 @@ void CheckHandler::take_string(std::string_view text) {
       field_->kind != Kind::request_id && field_->kind != Kind::tenant_id) {
     return wrong_type();
   }
-  const bool is_resource = where_ == Kind::dimension && field_->kind == Kind::dimension &&
-                           field_->dimension == Dimension::resource;
+  const bool is_resource =
+      where_ == Kind::dimension && field_->kind == Kind::dimension && field_->dimension == Dimension::resource;
   if (is_resource && !text.empty()) {  // a query does not count towards the length
     text = canonical_resource(body_.subspan(static_cast<std::size_t>(text.data() - body_.data()), text.size()));
   }

@@ -179,9 +179,7 @@ void write_method(std::span<char> route, std::size_t method) {
 bool is_wildcard(std::string_view segment) { return segment.starts_with('{'); }
 
 bool is_name(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return kind_of(c) == Byte::unreserved && c != '~';
-  });
+  return !name.empty() && std::ranges::all_of(name, [](char c) { return kind_of(c) == Byte::unreserved && c != '~'; });
 }
 
 constexpr std::string_view kExample = "such as GET:/users/{id}";
@@ -203,9 +201,10 @@ std::optional<std::string> segment_fault(std::string_view segment) {
   const std::string_view name = segment.substr(1, close - 1);
   if (name.empty()) return fmt::format("the braces have no name: write {{NAME}}, {}", kExample);
   if (!is_name(name)) {
-    return fmt::format("a name in braces has only letters, digits, _ - and .; got {}: a segment matches any text, "
-                       "so leave expressions out",
-                       quoted(name));
+    return fmt::format(
+        "a name in braces has only letters, digits, _ - and .; got {}: a segment matches any text, "
+        "so leave expressions out",
+        quoted(name));
   }
   return std::nullopt;
 }
@@ -262,9 +261,10 @@ bool has_braces(std::string_view value) {
 
 std::optional<std::string> pattern_fault(std::string_view value) {
   if (value.ends_with('*')) {
-    return fmt::format("a pattern has no * at its end: write one pattern for each number of segments, such as "
-                       "/users/{{id}}/{{rest}}; got {}",
-                       quoted(value));
+    return fmt::format(
+        "a pattern has no * at its end: write one pattern for each number of segments, such as "
+        "/users/{{id}}/{{rest}}; got {}",
+        quoted(value));
   }
   std::optional<std::string> fault;
   std::size_t segments = 0;

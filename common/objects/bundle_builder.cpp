@@ -81,7 +81,7 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   }
   if (const auto allows_plan_id = fields.boolean(tenant_field::kAllowsPlanId)) item.allows_plan_id = *allows_plan_id;
   if (const auto slash = fields.text(tenant_field::kTrailingSlash)) {
-    if (*slash == "same") item.trailing_slash = TrailingSlash::same;
+    item.trailing_slash = *slash == "same" ? TrailingSlash::same : TrailingSlash::distinct;
     if (*slash != "same" && *slash != "distinct") {
       fields.fault("trailing_slash",
                    fmt::format("trailing_slash must be same or distinct: it says whether /orders and /orders/ are one "

@@ -83,8 +83,9 @@ inline constexpr Field kTrailingSlash{
     .choices = "distinct, same",
     .schema = "TrailingSlash",
     .fallback = "distinct",
-    .help = "same: GET:/orders and GET:/orders/ are one resource; the root keeps its slash. A body that creates a "
-            "tenant gets same if it leaves the field out; other bodies that leave it out keep what is stored."};
+    .help =
+        "same: GET:/orders and GET:/orders/ are one resource; the root keeps its slash. A body that creates a "
+        "tenant gets same if it leaves the field out; other bodies that leave it out keep what is stored."};
 inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode,
                                  kDefault,          kAllowsPlanId,       kTrailingSlash};
 }  // namespace tenant_field

@@ -19,7 +19,9 @@ void write_tenant(json::Writer& out, const Tenant& item) {
   if (item.mode != Mode::enforce) out.field("mode", to_string(item.mode));
   if (item.default_deny) out.field("default", "deny");
   if (!item.allows_plan_id) out.field("plan_calls", false);
-  if (item.trailing_slash == TrailingSlash::same) out.field("trailing_slash", "same");
+  if (item.trailing_slash) {
+    out.field("trailing_slash", *item.trailing_slash == TrailingSlash::same ? "same" : "distinct");
+  }
   out.end_object();
 }
 

@@ -114,8 +114,7 @@ void counter_keys(std::string_view key_head, const Rulebook& rulebook, const Che
 }
 
 std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,
-                        std::span<const std::pair<DimensionRef, std::string>> identity,
-                        TrailingSlash trailing_slash) {
+                        std::span<const std::pair<DimensionRef, std::string>> identity, TrailingSlash trailing_slash) {
   Value value;
   std::string resource;
   auto find = [&](const DimensionRef& dimension) -> const Value* {

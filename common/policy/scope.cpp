@@ -112,7 +112,8 @@ Scope compile_scope(std::span<const ScopeTerm> scope, TrailingSlash trailing_sla
     std::ranges::sort(out.exact);
     out.exact.erase(std::ranges::unique(out.exact).begin(), out.exact.end());
     std::ranges::sort(out.patterns, [](const ResourcePattern& a, const ResourcePattern& b) {
-      return std::pair(narrowness_of(b), std::string_view(a.text)) < std::pair(narrowness_of(a), std::string_view(b.text));
+      return std::pair(narrowness_of(b), std::string_view(a.text)) <
+             std::pair(narrowness_of(a), std::string_view(b.text));
     });
     out.patterns.erase(std::ranges::unique(out.patterns).begin(), out.patterns.end());
     keep_widest(out.prefixes, [](const std::string& wide, const std::string& text) { return text.starts_with(wide); });

@@ -45,7 +45,7 @@ Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string
   set(request, Dimension::org, tenant.tenant.organization_id);
   set(request, Dimension::tenant, tenant.tenant.id);
   set(request, Dimension::api_key, key_id);
-  if (tenant.tenant.trailing_slash == TrailingSlash::same) {
+  if (tenant.tenant.slash() == TrailingSlash::same) {
     Value& resource = request.dimensions[static_cast<std::size_t>(Dimension::resource)];
     resource.text = without_trailing_slash(resource.text);
   }

@@ -60,8 +60,8 @@ class OverrideCompiler {
     const limiter::Program& program = *rulebook.program;
     for (std::size_t i = 0; i < program.limits.size(); ++i) {
       if (program.limits[i].name != entry.limit_name) continue;
-      std::string key = counter_key(tenant.key_head, rulebook, program.rules[i].group, entry.identity,
-                                    tenant.tenant.trailing_slash);
+      std::string key =
+          counter_key(tenant.key_head, rulebook, program.rules[i].group, entry.identity, tenant.tenant.slash());
       auto [at, added] = index_of_.try_emplace(key, out_.size());
       if (added) out_.push_back({key, {}, index});
       out_[at->second].entries.push_back(entry_of(entry, program.limits[i]));

@@ -75,7 +75,7 @@ Faults TenantBuilder::put_policy(const Policy& policy, std::size_t index, Progra
   if (faults.empty()) {
     program = plan ? program_on(*plan, policy.enforcement, programs) : programs.of(limits, policy.enforcement);
   }
-  SharedPolicy compiled = compile_policy(policy, view_.tenant.trailing_slash, std::move(program), now_us, faults);
+  SharedPolicy compiled = compile_policy(policy, view_.tenant.slash(), std::move(program), now_us, faults);
   if (former) take_out(std::move(former));
   if (!is_indexable(compiled->scope) && view_.unindexed == kMaxUnindexedPolicies) over_limit_ = index;
   view_.policies.put(compiled);
@@ -122,7 +122,7 @@ void TenantBuilder::renew_policies(ProgramPool& programs,
     }
     auto renewed = std::make_shared<CompiledPolicy>(*policy);
     renewed->rulebook.program = program_on(plan, rulebook.enforcement, programs);
-    if (renewed->slashed_scope) compile_scope_again(view_.tenant.trailing_slash, *renewed);
+    if (renewed->slashed_scope) compile_scope_again(view_.tenant.slash(), *renewed);
     view_.policies.put(renewed);
     take_out(std::move(policy));
     put_in(std::move(renewed));
@@ -165,8 +165,8 @@ void TenantBuilder::settle_plans() {
 
 // Compiles the scopes of unchanged policies again if the tenant's trailing_slash changed.
 void TenantBuilder::renew_scopes() {
-  const TrailingSlash now = view_.tenant.trailing_slash;
-  if (!before_ || before_->tenant.trailing_slash == now) return;
+  const TrailingSlash now = view_.tenant.slash();
+  if (!before_ || before_->tenant.slash() == now) return;
   std::vector<SharedPolicy> stale;
   view_.policies.for_each([&](const SharedPolicy& policy) {
     if (policy->slashed_scope && before_->policies.find(policy->id()) == policy.get()) stale.push_back(policy);

@@ -28,7 +28,8 @@ std::vector<prometheus::MetricFamily> TenantCounters::Collect() const {
   const std::lock_guard lock(mutex_);
   if (spec().labels.size() == 1) {
     for (const auto& [tenant, row] : rows_) {
-      add_sample(made, {{by_tenant.name, tenant}}, static_cast<double>(row->counts_[0].load(std::memory_order_relaxed)));
+      add_sample(made, {{by_tenant.name, tenant}},
+                 static_cast<double>(row->counts_[0].load(std::memory_order_relaxed)));
     }
     return {std::move(made)};
   }

@@ -40,8 +40,8 @@ class CounterVector final : public Instrument {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-// A counter with the tenant as its label, or with two labels: the tenant, and another with a fixed list of values. Without a tenant, all samples are
-// exposed from the start, at 0; with a tenant, those that were counted.
+// A counter with the tenant as its label, or with two labels: the tenant, and another with a fixed list of values.
+// Without a tenant, all samples are exposed from the start, at 0; with a tenant, those that were counted.
 class TenantCounters final : public Instrument {
  public:
   class Row {

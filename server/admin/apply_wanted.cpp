@@ -13,6 +13,7 @@
 #include "common/objects/policy_json.hpp"
 #include "common/objects/tenant_json.hpp"
 #include "server/admin/drafts.hpp"
+#include "server/counters/rules.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -131,6 +132,7 @@ class Reader {
       if (item.organization_id.empty()) {
         item.organization_id = before != nullptr ? before->organization_id : default_organization();
       }
+      complete_trailing_slash(item, before);
       check_tenant(i, item, before);
       organizations_.emplace(item.id, item.organization_id);
       wanted_.tenant_ids.push_back(item.id);
@@ -139,6 +141,16 @@ class Reader {
                       .organization_id = item.organization_id,
                       .document = canonical(item, write_tenant),
                       .extra = {}});
+    }
+  }
+
+  // As complete_tenant() in objects_api.cpp.
+  static void complete_trailing_slash(Tenant& item, const store::StoredObject* before) {
+    if (item.trailing_slash) return;
+    if (before == nullptr) {
+      item.trailing_slash = TrailingSlash::same;
+    } else if (const std::string kept = counters::member_of(before->document, "trailing_slash"); !kept.empty()) {
+      item.trailing_slash = kept == "same" ? TrailingSlash::same : TrailingSlash::distinct;
     }
   }
 

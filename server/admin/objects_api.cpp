@@ -55,6 +55,22 @@ json::Value translate_policy(Context& /*context*/, json::Tree& tree, const json:
   return json::edited(tree, body, kDropped, {&id, 1});
 }
 
+// New tenants get "same". A tenant that exists keeps what it has, also if it has nothing: then it has "distinct".
+json::Value complete_tenant(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
+                            std::optional<Secret>& /*secret*/) {
+  constexpr std::string_view kSlash = "trailing_slash";
+  if (is_given(body, kSlash)) return body;
+  if (before == nullptr) {
+    const json::Member same{kSlash, tree.string("same")};
+    return json::edited(tree, body, {}, {&same, 1});
+  }
+  const json::Value stored = tree.parse(before->document).value();
+  const json::Value* const kept = stored.find(kSlash);
+  if (kept == nullptr) return body;
+  const json::Member member{kSlash, *kept};
+  return json::edited(tree, body, {}, {&member, 1});
+}
+
 void refuse_taken(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id) {
   if (!store::find(tx, kind, tenant_id, id)) return;
   throw http::Refusal(
@@ -98,7 +114,8 @@ std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view ten
 
 const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &draft_organization,
                               &id_from_name<Kind::organization>};
-const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>};
+const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>,
+                        nullptr,      &complete_tenant};
 const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
 const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id, &translate_policy};
 

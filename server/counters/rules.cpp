@@ -62,7 +62,7 @@ const policy::Rulebook* Rules::find(std::string_view policy_id, std::string_view
 }
 
 std::string Rules::key_of(const policy::Rulebook& rulebook, std::size_t group, const Identity& identity) const {
-  return policy::counter_key(tenant_->key_head, rulebook, group, identity, tenant_->tenant.trailing_slash);
+  return policy::counter_key(tenant_->key_head, rulebook, group, identity, tenant_->tenant.slash());
 }
 
 RulesBuilder::RulesBuilder(std::string organization_id, std::string tenant_id) {
