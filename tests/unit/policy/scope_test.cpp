@@ -187,7 +187,7 @@ TEST_CASE("a term keeps of its values what no other covers") {
   CHECK(scope[0].blocks == std::vector<IpBlock>{*parse_cidr("10.0.0.0/8")});
   CHECK(scope[0].prefixes == std::vector<std::string>{"10."});
   CHECK(scope[0].exact.empty());
-  CHECK(scope[0].narrowness >> kNarrownessShift == 3);
+  CHECK((scope[0].narrowness >> kNarrownessShift) == 3);
 }
 
 }  // namespace
