@@ -54,6 +54,7 @@ void SyncClient::Impl::fetch(bool full) {
   if (fetch_since_) request->target += std::exchange(separator, '&') + query_of(*fetch_since_);
   if (announced_at_begin_) request->target += separator + query_of(*announced_at_begin_, sync::kAnnounced);
   fetch_token_id_ = link_.token_id();
+  request->fields.emplace_back(sync::kReadsField, sync::kReadsNewerFields);
   request->max_body = options_.max_snapshot;
   snapshots_.send(*std::move(request), [this](const Result<http_client::Response>& answer) {
     static const sync::ScopeState kNone;

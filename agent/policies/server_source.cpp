@@ -109,11 +109,12 @@ void ServerSource::start() {
 }
 
 // Called when all workers use the saved snapshot, or from start() if there is none. The client needs the saved objects
-// to apply deltas. The objects are parsed here, while the workers already decide.
+// to apply deltas. The objects are parsed here, while the workers already decide. An incomplete state stays in force
+// until the whole of it is fetched.
 void ServerSource::follow() {
   std::optional<sync::ScopeState> state;
   if (const auto saved = std::exchange(saved_, std::nullopt)) {
-    if (const auto read = sync::read_state(saved->content)) state = sync::restore(*read);
+    if (const auto read = sync::read_state(saved->content); read && read->is_complete) state = sync::restore(*read);
   }
   client_.start(std::move(state));
   refresh();

@@ -11,7 +11,7 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (decision.shadow || decision.shadow_result) [[unlikely]]
     count_shadows(check, counts);
   if (decision.reason == Reason::no_policy) [[unlikely]]
-    count_unmatched(counts, check.tenant.tenant.id);
+    count_unmatched(check, counts);
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
   if (decision.reason == Reason::degraded) metrics_.count_failure_mode_decision(FailureMode::fail_degrade);
@@ -30,9 +30,12 @@ void Recorder::count_overload(Counts& counts, std::string_view tenant, decide::O
   counts.overload->count(static_cast<std::size_t>(cause));
 }
 
-void Recorder::count_unmatched(Counts& counts, std::string_view tenant) {
+void Recorder::count_unmatched(const decide::DecidedCheck& check, Counts& counts) {
+  const std::string_view tenant = check.tenant.tenant.id;
   if (!counts.unmatched) counts.unmatched = &metrics_.unmatched.row(tenant);
   counts.unmatched->count(0);
+  const Value* resource = check.request.find({Dimension::resource, ""});
+  if (usage_ && resource) usage_->unmatched(tenant, resource->text);
 }
 
 void Recorder::count_shadows(const decide::DecidedCheck& check, Counts& counts) {

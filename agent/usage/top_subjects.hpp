@@ -1,5 +1,6 @@
-// Finds the subjects that were throttled most often, in bounded memory. The algorithm is the Space-Saving sketch
-// (Metwally, Agrawal, El Abbadi: "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
+// Finds the subjects that were throttled most often, or the resources that were left unmatched most often, in bounded
+// memory; the comments here say "subject" for both. The algorithm is the Space-Saving sketch (Metwally, Agrawal, El
+// Abbadi: "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
 //
 // With room for m subjects and n calls of add(), every subject added more than n / m times is kept. Its reported count
 // is at most the true count, and at least the true count - n / m.

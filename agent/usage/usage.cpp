@@ -52,9 +52,7 @@ std::vector<sync::ThrottledSubject> top_of_each_policy(const SubjectSums& sums, 
 }  // namespace
 
 WorkerUsage::WorkerUsage(const UsageBounds& bounds)
-    : bounds_(bounds),
-      current_subjects_(std::make_unique<TopSubjects>(bounds.subjects)),
-      collected_subjects_(std::make_unique<TopSubjects>(bounds.subjects)) {}
+    : bounds_(bounds), current_(std::make_unique<Foremost>(bounds)), collected_(std::make_unique<Foremost>(bounds)) {}
 
 UsageCounters& WorkerUsage::row(std::string_view tenant, std::string_view policy) {
   const std::lock_guard lock(mutex_);
@@ -100,8 +98,14 @@ void WorkerUsage::sweep() {
 void WorkerUsage::throttled(std::string_view tenant, std::string_view policy, std::string_view subject,
                             ReportSubjects how) {
   if (how == ReportSubjects::off || subject.empty()) return;
-  const std::lock_guard lock(subjects_mutex_);
-  current_subjects_->add({tenant, policy, subject, how == ReportSubjects::named});
+  const std::lock_guard lock(foremost_mutex_);
+  current_->subjects.add({tenant, policy, subject, how == ReportSubjects::named});
+}
+
+void WorkerUsage::unmatched(std::string_view tenant, std::string_view resource) {
+  if (resource.empty()) return;
+  const std::lock_guard lock(foremost_mutex_);
+  current_->unmatched.add({tenant, {}, resource, true});
 }
 
 std::uint64_t WorkerUsage::dropped() const {
@@ -136,11 +140,12 @@ void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
   }
 }
 
-const TopSubjects& WorkerUsage::take_subjects() {
-  collected_subjects_->clear();
-  const std::lock_guard lock(subjects_mutex_);
-  std::swap(current_subjects_, collected_subjects_);
-  return *collected_subjects_;
+const WorkerUsage::Foremost& WorkerUsage::take_foremost() {
+  collected_->subjects.clear();
+  collected_->unmatched.clear();
+  const std::lock_guard lock(foremost_mutex_);
+  std::swap(current_, collected_);
+  return *collected_;
 }
 
 Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start) : bounds_(bounds), since_(start) {
@@ -150,12 +155,18 @@ Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start) : bounds_(
 TakenUsage Usage::take() {
   const std::lock_guard lock(mutex_);
   TakenUsage taken;
-  SubjectSums sums;
+  SubjectSums subjects;
+  SubjectSums unmatched;
   for (WorkerUsage& worker : workers_) {
     worker.take_counts(taken.counts);
-    add_subjects(worker.take_subjects(), sums);
+    const WorkerUsage::Foremost& foremost = worker.take_foremost();
+    add_subjects(foremost.subjects, subjects);
+    add_subjects(foremost.unmatched, unmatched);
   }
-  taken.subjects = top_of_each_policy(sums, bounds_.subjects_taken);
+  taken.subjects = top_of_each_policy(subjects, bounds_.subjects_taken);
+  for (sync::ThrottledSubject& each : top_of_each_policy(unmatched, bounds_.unmatched_taken)) {
+    taken.unmatched.push_back({std::move(each.tenant_id), std::move(each.subject), each.count});
+  }
   return taken;
 }
 
@@ -163,7 +174,7 @@ TakenUsage Usage::take() {
 void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   const WallTime from = std::exchange(since_, std::max(since_, now));
   TakenUsage taken = take();
-  queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects));
+  queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects), std::move(taken.unmatched));
   dropped_by_queue_.store(queue.dropped(), std::memory_order_relaxed);
 }
 

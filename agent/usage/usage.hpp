@@ -1,5 +1,5 @@
-// Usage for the server's analytics: decisions by tenant, policy and outcome, and the most throttled subjects. README.md
-// says which checks count.
+// Usage for the server's analytics: decisions by tenant, policy and outcome, the most throttled subjects, and the
+// resources that most often matched no policy. README.md says which checks count.
 //
 // Each worker counts in rows of its own, without a lock. A row has the counters of one tenant and policy. take() reads
 // the counters and returns the difference to the last reading.
@@ -47,12 +47,16 @@ struct TakenUsage {
   std::vector<sync::UsageCount> counts;
   // First the most throttled subject of each policy, then the second of each, and so on.
   std::vector<sync::ThrottledSubject> subjects;
+  // First the foremost resource of each tenant, then the second of each, and so on.
+  std::vector<sync::UnmatchedResource> unmatched;
 };
 
 struct UsageBounds {
   std::size_t rows = 32'768;         // policies that a worker counts separately
   std::size_t subjects = 1'000;      // throttled subjects that a worker counts
   std::size_t subjects_taken = 200;  // throttled subjects that take() returns
+  std::size_t unmatched = 1'000;     // unmatched resources that a worker counts
+  std::size_t unmatched_taken = 50;  // unmatched resources that take() returns
 };
 
 // Thread: one worker's. dropped() and the take functions may be called on any thread.
@@ -68,10 +72,18 @@ class WorkerUsage {
   // Counts a denial, unless `how` is off. A subject has at most 256 bytes.
   void throttled(std::string_view tenant, std::string_view policy, std::string_view subject, ReportSubjects how);
 
+  // Counts a check that no policy matches. A resource has at most 256 bytes; "" is not counted.
+  void unmatched(std::string_view tenant, std::string_view resource);
+
   std::uint64_t dropped() const;
 
  private:
   friend class Usage;
+  struct Foremost {
+    explicit Foremost(const UsageBounds& bounds) : subjects(bounds.subjects), unmatched(bounds.unmatched) {}
+    TopSubjects subjects;
+    TopSubjects unmatched;
+  };
   struct Row {
     std::string tenant;
     std::string policy;
@@ -86,7 +98,7 @@ class WorkerUsage {
   void sweep();
   static void collect(Row& row, std::vector<sync::UsageCount>& out);
   void take_counts(std::vector<sync::UsageCount>& out);
-  const TopSubjects& take_subjects();
+  const Foremost& take_foremost();
 
   const UsageBounds bounds_;
   std::uint64_t generation_ = 1;  // counts snapshots
@@ -99,9 +111,9 @@ class WorkerUsage {
   std::vector<sync::UsageCount> uncollected_;    // of freed rows
   UsageCounters uncounted_;                      // decisions that found no row
 
-  std::mutex subjects_mutex_;  // guards current_subjects_
-  std::unique_ptr<TopSubjects> current_subjects_;
-  std::unique_ptr<TopSubjects> collected_subjects_;  // the last result of take_subjects()
+  std::mutex foremost_mutex_;  // guards current_
+  std::unique_ptr<Foremost> current_;
+  std::unique_ptr<Foremost> collected_;  // the last result of take_foremost()
 };
 
 class Usage {

@@ -25,6 +25,12 @@ namespace sluice {
 // Whether a route with a slash at its end is another route than the one without.
 enum class TrailingSlash : std::uint8_t { distinct, same };
 
+constexpr std::string_view to_string(TrailingSlash value) { return value == TrailingSlash::same ? "same" : "distinct"; }
+constexpr std::optional<TrailingSlash> parse_trailing_slash(std::string_view text) {
+  if (text == "same") return TrailingSlash::same;
+  return text == "distinct" ? std::optional(TrailingSlash::distinct) : std::nullopt;
+}
+
 // The length of the known method that begins a route, or 0 if the text is not a route.
 std::size_t route_method_size(std::string_view resource);
 

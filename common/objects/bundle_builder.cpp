@@ -81,8 +81,8 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   }
   if (const auto allows_plan_id = fields.boolean(tenant_field::kAllowsPlanId)) item.allows_plan_id = *allows_plan_id;
   if (const auto slash = fields.text(tenant_field::kTrailingSlash)) {
-    item.trailing_slash = *slash == "same" ? TrailingSlash::same : TrailingSlash::distinct;
-    if (*slash != "same" && *slash != "distinct") {
+    item.trailing_slash = parse_trailing_slash(*slash);
+    if (!item.trailing_slash) {
       fields.fault("trailing_slash",
                    fmt::format("trailing_slash must be same or distinct: it says whether /orders and /orders/ are one "
                                "resource; got {}",
@@ -144,7 +144,8 @@ void BundleBuilder::read_key(json::Fields& fields, ApiKey& item) {
 
 void BundleBuilder::read_override(json::Fields& fields, Override& item) {
   const std::size_t faults_before = faults_.count();
-  sluice::read_override(fields, tenants_, {bundle_.plans, bundle_.policies, ids(Kind::plan), ids(Kind::policy)}, item);
+  sluice::read_override(fields, tenants_, author_,
+                        {bundle_.plans, bundle_.policies, ids(Kind::plan), ids(Kind::policy)}, item);
   if (item.tenant_id.empty()) return;
   add_id(Kind::override_, fields, true);
   if (faults_.count() == faults_before) check_only_override_of_target(fields, item);

@@ -12,6 +12,7 @@
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
+#include "common/domain/resource.hpp"
 #include "common/objects/field_tables.hpp"
 #include "common/objects/limit_json.hpp"
 
@@ -122,6 +123,12 @@ void read_identity_members(json::Fields& identity, Override& item) {
   std::ranges::sort(item.identity);
 }
 
+void spell_canonically(std::vector<std::pair<DimensionRef, std::string>>& identity) {
+  for (auto& [dimension, text] : identity) {
+    if (dimension.dimension == Dimension::resource) text.resize(canonical_resource(text).size());
+  }
+}
+
 void read_identity(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
   fields.require("identity", "the value of each dimension of the counter key, such as {\"subject\":\"user:42\"}");
   const json::Value* const value = fields.take("identity");
@@ -161,12 +168,14 @@ void read_set(json::Fields& fields, const Owner& owner, const Limit* limit, Over
 
 }  // namespace
 
-void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out) {
+void read_override(json::Fields& fields, const TenantIndex& tenants, Author author, const OverrideOwners& owners,
+                   Override& out) {
   out.tenant_id = tenants.read_tenant_id(fields);
   out.id = read_id(fields, "override");
   const Owner owner = read_owner(fields, owners, out);
   const Limit* const limit = read_limit_name(fields, owner, out);
   read_identity(fields, owner, limit, out);
+  if (author == Author::person) spell_canonically(out.identity);
   read_set(fields, owner, limit, out);
   out.expires_at = fields.timestamp(object_field::kExpiresAt);
   fields.reject_unknown();

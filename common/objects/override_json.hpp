@@ -9,6 +9,7 @@
 #include "common/domain/policy.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/writer.hpp"
+#include "common/objects/bundle_json.hpp"
 #include "common/objects/references.hpp"
 
 namespace sluice {
@@ -23,7 +24,10 @@ struct OverrideOwners {
 
 // If the owner (the override's plan or policy) has no faults, it must have the limit that the override names, the
 // identity must have exactly the dimensions of the limit's counter key, and the new numbers must fit the limit.
-void read_override(json::Fields& fields, const TenantIndex& tenants, const OverrideOwners& owners, Override& out);
+// With Author::person, the identity's resource gets its canonical spelling. What is stored keeps its text, by which it
+// is found.
+void read_override(json::Fields& fields, const TenantIndex& tenants, Author author, const OverrideOwners& owners,
+                   Override& out);
 
 // A text that names what the override replaces: one limit of one owner for one identity.
 std::string target_of(const Override& item);

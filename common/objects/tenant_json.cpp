@@ -19,9 +19,7 @@ void write_tenant(json::Writer& out, const Tenant& item) {
   if (item.mode != Mode::enforce) out.field("mode", to_string(item.mode));
   if (item.default_deny) out.field("default", "deny");
   if (!item.allows_plan_id) out.field("plan_calls", false);
-  if (item.trailing_slash) {
-    out.field("trailing_slash", *item.trailing_slash == TrailingSlash::same ? "same" : "distinct");
-  }
+  if (item.trailing_slash) out.field("trailing_slash", to_string(*item.trailing_slash));
   out.end_object();
 }
 

@@ -6,7 +6,8 @@
 //    …"],"refusal":{"revision":8,"chain":"…","code":"checksum_mismatch","text":"…"},
 //    "reports":[{"number":7,"from":"2027-03-31T00:00:00Z","to":"2027-03-31T00:00:10Z",
 //                "counts":[{"tenant_id":"shop","policy_id":"orders","outcome":"denied","count":3}],
-//                "subjects":[{"tenant_id":"shop","policy_id":"orders","subject":"sha256:…","count":2}]}]}
+//                "subjects":[{"tenant_id":"shop","policy_id":"orders","subject":"sha256:…","count":2}],
+//                "unmatched":[{"tenant_id":"shop","resource":"GET:/carts","count":4}]}]}
 //   → {"stored":7}
 //
 // Within a boot (one start of an agent), usage reports are numbered 1, 2, 3, … The server stores each (agent_id,
@@ -35,11 +36,12 @@ namespace sluice::sync {
 // Limits of one message.
 inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kMaxReportsAtOnce = 64;
-inline constexpr std::size_t kMaxCountsAtOnce = 20'000;   // in all usage reports together
-inline constexpr std::size_t kMaxDegraded = 32;           // reasons why the agent is degraded
-inline constexpr std::size_t kMaxReportText = 1024;       // bytes of a reason, and of a refusal's text
-inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;  // in all usage reports together
-inline constexpr std::size_t kMaxSubjectBytes = 512;      // longer subjects are cut
+inline constexpr std::size_t kMaxCountsAtOnce = 20'000;    // in all usage reports together
+inline constexpr std::size_t kMaxDegraded = 32;            // reasons why the agent is degraded
+inline constexpr std::size_t kMaxReportText = 1024;        // bytes of a reason, and of a refusal's text
+inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;   // in all usage reports together
+inline constexpr std::size_t kMaxSubjectBytes = 512;       // longer subjects and resources are cut
+inline constexpr std::size_t kMaxUnmatchedAtOnce = 1'000;  // in all usage reports together
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
 inline constexpr std::size_t kMaxAgentNameBytes = 253;  // as for host names
 
@@ -63,12 +65,22 @@ struct ThrottledSubject {
   bool operator==(const ThrottledSubject&) const = default;
 };
 
+// One of the resources that were checked most often in the interval while no policy matched them.
+struct UnmatchedResource {
+  std::string tenant_id;
+  std::string resource;    // in its canonical spelling; 1 to kMaxSubjectBytes
+  std::int64_t count = 0;  // at least so many checks; 1 to kMaxCount
+
+  bool operator==(const UnmatchedResource&) const = default;
+};
+
 struct UsageReport {
   std::int64_t number = 0;  // from 1
   WallTime from;            // inclusive
   WallTime to;              // exclusive; not before `from`
   std::vector<UsageCount> counts;
   std::vector<ThrottledSubject> subjects{};
+  std::vector<UnmatchedResource> unmatched{};
 
   bool operator==(const UsageReport&) const = default;
 };
@@ -105,7 +117,8 @@ struct ReportDocument {
   bool operator==(const ReportDocument&) const = default;
 };
 
-// Cuts texts that are too long, and leaves out reasons beyond kMaxDegraded and subjects beyond kMaxSubjectsAtOnce.
+// Cuts texts that are too long, and leaves out reasons beyond kMaxDegraded, subjects beyond kMaxSubjectsAtOnce and
+// resources beyond kMaxUnmatchedAtOnce.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
 // Faults: the text is not JSON or too large; a member is missing, of another type or out of range; a list is too long;

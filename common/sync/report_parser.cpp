@@ -116,6 +116,8 @@ class ReportReader {
                 [&](const json::Value& item, const json::Place& place) { read_count(item, place, report); });
     fields.each("subjects", false,
                 [&](const json::Value& item, const json::Place& place) { read_subject(item, place, report); });
+    fields.each("unmatched", false,
+                [&](const json::Value& item, const json::Place& place) { read_unmatched(item, place, report); });
     out_.reports.push_back(std::move(report));
   }
 
@@ -146,6 +148,22 @@ class ReportReader {
     report.subjects.push_back(std::move(subject));
   }
 
+  void read_unmatched(const json::Value& value, const json::Place& at, UsageReport& report) {
+    ++unmatched_;
+    json::Fields fields(value, at, faults_);
+    if (!fields.is_object()) return;
+    UnmatchedResource unmatched;
+    for (const std::string_view name : {"tenant_id", "resource", "count"})
+      fields.require(name, "every resource has it");
+    unmatched.tenant_id = read_id(fields, "tenant_id", true);
+    unmatched.resource = fields.text("resource", kMaxSubjectBytes).value_or("");
+    if (fields.present("resource") && unmatched.resource.empty()) {
+      fields.fault("resource", "resource must not be empty");
+    }
+    unmatched.count = fields.integer("count", 1, kMaxCount).value_or(0);
+    report.unmatched.push_back(std::move(unmatched));
+  }
+
   std::string read_id(json::Fields& fields, std::string_view name, bool required) {
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (text && !is_id(*text) && (required || !text->empty())) {
@@ -166,12 +184,17 @@ class ReportReader {
       fields.fault("reports",
                    fmt::format("{} subjects in one request: send at most {}", subjects_, kMaxSubjectsAtOnce));
     }
+    if (unmatched_ > kMaxUnmatchedAtOnce) {
+      fields.fault("reports", fmt::format("{} unmatched resources in one request: send at most {}", unmatched_,
+                                          kMaxUnmatchedAtOnce));
+    }
   }
 
   json::FaultList faults_;
   ReportDocument out_;
   std::size_t counts_ = 0;
   std::size_t subjects_ = 0;
+  std::size_t unmatched_ = 0;
 };
 
 }  // namespace

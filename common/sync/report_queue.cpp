@@ -11,6 +11,8 @@ namespace {
 constexpr auto key_of = []<class Count>(const Count& count) {
   if constexpr (requires { count.outcome; }) {
     return std::tie(count.tenant_id, count.policy_id, count.outcome);
+  } else if constexpr (requires { count.resource; }) {
+    return std::tie(count.tenant_id, count.resource);
   } else {
     return std::tie(count.tenant_id, count.policy_id, count.subject);
   }
@@ -33,20 +35,27 @@ void add_up(std::vector<Count>& counts) {
   counts.resize(kept);
 }
 
-void add_up_subjects(std::vector<ThrottledSubject>& subjects) {
-  add_up(subjects);
-  if (subjects.size() <= kMaxSubjectsAtOnce) return;
-  std::ranges::sort(subjects, std::ranges::greater(), &ThrottledSubject::count);
-  subjects.resize(kMaxSubjectsAtOnce);
+// Keeps at most `limit` counts: the highest.
+template <class Count>
+void add_up_foremost(std::vector<Count>& counts, std::size_t limit) {
+  add_up(counts);
+  if (counts.size() <= limit) return;
+  std::ranges::sort(counts, std::ranges::greater(), &Count::count);
+  counts.resize(limit);
+}
+
+void add_up_foremost(std::vector<ThrottledSubject>& subjects, std::vector<UnmatchedResource>& unmatched) {
+  add_up_foremost(subjects, kMaxSubjectsAtOnce);
+  add_up_foremost(unmatched, kMaxUnmatchedAtOnce);
 }
 
 }  // namespace
 
 void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts,
-                      std::vector<ThrottledSubject> subjects) {
+                      std::vector<ThrottledSubject> subjects, std::vector<UnmatchedResource> unmatched) {
   add_up(counts);
-  add_up_subjects(subjects);
-  if (counts.empty() && subjects.empty()) return;
+  add_up_foremost(subjects, unmatched);
+  if (counts.empty() && subjects.empty() && unmatched.empty()) return;
   const bool crowded = waiting_.size() >= kMaxWaitingIntervals || waiting_counts_ + counts.size() > max_waiting_counts_;
   if (crowded && !waiting_.empty()) {
     Interval& last = waiting_.back();
@@ -55,9 +64,14 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
     std::ranges::move(counts, std::back_inserter(last.counts));
     add_up(last.counts);
     std::ranges::move(subjects, std::back_inserter(last.subjects));
-    add_up_subjects(last.subjects);
+    std::ranges::move(unmatched, std::back_inserter(last.unmatched));
+    add_up_foremost(last.subjects, last.unmatched);
   } else {
-    waiting_.push_back({.from = from, .to = to, .counts = std::move(counts), .subjects = std::move(subjects)});
+    waiting_.push_back({.from = from,
+                        .to = to,
+                        .counts = std::move(counts),
+                        .subjects = std::move(subjects),
+                        .unmatched = std::move(unmatched)});
   }
   bound_counts(waiting_.back());
   waiting_counts_ += waiting_.back().counts.size();
@@ -76,14 +90,17 @@ void ReportQueue::bound_counts(Interval& interval) {
 std::span<const UsageReport> ReportQueue::to_send() {
   std::size_t room = max_counts_at_once_;
   std::size_t room_for_subjects = kMaxSubjectsAtOnce;
+  std::size_t room_for_unmatched = kMaxUnmatchedAtOnce;
   for (const UsageReport& report : sent_) {
     room -= report.counts.size();
     room_for_subjects -= report.subjects.size();
+    room_for_unmatched -= report.unmatched.size();
   }
   while (!waiting_.empty() && room > 0 && sent_.size() < kMaxSentReports) {
     Interval& interval = waiting_.front();
-    if (interval.subjects.size() > room_for_subjects) break;
+    if (interval.subjects.size() > room_for_subjects || interval.unmatched.size() > room_for_unmatched) break;
     room_for_subjects -= interval.subjects.size();
+    room_for_unmatched -= interval.unmatched.size();
     const std::size_t count = std::min(room, interval.counts.size());
     make_report(interval, count);
     room -= count;
@@ -92,7 +109,7 @@ std::span<const UsageReport> ReportQueue::to_send() {
   return sent_;
 }
 
-// Moves all subjects of the interval, and its last `count` counts, into a new report.
+// Moves all subjects and resources of the interval, and its last `count` counts, into a new report.
 void ReportQueue::make_report(Interval& interval, std::size_t count) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);
   UsageReport& report = sent_.emplace_back();
@@ -101,6 +118,7 @@ void ReportQueue::make_report(Interval& interval, std::size_t count) {
   report.to = interval.to;
   report.counts.assign(std::move_iterator(first), std::move_iterator(interval.counts.end()));
   report.subjects = std::exchange(interval.subjects, {});
+  report.unmatched = std::exchange(interval.unmatched, {});
   interval.counts.erase(first, interval.counts.end());
   waiting_counts_ -= count;
 }

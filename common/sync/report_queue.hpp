@@ -2,7 +2,7 @@
 // sent, and is sent again unchanged until it is stored. So the server can count a repeated report once.
 //
 // Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, but times get coarser, and
-// only the subjects that were throttled most often are kept. Counts beyond kMaxWaitingCounts are dropped.
+// only the foremost throttled subjects and unmatched resources are kept. Counts beyond kMaxWaitingCounts are dropped.
 //
 // No clock, no I/O. Not thread-safe.
 #pragma once
@@ -29,7 +29,8 @@ class ReportQueue {
       : max_waiting_counts_(max_waiting_counts), max_counts_at_once_(max_counts_at_once) {}
 
   // An interval without decisions makes no report. REQUIRES: intervals come in order; counts ≥ 0.
-  void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {});
+  void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {},
+           std::vector<UnmatchedResource> unmatched = {});
 
   // The reports of the next request, oldest first: reports that are sent but not stored, then waiting intervals that
   // fit. New reports do not wait for old ones, because the server stores only once a minute, and waiting reports are
@@ -49,9 +50,10 @@ class ReportQueue {
   struct Interval {
     WallTime from;
     WallTime to;
-    std::vector<UsageCount> counts;          // sorted, one for each tenant, policy and outcome
-    std::vector<ThrottledSubject> subjects;  // one for each tenant, policy and subject; at most kMaxSubjectsAtOnce
-    bool empty() const { return counts.empty() && subjects.empty(); }
+    std::vector<UsageCount> counts;            // sorted, one for each tenant, policy and outcome
+    std::vector<ThrottledSubject> subjects;    // one for each tenant, policy and subject; at most kMaxSubjectsAtOnce
+    std::vector<UnmatchedResource> unmatched;  // one for each tenant and resource; at most kMaxUnmatchedAtOnce
+    bool empty() const { return counts.empty() && subjects.empty() && unmatched.empty(); }
   };
 
   void bound_counts(Interval& interval);

@@ -42,7 +42,34 @@ void write_subject(json::Writer& out, const ThrottledSubject& subject) {
   out.end_object();
 }
 
-void write_usage(json::Writer& out, const UsageReport& report, std::size_t& room_for_subjects) {
+void write_unmatched(json::Writer& out, const UnmatchedResource& unmatched) {
+  out.begin_object();
+  out.field("tenant_id", unmatched.tenant_id);
+  out.field("resource", utf8_prefix(unmatched.resource, kMaxSubjectBytes));
+  out.field("count", unmatched.count);
+  out.end_object();
+}
+
+// How many entries the reports that follow may have.
+struct Room {
+  std::size_t subjects = kMaxSubjectsAtOnce;
+  std::size_t unmatched = kMaxUnmatchedAtOnce;
+};
+
+// Writes nothing if there are no entries.
+template <class Entry>
+void write_entries(json::Writer& out, std::string_view name, const std::vector<Entry>& entries, std::size_t& room,
+                   void (*write)(json::Writer&, const Entry&)) {
+  const auto kept = std::span(entries).first(std::min(room, entries.size()));
+  room -= kept.size();
+  if (kept.empty()) return;
+  out.key(name);
+  out.begin_list();
+  for (const Entry& entry : kept) write(out, entry);
+  out.end_list();
+}
+
+void write_usage(json::Writer& out, const UsageReport& report, Room& room) {
   out.begin_object();
   out.field("number", report.number);
   out.field("from", format_timestamp(report.from));
@@ -51,14 +78,8 @@ void write_usage(json::Writer& out, const UsageReport& report, std::size_t& room
   out.begin_list();
   for (const UsageCount& count : report.counts) write_count(out, count);
   out.end_list();
-  const auto subjects = std::span(report.subjects).first(std::min(room_for_subjects, report.subjects.size()));
-  room_for_subjects -= subjects.size();
-  if (!subjects.empty()) {
-    out.key("subjects");
-    out.begin_list();
-    for (const ThrottledSubject& subject : subjects) write_subject(out, subject);
-    out.end_list();
-  }
+  write_entries(out, "subjects", report.subjects, room.subjects, &write_subject);
+  write_entries(out, "unmatched", report.unmatched, room.unmatched, &write_unmatched);
   out.end_object();
 }
 
@@ -86,8 +107,8 @@ std::string write_report(const AgentState& agent, std::span<const UsageReport> r
   if (agent.leaving) out.field("leaving", true);
   out.key("reports");
   out.begin_list();
-  std::size_t room_for_subjects = kMaxSubjectsAtOnce;
-  for (const UsageReport& report : reports) write_usage(out, report, room_for_subjects);
+  Room room;
+  for (const UsageReport& report : reports) write_usage(out, report, room);
   out.end_list();
   out.end_object();
   return out.take();

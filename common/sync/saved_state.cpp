@@ -10,7 +10,8 @@
 namespace sluice::sync {
 namespace {
 
-constexpr std::string_view kFormat = "sluice-state/v1";
+constexpr std::string_view kFormat = "sluice-state/v2";
+constexpr std::string_view kOlderFormat = "sluice-state/v1";
 constexpr std::string_view kNone = "-";      // written for an id that is ""
 constexpr std::size_t kLineBytes = 256;      // estimated size of an object's line; each word must be shorter
 constexpr std::size_t kLeastLineBytes = 80;  // smallest size of an object's line
@@ -68,7 +69,9 @@ std::optional<Number> number_of(std::optional<std::string_view> word) {
 
 // Reads the first line into `saved` and returns the number of objects that follow.
 std::optional<std::size_t> read_head(Words& words, SavedState& saved) {
-  if (words.word(' ') != kFormat) return std::nullopt;
+  const auto format = words.word(' ');
+  if (format != kFormat && format != kOlderFormat) return std::nullopt;
+  saved.is_complete = format == kFormat;
   const auto token_id = words.named("token=", ' ');
   const auto revision = number_of<std::int64_t>(words.named("revision=", ' '));
   const auto chain = words.named("chain=", ' ');

@@ -28,6 +28,12 @@ namespace sluice::sync {
 inline constexpr std::string_view kSnapshotFormat = "sluice-sync/v1";
 inline constexpr std::size_t kMaxSnapshotBytes = json::kMaxBytes;  // after decompression
 
+// The header with which an agent says what it can read besides what agents have always read: words with commas between
+// them. A server ignores words that it does not know, and sends what needs one only to agents that say it. A header,
+// because servers of earlier releases refuse an unknown query parameter.
+inline constexpr std::string_view kReadsField = "Sluice-Reads";
+inline constexpr std::string_view kReadsNewerFields = "newer-fields";  // it ignores fields that it does not know
+
 struct SnapshotDocument {
   Position head;                      // the position after this document
   Checksum checksum;                  // of all objects at `head`

@@ -18,7 +18,7 @@ namespace sluice::server::admin {
 namespace {
 
 constexpr std::chrono::hours kDefaultWindow{1};
-constexpr std::size_t kMaxSubjects = 100;
+constexpr std::size_t kMaxForemost = 100;  // throttled subjects, or unmatched resources
 // A cursor of list_analytics() holds the time range of the answer (in store::Page::after_tenant_id), and the values of
 // the last row of the page (in after_id). No value contains a space.
 constexpr char kCursorSeparator = ' ';
@@ -167,6 +167,33 @@ std::string cursor_of(const Window& window, const pqxx::row& row, std::size_t di
       fmt::format("{}{}{}", format_timestamp(window.since), kCursorSeparator, format_timestamp(window.until)), values);
 }
 
+// The groups of rows with the highest sums. `columns`: the names by which rows are grouped, with ", " between them.
+Answer list_foremost(Context& context, std::string_view table, std::string_view columns) {
+  const store::Page page = read_page(context.call);
+  if (page.limit > kMaxForemost) {
+    http::refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMaxForemost));
+  }
+  const Window window = read_window<std::chrono::hours>(context);
+  store::Statement statement(fmt::format("SELECT sum(count) AS count, {} FROM {}", columns, table));
+  add_filters(context.call, window, "hour", statement);
+  statement.add(fmt::format(" GROUP BY {0} ORDER BY 1 DESC, {0} LIMIT {1}", columns, page.limit));
+  const pqxx::result rows = statement.run(context.tx);
+  Answer answer = open_answer(window);
+  json::Writer& out = *answer.object;
+  out.key("items");
+  out.begin_list();
+  for (const auto& row : rows) {
+    out.begin_object();
+    for (pqxx::row_size_type column = 1; column < row.size(); ++column) {
+      out.field(rows.column_name(column), row[column].c_str());
+    }
+    out.field("count", row[0].as<std::int64_t>());
+    out.end_object();
+  }
+  out.end_list();
+  return answer;
+}
+
 }  // namespace
 
 Answer list_analytics(Context& context) {
@@ -202,29 +229,11 @@ Answer list_analytics(Context& context) {
 }
 
 Answer list_throttled_subjects(Context& context) {
-  const store::Page page = read_page(context.call);
-  if (page.limit > kMaxSubjects) {
-    http::refuse_fault(400, "?limit", fmt::format("limit is a whole number from 1 to {}", kMaxSubjects));
-  }
-  const Window window = read_window<std::chrono::hours>(context);
-  store::Statement statement("SELECT tenant_id, policy_id, subject, sum(count) AS count FROM usage_subjects");
-  add_filters(context.call, window, "hour", statement);
-  statement.add(" GROUP BY tenant_id, policy_id, subject ORDER BY 4 DESC, tenant_id, policy_id, subject");
-  const pqxx::result rows = statement.add(fmt::format(" LIMIT {}", page.limit)).run(context.tx);
-  Answer answer = open_answer(window);
-  json::Writer& out = *answer.object;
-  out.key("items");
-  out.begin_list();
-  for (const auto& row : rows) {
-    out.begin_object();
-    out.field("tenant_id", row[0].c_str());
-    out.field("policy_id", row[1].c_str());
-    out.field("subject", row[2].c_str());
-    out.field("count", row[3].as<std::int64_t>());
-    out.end_object();
-  }
-  out.end_list();
-  return answer;
+  return list_foremost(context, "usage_subjects", "tenant_id, policy_id, subject");
+}
+
+Answer list_unmatched_resources(Context& context) {
+  return list_foremost(context, "usage_unmatched", "tenant_id, resource");
 }
 
 }  // namespace sluice::server::admin

@@ -10,4 +10,7 @@ Answer list_analytics(Context& context);
 
 Answer list_throttled_subjects(Context& context);
 
+// The resources that most often matched no policy.
+Answer list_unmatched_resources(Context& context);
+
 }  // namespace sluice::server::admin

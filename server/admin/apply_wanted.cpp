@@ -149,8 +149,8 @@ class Reader {
     if (item.trailing_slash) return;
     if (before == nullptr) {
       item.trailing_slash = TrailingSlash::same;
-    } else if (const std::string kept = counters::member_of(before->document, "trailing_slash"); !kept.empty()) {
-      item.trailing_slash = kept == "same" ? TrailingSlash::same : TrailingSlash::distinct;
+    } else {
+      item.trailing_slash = parse_trailing_slash(counters::member_of(before->document, "trailing_slash"));
     }
   }
 

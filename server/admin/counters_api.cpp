@@ -114,8 +114,9 @@ store::StoredObject require_stored(Context& context, Kind kind, const std::strin
 }
 
 counters::RulesPtr load_rules(Context& context, CounterTarget& target) {
-  target.organization_id = require_stored(context, Kind::tenant, target.tenant_id, target.tenant_id).organization_id;
-  counters::RulesBuilder rules(target.organization_id, target.tenant_id);
+  const store::StoredObject tenant = require_stored(context, Kind::tenant, target.tenant_id, target.tenant_id);
+  target.organization_id = tenant.organization_id;
+  counters::RulesBuilder rules(target.organization_id, target.tenant_id, counters::trailing_slash_of(tenant.document));
   std::string plan_id = target.plan_id;
   if (!target.policy_id.empty()) {
     const store::StoredObject policy = require_stored(context, Kind::policy, target.tenant_id, target.policy_id);

@@ -35,6 +35,7 @@ class Comparison {
     for (const auto& [name, documents] : changed_) {
       const auto& [kind, tenant, id] = name;
       if (!may_matter(kind, tenant, id, documents)) continue;
+      if (kind == Kind::tenant) compare_tenant(tenant, documents);
       if (kind == Kind::override_) compare_override(tenant, id, documents);
       if (kind == Kind::policy) compare_policy(tenant, id, documents);
       if (kind == Kind::plan) compare_plan(tenant, id, documents);
@@ -76,7 +77,9 @@ class Comparison {
     }
   }
   bool may_matter(Kind kind, const std::string& tenant, const std::string& id, const Documents& documents) const {
-    if (!overridden_ || kind == Kind::override_ || overridden_->contains(name_of(kind, tenant, id))) return true;
+    if (!overridden_ || kind == Kind::tenant || kind == Kind::override_ ||
+        overridden_->contains(name_of(kind, tenant, id)))
+      return true;
     if (kind != Kind::policy) return false;
     return std::ranges::any_of(std::array{&documents.before, &documents.after}, [&](const auto* document) {
       return *document && overridden_->contains(name_of(Kind::plan, tenant, member_of(**document, "plan_id")));
@@ -124,18 +127,49 @@ class Comparison {
     return found;
   }
 
+  void add_override(RulesBuilder& rules, const std::string& tenant, const std::string& id, const std::string& item,
+                    Side side) {
+    const std::string plan = member_of(item, "plan_id");
+    if (plan.empty()) {
+      add_policy(rules, tenant, member_of(item, "policy_id"), side);
+    } else {
+      add_plan(rules, tenant, plan, side);
+      add_policies_on(rules, tenant, plan, side);
+    }
+    rules.add_override(id, item);
+  }
+
+  TrailingSlash trailing_slash(const std::string& tenant, Side side) {
+    const auto found = changed_.find(name_of(Kind::tenant, tenant, tenant));
+    if (found != changed_.end()) {
+      const auto& changed = found->second.of(side);
+      return changed ? trailing_slash_of(*changed) : TrailingSlash::distinct;
+    }
+    const auto [at, inserted] = trailing_slashes_.try_emplace(tenant, TrailingSlash::distinct);
+    if (inserted) {
+      if (const auto stored = store::find(tx_, Kind::tenant, tenant, tenant)) {
+        at->second = trailing_slash_of(stored->document);
+      }
+    }
+    return at->second;
+  }
+
+  // A tenant's trailing_slash decides which counter belongs to a resource with a slash at its end.
+  void compare_tenant(const std::string& tenant, const Documents& documents) {
+    if (trailing_slash(tenant, Side::before) == trailing_slash(tenant, Side::after)) return;
+    const Overrides overrides = unchanged(tx_.exec("SELECT id, document FROM overrides WHERE tenant_id = $1 AND "
+                                                   "document -> 'identity' ->> 'resource' LIKE '%/'",
+                                                   tenant),
+                                          tenant);
+    for (const auto& [id, document] : overrides) {
+      compare(tenant, documents.organization_id,
+              [&](RulesBuilder& rules, Side side) { add_override(rules, tenant, id, document, side); });
+    }
+  }
+
   void compare_override(const std::string& tenant, const std::string& id, const Documents& documents) {
     compare(tenant, documents.organization_id, [&](RulesBuilder& rules, Side side) {
-      const auto& item = documents.of(side);
-      if (!item) return;
-      const std::string plan = member_of(*item, "plan_id");
-      if (plan.empty()) {
-        add_policy(rules, tenant, member_of(*item, "policy_id"), side);
-      } else {
-        add_plan(rules, tenant, plan, side);
-        add_policies_on(rules, tenant, plan, side);
-      }
-      rules.add_override(id, *item);
+      if (const auto& item = documents.of(side)) add_override(rules, tenant, id, *item, side);
     });
   }
 
@@ -206,7 +240,7 @@ class Comparison {
   // Returns nullptr if no override was collected.
   RulesPtr compiled(const std::string& tenant, const std::string& organization,
                     const std::function<void(RulesBuilder&, Side)>& collect, Side side) {
-    RulesBuilder rules(organization, tenant);
+    RulesBuilder rules(organization, tenant, trailing_slash(tenant, side));
     collect(rules, side);
     if (!rules.has_overrides()) return nullptr;
     RulesPtr built = rules.build(now_us_, known_);
@@ -218,8 +252,9 @@ class Comparison {
   const std::int64_t now_us_;
   std::vector<RulesPtr>& known_;  // compiled in this transaction
   std::map<Name, Documents> changed_;
-  std::optional<std::set<Name>> overridden_;  // policies and plans with overrides, if queried
-  std::map<std::string, CounterRef> found_;   // by counter key
+  std::optional<std::set<Name>> overridden_;               // policies and plans with overrides, if queried
+  std::map<std::string, TrailingSlash> trailing_slashes_;  // of tenants that the transaction did not change
+  std::map<std::string, CounterRef> found_;                // by counter key
 };
 
 }  // namespace

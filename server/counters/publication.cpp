@@ -32,7 +32,9 @@ struct ToLoad {
 // are no live overrides, and no counter is reset.
 RulesPtr load_rules(postgres::Transaction& tx, const TenantIdentities& identities, ToLoad to_load, std::int64_t now_us,
                     std::span<const RulesPtr> known = {}) {
-  RulesBuilder rules(identities.organization_id, identities.tenant_id);
+  const auto tenant = store::find(tx, Kind::tenant, identities.tenant_id, identities.tenant_id);
+  RulesBuilder rules(identities.organization_id, identities.tenant_id,
+                     tenant ? trailing_slash_of(tenant->document) : TrailingSlash::distinct);
   const pqxx::result overrides = tx.exec(
       "SELECT document, coalesce(policy_id, ''), coalesce(plan_id, ''), id FROM overrides WHERE tenant_id = $1 AND "
       "identity_hash = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > now())",

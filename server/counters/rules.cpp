@@ -65,9 +65,10 @@ std::string Rules::key_of(const policy::Rulebook& rulebook, std::size_t group, c
   return policy::counter_key(tenant_->key_head, rulebook, group, identity, tenant_->tenant.slash());
 }
 
-RulesBuilder::RulesBuilder(std::string organization_id, std::string tenant_id) {
+RulesBuilder::RulesBuilder(std::string organization_id, std::string tenant_id, TrailingSlash trailing_slash) {
   sources_.organization_id = std::move(organization_id);
   sources_.tenant_id = std::move(tenant_id);
+  sources_.trailing_slash = trailing_slash;
 }
 
 void RulesBuilder::add_override(const std::string& id, const std::string& document) {
@@ -93,8 +94,8 @@ RulesPtr RulesBuilder::build(std::int64_t now_us, std::span<const RulesPtr> know
   };
   builder.expect(Kind::tenant, 1);
   read(Kind::organization, fmt::format(R"({{"id":"{}"}})", sources_.organization_id));
-  read(Kind::tenant,
-       fmt::format(R"({{"id":"{}","organization_id":"{}"}})", sources_.tenant_id, sources_.organization_id));
+  read(Kind::tenant, fmt::format(R"({{"id":"{}","organization_id":"{}","trailing_slash":"{}"}})", sources_.tenant_id,
+                                 sources_.organization_id, to_string(sources_.trailing_slash)));
   for (const auto& [id, document] : sources_.plans) read(Kind::plan, document);
   for (const auto& [id, document] : sources_.policies) read(Kind::policy, document);
   for (const auto& [id, document] : sources_.overrides) read(Kind::override_, document);
@@ -103,6 +104,10 @@ RulesPtr RulesBuilder::build(std::int64_t now_us, std::span<const RulesPtr> know
   auto snapshot = policy::build_snapshot(bundle, 0, now_us);
   if (!snapshot) fail(snapshot.error());
   return std::make_shared<const Rules>(sources_, std::move(bundle), std::move(*snapshot), now_us);
+}
+
+TrailingSlash trailing_slash_of(const std::string& tenant_document) {
+  return parse_trailing_slash(member_of(tenant_document, "trailing_slash")).value_or(TrailingSlash::distinct);
 }
 
 std::string member_of(const std::string& document, std::string_view name) {

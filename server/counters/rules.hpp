@@ -46,6 +46,7 @@ class RulesFault : public std::exception {
 struct RulesSources {
   std::string organization_id;
   std::string tenant_id;
+  TrailingSlash trailing_slash = TrailingSlash::distinct;
   std::map<std::string, std::string, std::less<>> plans;
   std::map<std::string, std::string, std::less<>> policies;
   std::map<std::string, std::string, std::less<>> overrides;
@@ -82,7 +83,7 @@ using RulesPtr = std::shared_ptr<const Rules>;
 
 class RulesBuilder {
  public:
-  RulesBuilder(std::string organization_id, std::string tenant_id);
+  RulesBuilder(std::string organization_id, std::string tenant_id, TrailingSlash trailing_slash);
 
   // Ignores a document with an id that was added before.
   void add_plan(const std::string& id, std::string document) { sources_.plans.try_emplace(id, std::move(document)); }
@@ -99,6 +100,9 @@ class RulesBuilder {
  private:
   RulesSources sources_;
 };
+
+// Of a tenant's document.
+TrailingSlash trailing_slash_of(const std::string& tenant_document);
 
 // A string member of a JSON object; "" if there is none.
 std::string member_of(const std::string& document, std::string_view name);

@@ -106,19 +106,21 @@ UPDATE report_marks AS m SET number = moved.number
 FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS moved (scope, agent_id, boot_id, number)
 WHERE (m.scope, m.agent_id, m.boot_id) = (moved.scope, moved.agent_id, moved.boot_id) AND m.number < moved.number)";
 
-// {0}: table. {1} and {2}: its columns for UsageRow::begin and UsageRow::name. The large number is kMaxCount of
-// usage_batch.cpp.
+// {0}: table. {1} and {2}: its columns for UsageRow::begin and UsageRow::name. {3} and {4}: its column policy_id and
+// that column's value, or nothing if it has none. The large number is kMaxCount of usage_batch.cpp.
 constexpr const char* kAddUsage = R"(
-INSERT INTO {0} AS u ({1}, organization_id, tenant_id, policy_id, {2}, count)
-SELECT to_timestamp(begin), organization, tenant, policy, name, count
+INSERT INTO {0} AS u ({1}, organization_id, tenant_id, {3} {2}, count)
+SELECT to_timestamp(begin), organization, tenant, {4} name, count
 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
      AS given (begin, tenant, policy, name, organization, count)
 ORDER BY begin, tenant COLLATE "C", policy COLLATE "C", name COLLATE "C", organization COLLATE "C"
-ON CONFLICT ({1}, tenant_id, policy_id, {2}, organization_id)
+ON CONFLICT ({1}, tenant_id, {3} {2}, organization_id)
 DO UPDATE SET count = least(u.count::numeric + excluded.count, 1152921504606846976)::bigint)";
 
+enum class ByPolicy : bool { no, yes };
+
 void add_usage(postgres::Transaction& tx, std::string_view table, std::string_view time, std::string_view name,
-               const std::vector<UsageRow>& rows) {
+               ByPolicy by_policy, const std::vector<UsageRow>& rows) {
   if (rows.empty()) return;
   Columns columns(6);
   for (const UsageRow& row : rows) {
@@ -129,8 +131,10 @@ void add_usage(postgres::Transaction& tx, std::string_view table, std::string_vi
         .text(4, row.organization_id)
         .number(5, row.count);
   }
-  tx.exec(fmt::format(fmt::runtime(kAddUsage), table, time, name), columns.array(0), columns.array(1), columns.array(2),
-          columns.array(3), columns.array(4), columns.array(5));
+  const bool has_policy = by_policy == ByPolicy::yes;
+  tx.exec(fmt::format(fmt::runtime(kAddUsage), table, time, name, has_policy ? "policy_id," : "",
+                      has_policy ? "policy," : ""),
+          columns.array(0), columns.array(1), columns.array(2), columns.array(3), columns.array(4), columns.array(5));
 }
 
 Columns boots_of(std::span<const BootReports> taken) {
@@ -224,8 +228,9 @@ UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> t
     organization_by_tenant.emplace(row[0].c_str(), row[1].c_str());
   }
   UsageBatch batch = aggregate(taken, marks, organization_by_tenant, now);
-  add_usage(tx, "usage", "minute", "outcome", batch.minutes);
-  add_usage(tx, "usage_subjects", "hour", "subject", batch.hours);
+  add_usage(tx, "usage", "minute", "outcome", ByPolicy::yes, batch.minutes);
+  add_usage(tx, "usage_subjects", "hour", "subject", ByPolicy::yes, batch.hours);
+  add_usage(tx, "usage_unmatched", "hour", "resource", ByPolicy::no, batch.unmatched);
   Columns numbers(1);
   for (const Mark& mark : batch.marks) numbers.number(0, mark.number);
   tx.exec(kMoveMarks, boots.array(0), boots.array(1), boots.array(2), numbers.array(0));
@@ -236,6 +241,7 @@ void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention) 
   const std::string age = fmt::format("{} microseconds", retention.count());
   tx.exec("DELETE FROM usage WHERE minute < now() - $1::interval", age);
   tx.exec("DELETE FROM usage_subjects WHERE hour < now() - $1::interval", age);
+  tx.exec("DELETE FROM usage_unmatched WHERE hour < now() - $1::interval", age);
   tx.exec_text(fmt::format("DELETE FROM agents WHERE heard_at < now() - interval '{} s'",
                            std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
   tx.exec_text(fmt::format("DELETE FROM report_marks WHERE heard_at < now() - interval '{}'", kMarkRetention));

@@ -49,6 +49,7 @@ class Aggregation {
   UsageBatch finish() {
     batch_.minutes = rows_of(minutes_);
     batch_.hours = rows_of(hours_);
+    batch_.unmatched = rows_of(unmatched_);
     return std::move(batch_);
   }
 
@@ -65,6 +66,9 @@ class Aggregation {
     for (const sluice::sync::ThrottledSubject& subject : report.subjects) {
       add(hours_, scope,
           {seconds(hour), subject.tenant_id, subject.policy_id, without_nul(subject.subject), {}, subject.count});
+    }
+    for (const sluice::sync::UnmatchedResource& each : report.unmatched) {
+      add(unmatched_, scope, {seconds(hour), each.tenant_id, {}, without_nul(each.resource), {}, each.count});
     }
   }
 
@@ -93,6 +97,7 @@ class Aggregation {
   WallTime now_;
   Sums minutes_;
   Sums hours_;
+  Sums unmatched_;
   UsageBatch batch_;
 };
 
@@ -111,6 +116,7 @@ std::vector<std::string> tenants_in(std::span<const BootReports> taken) {
     for (const sluice::sync::UsageReport& report : each.reports) {
       for (const auto& count : report.counts) tenants.insert(count.tenant_id);
       for (const auto& subject : report.subjects) tenants.insert(subject.tenant_id);
+      for (const auto& unmatched : report.unmatched) tenants.insert(unmatched.tenant_id);
     }
   }
   return {tenants.begin(), tenants.end()};

@@ -1,5 +1,6 @@
 // Sums the reports of many agents into the rows that one transaction adds to PostgreSQL: one row per minute, tenant,
-// policy and outcome, and one per hour, tenant, policy and throttled subject.
+// policy and outcome, one per hour, tenant, policy and throttled subject, and one per hour, tenant and unmatched
+// resource.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace sluice::server::fleet {
 struct UsageRow {
   std::int64_t begin = 0;  // of the minute or hour, Unix time in seconds
   std::string tenant_id;
-  std::string policy_id;
-  std::string name;             // an outcome, or a throttled subject
+  std::string policy_id;        // "" for an unmatched resource
+  std::string name;             // an outcome, a throttled subject, or an unmatched resource
   std::string organization_id;  // "" if the tenant was deleted
   std::int64_t count = 0;
 
@@ -28,12 +29,13 @@ struct UsageRow {
 using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;
 
 struct UsageBatch {
-  std::vector<UsageRow> minutes;   // decisions; sorted by all members but `count`, without duplicates
-  std::vector<UsageRow> hours;     // denials by throttled subject; sorted like `minutes`
-  std::vector<Mark> marks;         // the new mark of each boot (one run of an agent), in the order of `taken` below
-  std::uint64_t stored = 0;        // reports whose usage is in the rows
-  std::uint64_t replayed = 0;      // reports that a server counted before
-  std::uint64_t out_of_scope = 0;  // decisions and denials of tenants outside the scope of the agent's token
+  std::vector<UsageRow> minutes;    // decisions; sorted by all members but `count`, without duplicates
+  std::vector<UsageRow> hours;      // denials by throttled subject; sorted like `minutes`
+  std::vector<UsageRow> unmatched;  // checks by unmatched resource, of one hour each; sorted like `minutes`
+  std::vector<Mark> marks;          // the new mark of each boot (one run of an agent), in the order of `taken` below
+  std::uint64_t stored = 0;         // reports whose usage is in the rows
+  std::uint64_t replayed = 0;       // reports that a server counted before
+  std::uint64_t out_of_scope = 0;   // decisions and denials of tenants outside the scope of the agent's token
 };
 
 // `marks[i]`: the number of the last stored report of taken[i].boot. A tenant that is missing in

@@ -34,7 +34,8 @@ struct Mark {
 class UsagePending {
  public:
   // Both are divided by FairShare, so a tenant cannot use up the room of others.
-  static constexpr std::size_t kMaxRows = 600'000;  // counts, subjects and reports together; about 150 bytes each
+  static constexpr std::size_t kMaxRows =
+      600'000;  // counts, subjects, resources and reports together; about 150 bytes each
   static constexpr std::size_t kMaxBoots = 60'000;
 
   explicit UsagePending(std::size_t max_rows = kMaxRows, std::size_t max_boots = kMaxBoots)

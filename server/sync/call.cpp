@@ -20,6 +20,7 @@ void SyncCall::read(const sluice::http::Request& request) {
   }
   credentials.authorization = request.header("authorization");
   gzip = takes_gzip(request.header("accept-encoding"));
+  reads_newer_fields = sync::reads_newer_fields(request.header("sluice-reads"));
 }
 
 }  // namespace sluice::server::sync

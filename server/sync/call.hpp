@@ -41,6 +41,7 @@ struct SyncCall {
   std::string body;
   http::RequestMemory::SharePtr memory = {};  // what the body has set aside
   bool gzip = false;
+  bool reads_newer_fields = false;
   bool calls_functions = false;  // only for SyncRoute::counters
   DatabaseQuery query = DatabaseQuery::not_sent;
   boost::asio::steady_timer timer;  // limits the time of the database query

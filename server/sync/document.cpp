@@ -21,7 +21,7 @@ sluice::sync::ObjectChange change_of(const sluice::sync::Edit& edit) {
 
 // Builds the set without holding the lock, because building may take long.
 sluice::sync::ObjectSet ScopeSets::at(const SyncState& state, const SyncScope& scope, Time now) {
-  if (scope.is_platform()) return state.objects;
+  if (scope.is_platform() && scope.newer_fields) return state.objects;
   const std::optional<Known> known = find(scope, now);
   const std::int64_t head = state.head().revision;
   const bool follows = known && known->epoch == state.epoch && known->revision <= head &&

@@ -11,6 +11,7 @@
 #include "common/http/query.hpp"
 #include "common/json/fields.hpp"
 #include "common/sync/report.hpp"
+#include "common/sync/snapshot_document.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::sync {
@@ -116,6 +117,13 @@ std::string agent_id_of(std::string_view header) {
         fmt::format("an agent's id is 1 to {} visible ASCII characters", sluice::sync::kMaxAgentNameBytes));
   }
   return std::string(header);
+}
+
+bool reads_newer_fields(std::string_view header) {
+  while (!header.empty()) {
+    if (same_word(cut(header, ','), sluice::sync::kReadsNewerFields)) return true;
+  }
+  return false;
 }
 
 bool takes_gzip(std::string_view accept_encoding) {

@@ -40,6 +40,9 @@ bool calls_functions(std::string_view query);
 // Checks the value of the header Sluice-Agent. "": the header is missing.
 std::string agent_id_of(std::string_view header);
 
+// Whether the agent ignores fields that it does not know: sync::kReadsField. Unknown words are ignored.
+bool reads_newer_fields(std::string_view header);
+
 // RFC 9110 section 12.5.3.
 bool takes_gzip(std::string_view accept_encoding);
 

@@ -221,7 +221,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
             "This revision is not part of the server's history. Fetch a full snapshot, without `since`.");
     }
   }
-  documents_.get(state_, SyncScope::of(token.caller), since, call->gzip,
+  documents_.get(state_, SyncScope::of(token.caller, call->reads_newer_fields), since, call->gzip,
                  [this, call](const Documents::Answer& document) { send_document(*call, document); });
 }
 
@@ -239,9 +239,10 @@ void SyncService::send_document(SyncCall& call, const Documents::Answer& documen
   if (!document.body) return refuse(call, unavailable("The snapshot could not be built."));
   ++(document.is_full ? statistics_.fetched_full : statistics_.fetched_delta);
   statistics_.document_bytes += document.body->size();
-  const std::string headers = http::answer_headers(fmt::format("{}{}Vary: Accept-Encoding\r\n", announced_field(call),
-                                                               document.gzipped ? "Content-Encoding: gzip\r\n" : ""),
-                                                   call.request_id);
+  const std::string headers =
+      http::answer_headers(fmt::format("{}{}Vary: Accept-Encoding, Sluice-Reads\r\n", announced_field(call),
+                                       document.gzipped ? "Content-Encoding: gzip\r\n" : ""),
+                           call.request_id);
   std::get<sluice::http::Reply>(call.answer)
       .send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
   count(call, 200);

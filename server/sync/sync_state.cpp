@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "server/sync/older_agents.hpp"
+
 namespace sluice::server::sync {
 namespace {
 
@@ -30,8 +32,9 @@ bool is_in_scope(const SyncState& state, const SyncScope& scope, const ObjectIdV
   return scope.is_platform() || (!owner.empty() && scope.contains(owner, tenant));
 }
 
-sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scope) {
-  if (scope.is_platform()) return state.objects;
+namespace {
+
+std::vector<sluice::sync::Edit> found_in(const SyncState& state, const SyncScope& scope) {
   std::vector<sluice::sync::Edit> found;
   if (auto settings = state.objects.find({Kind::setting, {}, {}})) found.emplace_back(std::move(settings));
   if (auto owner = state.objects.find({Kind::organization, {}, scope.organization_id})) {
@@ -46,7 +49,24 @@ sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scop
       if (owner_of(state, tenant) == scope.organization_id) add_tenant(state, tenant, found);
     }
   }
-  return sluice::sync::ObjectSet().with(std::move(found));
+  return found;
+}
+
+// Of the objects that the scope's agents cannot read as they are.
+std::vector<sluice::sync::Edit> shorter_forms(const sluice::sync::ObjectSet& objects) {
+  std::vector<sluice::sync::Edit> shorter;
+  objects.for_each([&](const sluice::sync::ObjectPtr& object) {
+    if (auto form = without_newer_fields(object); form != object) shorter.emplace_back(std::move(form));
+  });
+  return shorter;
+}
+
+}  // namespace
+
+sluice::sync::ObjectSet objects_of(const SyncState& state, const SyncScope& scope) {
+  const sluice::sync::ObjectSet objects =
+      scope.is_platform() ? state.objects : sluice::sync::ObjectSet().with(found_in(state, scope));
+  return scope.newer_fields ? objects : objects.with(shorter_forms(objects));
 }
 
 std::vector<sluice::sync::Edit> edits_since(const SyncState& state, const SyncScope& scope, std::int64_t since) {
@@ -62,7 +82,7 @@ std::vector<sluice::sync::Edit> edits_since(const SyncState& state, const SyncSc
   for (const ObjectIdView& id : ids) {
     auto object = state.objects.find(id);
     if (object && is_in_scope(state, scope, id)) {
-      edits.emplace_back(std::move(object));
+      edits.emplace_back(scope.newer_fields ? std::move(object) : without_newer_fields(object));
     } else {
       edits.push_back(sluice::sync::Edit::removal(id));
     }

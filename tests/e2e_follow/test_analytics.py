@@ -129,3 +129,23 @@ def test_throttled_subjects_are_named_as_their_policy_says_and_shadows_show_what
         answer = wait_until("the shadow", lambda: (found := admin.get("/analytics", query={
             "tenant_id": crew.tenant, "policy_id": "watched", "by": "outcome"}).body)["items"] and found, SECONDS)
         assert {row["outcome"]: row["count"] for row in answer["items"]} == {"shadow_denied": 55, "shadow_allowed": 5}
+
+
+def test_the_foremost_resources_that_no_policy_matches_are_in_analytics(make_crew: MakeCrew) -> None:
+    crew = make_crew(*OFTEN)
+    agent, = crew.hire(1, *REPORTS)
+    with Client(agent.port, crew.key) as client:
+        for resource, count in (("GET:/carts", 20), ("get /wishes?page=1", 5)):
+            for _ in range(count):
+                assert client.check(resource=resource, subject="user:1").body["reason"] == "no_policy"
+        client.check(resource="GET:/probe", subject="user:1")
+    with crew.admin() as admin:
+        def unmatched() -> list[tuple[str, str, int]]:
+            answer = admin.get("/analytics/unmatched", query={"tenant_id": crew.tenant})
+            assert answer.status == 200, answer
+            return [(row["tenant_id"], row["resource"], row["count"]) for row in answer.body["items"]]
+
+        expected = [(crew.tenant, "GET:/carts", 20), (crew.tenant, "GET:/wishes", 5)]
+        wait_until("the resources", lambda: unmatched() == expected, SECONDS)
+        assert admin.get("/analytics/unmatched", query={"limit": "1"}).body["items"][0]["resource"] == "GET:/carts"
+        assert admin.get("/analytics/unmatched", query={"limit": "101"}).status == 400

@@ -137,3 +137,26 @@ def test_a_start_forgets_old_revisions_and_agents_of_then_get_everything(make_se
     answer = agent.fetch()
     assert answer.status == 200 and "since" not in answer.body
     assert ("plan", tenant, "p7") in agent.objects
+
+
+# --- fields that older agents refuse ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_agent_that_refuses_newer_fields_gets_its_objects_without_them(server: Server, admin: AdminClient, organization: str,
+                                                                          whole: bool) -> None:
+    scope = {} if whole else {"organization_id": organization}
+    token = admin.create("/agent-tokens", {"name": "agents", **scope})["token"]
+    older = SyncAgent(server.port, token, fresh_id("agent"))
+    newer = SyncAgent(server.port, token, fresh_id("agent"), reads="something, newer-fields")
+
+    def documents(agent: SyncAgent, tenant: str) -> list[dict[str, Any]]:
+        return [json.loads(text) for (kind, _, name), text in agent.objects.items() if (kind, name) == ("tenant", tenant)]
+
+    tenants = []
+    for _ in range(2):   # the second comes with a delta
+        tenants.append(admin.tenant(organization))
+        for agent in (older, newer):
+            wait_until("the tenant", lambda agent=agent: agent.fetch().status and documents(agent, tenants[-1]))
+    for tenant in tenants:
+        assert [each.get("trailing_slash") for each in documents(newer, tenant)] == ["same"]
+        assert documents(older, tenant) and not any("trailing_slash" in each for each in documents(older, tenant))

@@ -19,6 +19,7 @@ _UNDO: dict[int, list[str]] = {
     7: ["DROP TABLE organization_use", "ALTER TABLE plans DROP COLUMN name", "ALTER TABLE policies DROP COLUMN name",
         _count_use_of_the_sixth()],
     8: ["DROP POLICY forget ON changes", "DROP FUNCTION forget_changes", "DROP TABLE forgotten_changes"],
+    9: ["DROP TABLE usage_unmatched"],
 }
 
 

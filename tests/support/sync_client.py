@@ -81,10 +81,12 @@ class SyncAgent:
     agent_id: str = "agent-1"
     position: Optional[tuple[int, str]] = None
     objects: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    reads: str = ""   # the header Sluice-Reads; "": none, as agents of an earlier release
 
     def headers(self) -> dict[str, str]:
         """Of every request."""
-        return {"Authorization": f"Bearer {self.token}", "Sluice-Agent": self.agent_id}
+        return {"Authorization": f"Bearer {self.token}", "Sluice-Agent": self.agent_id,
+                **({"Sluice-Reads": self.reads} if self.reads else {})}
 
     def query(self) -> str:
         """Where it is."""

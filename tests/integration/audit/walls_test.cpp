@@ -67,6 +67,8 @@ const std::map<std::string, std::string> kInserts = {
      "1)"},
     {"usage_subjects",
      "(hour, organization_id, tenant_id, policy_id, subject, count) VALUES (now(), '{0}', '{1}', '{2}', 'user', 1)"},
+    {"usage_unmatched",
+     "(hour, organization_id, tenant_id, resource, count) VALUES (now(), '{0}', '{1}', 'GET:/{2}', 1)"},
 };
 
 // Nobody's in particular: what they hold is no tenant's. (Of agents' reports only the whole scope sees how far they are

@@ -1,0 +1,46 @@
+#include "server/sync/older_agents.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "common/json/edit.hpp"
+#include "common/json/tree.hpp"
+
+namespace sluice::server::sync {
+namespace {
+
+struct NewerField {
+  Kind kind;
+  std::string_view name;
+};
+
+// The fields since the release before agents ignored unknown ones. Do not add later fields.
+constexpr std::array kNewerFields{
+    NewerField{Kind::tenant, "trailing_slash"},
+};
+
+bool may_have(const sluice::sync::Object& object, const NewerField& field) {
+  return object.id().kind == field.kind && object.document().find(field.name) != std::string_view::npos;
+}
+
+}  // namespace
+
+sluice::sync::ObjectPtr without_newer_fields(const sluice::sync::ObjectPtr& object) {
+  std::string text;
+  for (const NewerField& field : kNewerFields) {
+    if (!may_have(*object, field)) continue;
+    json::Tree tree;
+    const auto document = tree.parse(text.empty() ? object->document() : std::string_view(text));
+    if (!document || document->find(field.name) == nullptr) continue;
+    std::string shorter;
+    json::append(shorter, json::edited(tree, *document, {&field.name, 1}));
+    text = std::move(shorter);
+  }
+  return text.empty() ? object : sluice::sync::make_object(object->id(), text);
+}
+
+}  // namespace sluice::server::sync
