@@ -34,7 +34,7 @@ TEST_CASE_FIXTURE(Acme, "the trail says who changed what, from where, with which
   CHECK(at(trail, "/items/0/kind") == "tenant");
   CHECK(at(trail, "/items/0/object_id") == "shop");
   CHECK(at(trail, "/items/0/version") == "2");
-  CHECK(at(trail, "/items/0/before") == R"({"id":"shop","organization_id":"acme"})");
+  CHECK(at(trail, "/items/0/before") == R"({"id":"shop","organization_id":"acme","trailing_slash":"same"})");
   CHECK(at(trail, "/items/0/after/name") == "Shop");
   CHECK(at(trail, "/items/0/revision") == header(patched, "Sluice-Revision"));
   CHECK(at(trail, "/items/0/hash").size() == 64);

@@ -186,10 +186,12 @@ TEST_CASE_FIXTURE(FleetRig, "an agent cannot count for a tenant that its token d
   theirs.counts.push_back({"bank", "orders", "allowed", 50});
   theirs.counts.push_back({"kiosk", "orders", "allowed", 500});
   theirs.subjects = {{"shop", "orders", "sha256:aa", 2}, {"bank", "orders", "sha256:bb", 3}};
+  theirs.unmatched = {{"shop", "GET:/carts", 7}, {"bank", "GET:/carts", 11}};
   CHECK(stored_up_to(*fleet, shop, document("agent", {theirs}), 1));
   CHECK(counted() == 5);
-  CHECK(fleet->statistics().out_of_scope == 553);
+  CHECK(fleet->statistics().out_of_scope == 564);
   CHECK(execute("SELECT subject, count FROM usage_subjects") == execute("SELECT 'sha256:aa', 2"));
+  CHECK(execute("SELECT resource, count FROM usage_unmatched") == execute("SELECT 'GET:/carts', 7"));
 }
 
 }  // namespace sluice::server::test

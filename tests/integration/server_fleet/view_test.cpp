@@ -193,12 +193,14 @@ TEST_CASE_FIXTURE(View, "analytics count from since, inclusive, until the end, e
 TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents that were forgotten") {
   auto one = usage(1, "allowed", 1);
   one.subjects = {{"shop", "orders", "old", 3}};
+  one.unmatched = {{"shop", "GET:/old", 3}};
   fleet->report(shop, "10.0.0.1", document("agent", {one}));
   CHECK(eventually([&] { return counted() == 1; }));
   fleet.reset();
   execute(
       "UPDATE usage SET minute = minute - interval '2 days'; UPDATE usage_subjects SET hour = hour - interval '2 "
       "days'; "
+      "UPDATE usage_unmatched SET hour = hour - interval '2 days'; "
       "UPDATE agents SET heard_at = now() - interval '11 min'");
   execute("INSERT INTO usage VALUES (now(), 'acme', 'shop', 'orders', 'allowed', 10)");
   execute(
@@ -212,6 +214,7 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
   tx.commit();
   CHECK(counted() == 10);
   CHECK(execute("SELECT subject FROM usage_subjects") == "new");
+  CHECK(count(execute("SELECT count(*) FROM usage_unmatched")) == 0);
   CHECK(count(execute("SELECT count(*) FROM agents")) == 0);
   CHECK(count(execute("SELECT count(*) FROM report_marks")) == 1);
 }

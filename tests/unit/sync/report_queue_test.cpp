@@ -153,6 +153,30 @@ TEST_CASE("throttled subjects go along with their interval, once, whatever parts
   CHECK(sent(queue)[0].subjects == subjects(0, 1, 1));
 }
 
+TEST_CASE("unmatched resources go along with their interval, once, and are added up") {
+  ReportQueue queue(1000, 2);
+  queue.add(kStart, kStart + 10s, counts("a", 1), {}, {{"shop", "x", 1}, {"shop", "y", 2}, {"shop", "x", 4}, {"bank", "x", 1}});
+  const auto first = sent(queue);
+  REQUIRE(first.size() == 1);
+  CHECK(first[0].unmatched == std::vector<UnmatchedResource>{{"bank", "x", 1}, {"shop", "x", 5}, {"shop", "y", 2}});
+  queue.confirm_stored(1);
+  CHECK(queue.empty());
+}
+
+TEST_CASE("a request has no more unmatched resources than the server takes, and the next has the rest") {
+  ReportQueue queue;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<UnmatchedResource> unmatched;
+    for (int n = 0; n < 400; ++n) unmatched.push_back({"shop", fmt::format("GET:/{}", n), 1});
+    queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, {}, {}, std::move(unmatched));
+  }
+  CHECK(sent(queue).size() == 2);
+  queue.confirm_stored(2);
+  CHECK(sent(queue).size() == 1);
+  queue.confirm_stored(3);
+  CHECK(queue.empty());
+}
+
 TEST_CASE("a request has no more subjects than the server takes, and the next has the rest") {
   ReportQueue queue;
   for (int i = 0; i < 5; ++i) queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, counts("a", 1), subjects(0, 400, 1));

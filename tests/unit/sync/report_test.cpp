@@ -29,7 +29,8 @@ std::vector<UsageReport> reports() {
            .from = kFrom,
            .to = kFrom + 10s,
            .counts = {{"shop", "orders", "denied", 3}, {"shop", "", "allowed", 1}},
-           .subjects = {{"shop", "orders", "sha256:0123456789abcdef", 2}, {"shop", "", "user \"é\"", 1}}},
+           .subjects = {{"shop", "orders", "sha256:0123456789abcdef", 2}, {"shop", "", "user \"é\"", 1}},
+           .unmatched = {{"shop", "GET:/carts", 4}}},
           {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}, .subjects = {}}};
 }
 
@@ -86,6 +87,20 @@ TEST_CASE("an agent that ends says so") {
   CHECK(!parse_report(write_report(state, {}))->agent.leaving);
   state.leaving = true;
   CHECK(parse_report(write_report(state, {}))->agent == state);
+}
+
+TEST_CASE("unmatched resources over the bound of a request are left out, and faults name their members") {
+  auto made = reports();
+  made[0].unmatched.assign(kMaxUnmatchedAtOnce + 1, {"shop", "GET:/" + std::string(kMaxSubjectBytes, 'x'), 1});
+  const auto read = parse_report(write_report(agent(), made));
+  REQUIRE(read);
+  REQUIRE(read->reports[0].unmatched.size() == kMaxUnmatchedAtOnce);
+  CHECK(read->reports[0].unmatched[0].resource.size() == kMaxSubjectBytes);
+  std::string text = write_report(agent(), reports());
+  text.replace(text.find(R"("resource":"GET:/carts")"), std::string_view(R"("resource":"GET:/carts")").size(), R"("resource":"")");
+  const auto refused = parse_report(text);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error()[0].pointer == "/reports/0/unmatched/0/resource");
 }
 
 TEST_CASE("subjects over the bound of a request are left out, and long ones are cut") {

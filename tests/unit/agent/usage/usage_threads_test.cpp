@@ -130,6 +130,21 @@ TEST_CASE("what the queue of reports has no room for is told as dropped too") {
   CHECK(usage.dropped() == 2);
 }
 
+TEST_CASE("the foremost unmatched resources of all workers are taken, each tenant's first, and then counted anew") {
+  Usage usage(2, {.unmatched_taken = 3});
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 100; ++i) usage.worker(0).unmatched("shop", fmt::format("GET:/scan/{}", i));
+  }
+  for (std::size_t i = 0; i < 2; ++i) usage.worker(i).unmatched("bank", "GET:/carts");
+  usage.worker(1).unmatched("bank", "");
+  const auto taken = usage.take().unmatched;
+  REQUIRE(taken.size() == 3);
+  CHECK(taken[0].tenant_id == "shop");
+  CHECK(taken[1] == sync::UnmatchedResource{"bank", "GET:/carts", 2});
+  CHECK(taken[2].tenant_id == "shop");
+  CHECK(usage.take().unmatched.empty());
+}
+
 TEST_CASE("one policy under attack does not hide whom the others throttle") {
   Usage usage(2, {.subjects_taken = 5});
   for (int round = 0; round < 10; ++round) {

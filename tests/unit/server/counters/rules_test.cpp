@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kNow = 1'700'000'000'000'000;  // µs since 1970: 2023-11-14T22:13:20Z
 
 RulesBuilder builder(const std::string& limit, const std::string& expires_at = "") {
-  RulesBuilder rules("acme", "shop");
+  RulesBuilder rules("acme", "shop", TrailingSlash::distinct);
   rules.add_plan("pro", R"({"tenant_id":"shop","id":"pro","limits":[{"name":"l","algorithm":"fixed_window","limit":)" +
                             limit + R"(,"window":"1m"}]})");
   rules.add_policy("orders", R"({"tenant_id":"shop","id":"orders","plan_id":"pro"})");
@@ -43,7 +43,7 @@ TEST_CASE("rules are compiled again where one of their overrides has ended since
 }
 
 TEST_CASE("an override is left out of rules that do not have its policy") {
-  RulesBuilder rules("acme", "shop");
+  RulesBuilder rules("acme", "shop", TrailingSlash::distinct);
   rules.add_override("o", R"({"policy_id":"orders"})");
   CHECK_FALSE(rules.has_overrides());
 }

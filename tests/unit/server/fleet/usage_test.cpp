@@ -184,6 +184,19 @@ TEST_CASE("an agent whose clock is ahead counts for now, and none can make a sum
   CHECK(batch.minutes[0].count == std::int64_t{1} << 60);
 }
 
+TEST_CASE("unmatched resources are kept by the hour, and only those of the agent's tenants") {
+  auto one = report(1, {}, kNoon + 10min);
+  one.unmatched = {{"shop", "GET:/carts", 2}, {"kiosk", "GET:/carts", 2}};
+  auto two = report(2, {}, kNoon + 11min);
+  two.unmatched = {{"shop", "GET:/carts", 3}};
+  const fleet::UsageBatch batch = batch_of(kShop, {one, two});
+  REQUIRE(batch.unmatched.size() == 1);
+  CHECK(batch.unmatched[0].name == "GET:/carts");
+  CHECK(batch.unmatched[0].count == 5);
+  CHECK(batch.unmatched[0].begin % 3600 == 0);
+  CHECK(batch.out_of_scope == 2);
+}
+
 TEST_CASE("throttled subjects are kept by the hour") {
   auto one = report(1, {}, kNoon + 10min);
   one.subjects = {{"shop", "p", "sha256:0011", 2}, {"kiosk", "p", "sha256:0011", 2}};
