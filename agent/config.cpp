@@ -138,7 +138,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
 }
 
 void read_headers(ConfigReader& reader, Config& config) {
-  config.headers = {.x = false, .ietf = false, .draft6 = false, .retry_after = false};
+  config.headers = {.x = false, .ietf = false, .ietf_next = false, .draft6 = false, .retry_after = false};
   std::string_view rest = reader.value("headers").text;
   if (rest == "none") return;
   for (bool more = true; more;) {
@@ -148,12 +148,17 @@ void read_headers(ConfigReader& reader, Config& config) {
       config.headers.x = true;
     else if (family == "ietf")
       config.headers.ietf = true;
+    else if (family == "ietf-next")
+      config.headers.ietf_next = true;
     else if (family == "draft6")
       config.headers.draft6 = true;
     else if (family == "retry-after")
       config.headers.retry_after = true;
     else
-      return reader.fault("headers", "must be a list of x, ietf, draft6 and retry-after, such as x,ietf; or none");
+      return reader.fault("headers",
+                          "must be a list of x, ietf, ietf-next, draft6 and retry-after, such as x,ietf; or none");
+    if (config.headers.ietf && config.headers.ietf_next)
+      return reader.fault("headers", "has ietf and ietf-next, which write the same headers; keep one");
     more = comma != std::string_view::npos;
     if (more) rest.remove_prefix(comma + 1);
   }

@@ -135,10 +135,12 @@ inline constexpr std::array kFlags{
              "How much time of a Redis, each second, one tenant's checks may take while Redis is busy, through all its "
              "agents together: 1ms to 1s; 1s is no bound. Checks beyond that get 503 overload. Give all agents the "
              "same value."},
-    FlagSpec{"headers", "Serving", "LIST", "x,ietf",
-             "Rate limit headers of replies: a list of x (X-RateLimit-*), ietf (RateLimit, RateLimit-Policy), draft6 "
-             "(RateLimit-Limit, …) and retry-after (Retry-After on 200 too: 0, or when the request would be within "
-             "the limit); or none."},
+    FlagSpec{
+        "headers", "Serving", "LIST", "x,ietf",
+        "Rate limit headers of replies: a list of x (X-RateLimit-*), ietf (RateLimit, RateLimit-Policy), ietf-next "
+        "(the same as the IETF draft's next revision proposes), draft6 (RateLimit-Limit, …) and retry-after "
+        "(Retry-After on 200 too: 0, or when the request would be within "
+        "the limit); or none."},
     FlagSpec{"startup-wait", "Serving", "DURATION", "3s",
              "How long /startupz waits for policies and for the first answer of the counter store: 0s to 10m. After "
              "that the agent counts as started, whatever is missing."},

@@ -120,8 +120,13 @@ void explain_limits(const Judgement& judgement, Decision& decision) {
   }
 }
 
-void add_limit_numbers(const Rulebook& rulebook, const Outcome& outcome, Decision& decision) {
+void add_limit_numbers(const Judgement& judgement, Decision& decision) {
+  const Rulebook& rulebook = *judgement.rulebook;
+  const Outcome& outcome = *judgement.outcome;
   const Limit& binding = rulebook.program->limits[outcome.binding];
+  decision.cost = judgement.call.costs[outcome.binding];
+  decision.key_by = rulebook.enforcement.key_by;
+  decision.limit_key_by = binding.key_by;
   decision.now_us = outcome.now_us;
   decision.has_limit = true;
   decision.report = outcome.report;
@@ -147,6 +152,7 @@ void name_rulebook(const Rulebook& rulebook, Decision& decision) {
     decision.policy_version = rulebook.version;
   }
   decision.plan_id = rulebook.plan_id;
+  decision.expose = rulebook.enforcement.expose;
   if (!rulebook.metadata.empty()) decision.metadata = &rulebook.metadata;
 }
 
@@ -261,7 +267,7 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
   decision.shadow = first.role == Role::shadow;
   name_rulebook(rulebook, decision);
   if (first.outcome) {
-    add_limit_numbers(rulebook, *first.outcome, decision);
+    add_limit_numbers(first, decision);
     // A check that was held in line, and never judged, has the numbers of one limit only.
     if (request.explain && !first.outcome->limits.empty()) explain_limits(first, decision);
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,10 +101,14 @@ struct Decision {
   bool has_limit = false;   // whether report, limit_name and window_us are set
   LimitReport report;       // of the binding limit, but retry_after_us and delay_us are those of the whole decision
   std::string_view limit_name;
-  std::int64_t window_us = 0;  // for the parameter w of the RateLimit-Policy header; 0: none
-  std::string_view policy_id;  // "": no policy decided
+  std::int64_t cost = 0;                       // what the check would spend of this limit
+  std::span<const DimensionRef> key_by;        // what the limit's counter is named by,
+  std::span<const DimensionRef> limit_key_by;  // and what the limit adds to that
+  std::int64_t window_us = 0;                  // for the parameter w of the RateLimit-Policy header; 0: none
+  std::string_view policy_id;                  // "": no policy decided
   std::int64_t policy_version = 0;
   std::string_view plan_id;
+  Expose expose = Expose::all;
   bool shadow = false;      // true: nothing is enforced
   bool would_allow = true;  // with `shadow`: what the decision would have been if enforced
   bool over_limit = false;  // with `shadow`: whether a limit was exceeded; the action may have let it pass
@@ -124,6 +129,7 @@ struct Decision {
 struct HeaderFamilies {
   bool x = true;             // X-RateLimit-Limit, -Remaining, -Reset
   bool ietf = true;          // RateLimit-Policy, RateLimit (structured fields)
+  bool ietf_next = false;    // as `ietf`, with the names of the draft's next revision
   bool draft6 = false;       // RateLimit-Limit, -Remaining, -Reset in delta seconds
   bool retry_after = false;  // Retry-After on 200 as well, where a limit was judged
 };

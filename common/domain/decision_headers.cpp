@@ -1,65 +1,46 @@
-// RateLimit-Policy and RateLimit follow revision 08 of draft-ietf-httpapi-ratelimit-headers; the older names
-// RateLimit-Limit, -Remaining and -Reset follow revision 06. Both revisions use structured fields (RFC 9651).
+// The rate limit headers of replies. RateLimit-Limit, -Remaining and -Reset follow revision 06 of
+// draft-ietf-httpapi-ratelimit-headers; for later revisions see ietf_headers.hpp.
 #include <algorithm>
 
 #include "common/domain/decision.hpp"
 #include "common/domain/decision_time.hpp"
+#include "common/domain/ietf_headers.hpp"
 #include "common/json/text.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kMaxStructuredInteger = 999'999'999'999'999;  // RFC 9651 3.3.1: 15 digits
+constexpr std::string_view kLineEnd = "\r\n";
 
-void add_field(std::string& out, std::string_view key, std::int64_t value) {
-  out.append(key);
+// Adds a header line.
+void add_line(std::string& out, std::string_view name, std::int64_t value) {
+  out.append(name);
   json::append_integer(out, value);
+  out.append(kLineEnd);
 }
 
-void add_structured(std::string& out, std::string_view key, std::int64_t value) {
-  add_field(out, key, std::clamp<std::int64_t>(value, 0, kMaxStructuredInteger));
+void add_structured_line(std::string& out, std::string_view name, std::int64_t value) {
+  add_structured(out, name, value);
+  out.append(kLineEnd);
 }
 
-// Adds an sf-string (RFC 9651 3.3.3). Bytes that it cannot hold become '?', so no text can end the header line.
-void add_structured_string(std::string& out, std::string_view text) {
-  out.push_back('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    out.push_back(c >= 0x20 && c <= 0x7E ? c : '?');
-  }
-  out.push_back('"');
+void add_x(const Decision& decision, bool only_remaining, std::string& out) {
+  if (!only_remaining) add_line(out, "X-RateLimit-Limit: ", decision.report.limit);
+  add_line(out, "X-RateLimit-Remaining: ", decision.report.remaining);
+  if (only_remaining) return;
+  add_line(out, "X-RateLimit-Reset: ", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
 }
 
-void add_x(const Decision& decision, std::string& out) {
-  add_field(out, "X-RateLimit-Limit: ", decision.report.limit);
-  add_field(out, "\r\nX-RateLimit-Remaining: ", decision.report.remaining);
-  add_field(out, "\r\nX-RateLimit-Reset: ", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
-  out.append("\r\n");
-}
-
-void add_ietf(const Decision& decision, std::string& out) {
-  out.append("RateLimit-Policy: ");
-  add_structured_string(out, decision.limit_name);
-  add_structured(out, ";q=", decision.report.limit);
-  if (decision.window_us > 0) add_structured(out, ";w=", round_up(decision.window_us, kMicrosPerSecond));
-  out.append("\r\nRateLimit: ");
-  add_structured_string(out, decision.limit_name);
-  add_structured(out, ";r=", decision.report.remaining);
-  add_structured(out, ";t=", round_up(decision.report.reset_after_us, kMicrosPerSecond));
-  out.append("\r\n");
-}
-
-void add_draft6(const Decision& decision, std::string& out) {
-  add_structured(out, "RateLimit-Limit: ", decision.report.limit);
-  add_structured(out, "\r\nRateLimit-Remaining: ", decision.report.remaining);
-  add_structured(out, "\r\nRateLimit-Reset: ", round_up(decision.report.reset_after_us, kMicrosPerSecond));
-  out.append("\r\n");
+void add_draft6(const Decision& decision, bool only_remaining, std::string& out) {
+  if (!only_remaining) add_structured_line(out, "RateLimit-Limit: ", decision.report.limit);
+  add_structured_line(out, "RateLimit-Remaining: ", decision.report.remaining);
+  if (only_remaining) return;
+  add_structured_line(out, "RateLimit-Reset: ", round_up(decision.report.reset_after_us, kMicrosPerSecond));
 }
 
 void add_retry_after(std::int64_t wait, std::int64_t least_seconds, std::string& out) {
   if (wait == kNever) return;
-  add_field(out, "Retry-After: ", std::max(round_up(wait, kMicrosPerSecond), least_seconds));
-  out.append("\r\n");
+  add_line(out, "Retry-After: ", std::max(round_up(wait, kMicrosPerSecond), least_seconds));
 }
 
 void add_retry_after_denial(const Decision& decision, std::string& out) {
@@ -76,14 +57,16 @@ void add_retry_after_admission(const Decision& decision, std::string& out) {
 }  // namespace
 
 void write_decision_headers(const Decision& decision, HeaderFamilies families, std::string& out) {
-  if (decision.has_limit) {
-    if (families.x) add_x(decision, out);
-    if (families.ietf) add_ietf(decision, out);
-    if (families.draft6) add_draft6(decision, out);
+  if (decision.has_limit && decision.expose != Expose::none) {
+    const bool only_remaining = decision.expose == Expose::remaining;
+    if (families.x) add_x(decision, only_remaining, out);
+    if (families.ietf) add_ietf_headers(decision, only_remaining, out);
+    if (families.ietf_next) add_next_ietf_headers(decision, only_remaining, out);
+    if (families.draft6) add_draft6(decision, only_remaining, out);
   }
   if (!decision.allowed) {
     add_retry_after_denial(decision, out);
-  } else if (families.retry_after && decision.has_limit) {
+  } else if (families.retry_after && decision.has_limit && decision.expose == Expose::all) {
     add_retry_after_admission(decision, out);
   }
 }

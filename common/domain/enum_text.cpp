@@ -43,6 +43,7 @@ std::optional<FailureMode> failure_mode_from(std::string_view text) { return by_
 std::optional<DegradeAction> degrade_action_from(std::string_view text) {
   return by_name(text, DegradeAction::downgrade);
 }
+std::optional<Expose> expose_from(std::string_view text) { return by_name(text, Expose::none); }
 std::optional<ReportSubjects> report_subjects_from(std::string_view text) { return by_name(text, ReportSubjects::off); }
 
 }  // namespace sluice

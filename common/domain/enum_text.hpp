@@ -15,6 +15,7 @@ std::optional<Action> action_from(std::string_view text);
 std::optional<Mode> mode_from(std::string_view text);  // also "on" (enforce) and "monitor" (shadow)
 std::optional<FailureMode> failure_mode_from(std::string_view text);
 std::optional<DegradeAction> degrade_action_from(std::string_view text);
+std::optional<Expose> expose_from(std::string_view text);
 std::optional<ReportSubjects> report_subjects_from(std::string_view text);
 
 // All names of each enum, for error texts.
@@ -25,6 +26,7 @@ inline constexpr std::string_view kActionNames =
 inline constexpr std::string_view kModeNames = "enforce (on), shadow (monitor), off";
 inline constexpr std::string_view kFailureModeNames = "fail_closed, fail_open, fail_degrade";
 inline constexpr std::string_view kDegradeActionNames = "local_limit, downgrade";
+inline constexpr std::string_view kExposeNames = "all, remaining, none";
 inline constexpr std::string_view kReportSubjectsNames = "hashed, named, off";
 
 }  // namespace sluice

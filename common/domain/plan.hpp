@@ -64,6 +64,8 @@ enum class Action : std::uint8_t { allow, deny, delay, sample, drop, downgrade, 
 enum class Mode : std::uint8_t { enforce, shadow, off };
 enum class FailureMode : std::uint8_t { fail_closed, fail_open, fail_degrade };
 enum class DegradeAction : std::uint8_t { local_limit, downgrade };
+// Which rate limit headers a reply has. Retry-After of a denial is always there.
+enum class Expose : std::uint8_t { all, remaining, none };
 // How analytics show the subjects that a policy throttles.
 enum class ReportSubjects : std::uint8_t { hashed, named, off };
 
@@ -72,6 +74,7 @@ struct Enforcement {
   std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
   std::uint8_t ipv6_prefix = 64;  // bits of an IPv6 source_ip that name a counter; an end user has a whole /64
   bool require_key_by = false;    // a check that lacks any of these dimensions is refused with 422
+  Expose expose = Expose::all;
   Action action = Action::deny;
   double sample_rate = 0;  // the share of requests that pass with action sample, 0 to 1
   Micros max_delay{0};
@@ -102,6 +105,7 @@ std::string_view to_string(Action);
 std::string_view to_string(Mode);
 std::string_view to_string(FailureMode);
 std::string_view to_string(DegradeAction);
+std::string_view to_string(Expose);
 std::string_view to_string(ReportSubjects);
 
 }  // namespace sluice

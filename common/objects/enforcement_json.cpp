@@ -74,6 +74,7 @@ void read_enforcement(json::Fields& fields, Enforcement& out) {
     out.ipv6_prefix = static_cast<std::uint8_t>(*prefix);
   }
   if (const auto required = fields.boolean(enforcement_field::kRequireKeyBy)) out.require_key_by = *required;
+  if (const auto expose = fields.choice(enforcement_field::kExpose, &expose_from)) out.expose = *expose;
   if (const auto mode = fields.choice(enforcement_field::kMode, &mode_from)) out.mode = *mode;
   read_failure_mode(fields, out);
   read_action(fields, out);
@@ -107,6 +108,7 @@ void write_enforcement(json::Writer& out, const Enforcement& enforcement) {
     out.field("ipv6_prefix", std::int64_t{enforcement.ipv6_prefix});
   }
   if (enforcement.require_key_by) out.field("require_key_by", true);
+  if (enforcement.expose != defaults.expose) out.field("expose", to_string(enforcement.expose));
   if (enforcement.action != defaults.action) out.field("action", to_string(enforcement.action));
   if (enforcement.action == Action::sample) out.field("sample_rate", enforcement.sample_rate);
   if (enforcement.action == Action::delay) out.field("max_delay", format_duration(enforcement.max_delay));

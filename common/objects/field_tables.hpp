@@ -105,6 +105,10 @@ inline constexpr Field kIpv6Prefix{
         "user usually has a whole /64. 128: each address has its own. IPv4 addresses always have their own."};
 inline constexpr Field kRequireKeyBy =
     row::flag("require_key_by", "false", "true: a check that lacks a dimension of key_by is refused with 422.");
+inline constexpr Field kExpose =
+    row::choice("expose", kExposeNames, "Expose", "all",
+                "Which rate limit headers replies have: all that the agent's --headers names, only the one with what "
+                "remains, or none. A denial always has Retry-After, and the body always has all numbers.");
 inline constexpr Field kMode = row::mode("");
 inline constexpr Field kEnforcementMode = [] {
   Field field = row::mode("Another name of mode.");
@@ -149,10 +153,10 @@ inline constexpr Field kDegradeAction =
     row::choice("degrade_action", kDegradeActionNames, "DegradeAction", "local_limit",
                 "Allowed only with fail_degrade. local_limit: the agent judges by its share of the limits. downgrade: "
                 "the agent applies the action downgrade to every check.");
-inline constexpr std::array kAll{kKeyBy,           kIpv6Prefix,    kRequireKeyBy, kMode,
-                                 kEnforcementMode, kFailureMode,   kFailOpen,     kFailureModeWhenOpen,
-                                 kDegradeShare,    kDegradeAction, kAction,       kSampleRate,
-                                 kMaxDelay,        kDowngradeTo};
+inline constexpr std::array kAll{
+    kKeyBy,       kIpv6Prefix, kRequireKeyBy,        kExpose,       kMode,          kEnforcementMode,
+    kFailureMode, kFailOpen,   kFailureModeWhenOpen, kDegradeShare, kDegradeAction, kAction,
+    kSampleRate,  kMaxDelay,   kDowngradeTo};
 }  // namespace enforcement_field
 
 namespace plan_field {

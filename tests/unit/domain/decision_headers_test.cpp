@@ -18,6 +18,7 @@ std::string headers(const Decision& d, HeaderFamilies families = {}) {
 constexpr HeaderFamilies kNone{.x = false, .ietf = false, .draft6 = false};
 constexpr HeaderFamilies kX{.x = true, .ietf = false, .draft6 = false};
 constexpr HeaderFamilies kIetf{.x = false, .ietf = true, .draft6 = false};
+constexpr HeaderFamilies kIetfNext{.x = false, .ietf = false, .ietf_next = true};
 constexpr HeaderFamilies kDraft6{.x = false, .ietf = false, .draft6 = true};
 
 }  // namespace
@@ -63,6 +64,34 @@ TEST_CASE("draft 6 headers give delta seconds, rounded up") {
   Decision d = allowed();
   d.report.reset_after_us = 18 * kSecond + 1;
   CHECK(contains(headers(d, kDraft6), "RateLimit-Reset: 19\r\n"));
+}
+
+TEST_CASE("the next revision of the draft says available, window, cost and what the counter is named by") {
+  Decision d = allowed();
+  const std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::tag, "env"}, {Dimension::tag, "Upper"}};
+  const std::vector<DimensionRef> added{{Dimension::method, ""}};
+  d.cost = 3;
+  d.key_by = key_by;
+  d.limit_key_by = added;
+  CHECK(headers(d, kIetfNext) ==
+        "RateLimit-Policy: \"per_minute\";q=100;w=60\r\nRateLimit: \"per_minute\";a=42;w=18;c=3\r\n"
+        "RateLimit-Partition: \"per_minute\";resource;tag.env;method\r\n");
+  d.key_by = d.limit_key_by = {};
+  CHECK_FALSE(contains(headers(d, kIetfNext), "Partition"));
+}
+
+TEST_CASE("a policy decides which headers go out; a denial always says when to come again") {
+  constexpr HeaderFamilies kAllFamilies{.x = true, .ietf = true, .draft6 = true, .retry_after = true};
+  Decision d = allowed();
+  d.expose = Expose::remaining;
+  CHECK(headers(d, kAllFamilies) ==
+        "X-RateLimit-Remaining: 42\r\nRateLimit: \"per_minute\";r=42\r\nRateLimit-Remaining: 42\r\n");
+  CHECK(headers(d, kIetfNext) == "RateLimit: \"per_minute\";a=42\r\n");
+  d.expose = Expose::none;
+  CHECK(headers(d, kAllFamilies).empty());
+  Decision refused = denied(kSecond);
+  refused.expose = Expose::none;
+  CHECK(headers(refused, kAllFamilies) == "Retry-After: 1\r\n");
 }
 
 TEST_CASE("by default the X and the IETF families go out, and the chosen ones together") {
