@@ -28,12 +28,14 @@ bool is_decision_log(std::string_view value) { return telemetry::parse_decision_
 bool is_deny_or_allow(std::string_view value) { return value == "deny" || value == "allow"; }
 bool is_boolean(std::string_view value) { return value == "true" || value == "false"; }
 
+constexpr auto kHeaderFamilies = std::to_array<std::string_view>({"x", "ietf", "ietf-next", "draft6", "retry-after"});
+
 bool is_header_list(std::string_view value) {
   if (value == "none") return true;
   for (bool more = true; more;) {
     const std::size_t comma = value.find(',');
     const std::string_view family = value.substr(0, comma);
-    if (family != "x" && family != "ietf" && family != "draft6") return false;
+    if (std::ranges::find(kHeaderFamilies, family) == kHeaderFamilies.end()) return false;
     more = comma != std::string_view::npos;
     if (more) value.remove_prefix(comma + 1);
   }
@@ -80,7 +82,7 @@ constexpr std::array kPodSettings{
     PodSetting{"log-level", "SLUICE_AGENT_LOG_LEVEL", is_log_level, "must be debug, info, warn or error"},
     PodSetting{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, "must be off, denied, sample:N or all"},
     PodSetting{"headers", "SLUICE_AGENT_HEADERS", is_header_list,
-               "must be a list of x, ietf and draft6, such as x,ietf; or none"},
+               "must be a list of x, ietf, ietf-next, draft6 and retry-after, such as x,ietf; or none"},
     PodSetting{"workers", "SLUICE_AGENT_WORKERS", is_number<1, 256>, "must be a whole number from 1 to 256"},
     PodSetting{"max-in-flight", "SLUICE_AGENT_MAX_IN_FLIGHT", is_number<1, 1'000'000>,
                "must be a whole number from 1 to 1000000"},
