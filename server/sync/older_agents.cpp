@@ -21,6 +21,8 @@ struct NewerField {
 // The fields since the release before agents ignored unknown ones. Do not add later fields.
 constexpr std::array kNewerFields{
     NewerField{Kind::tenant, "trailing_slash"},
+    NewerField{Kind::plan, "expose"},
+    NewerField{Kind::policy, "expose"},
 };
 
 bool may_have(const sluice::sync::Object& object, const NewerField& field) {

@@ -149,14 +149,19 @@ def test_an_agent_that_refuses_newer_fields_gets_its_objects_without_them(server
     older = SyncAgent(server.port, token, fresh_id("agent"))
     newer = SyncAgent(server.port, token, fresh_id("agent"), reads="something, newer-fields")
 
-    def documents(agent: SyncAgent, tenant: str) -> list[dict[str, Any]]:
-        return [json.loads(text) for (kind, _, name), text in agent.objects.items() if (kind, name) == ("tenant", tenant)]
+    def document(agent: SyncAgent, kind: str, tenant: str, name: str) -> dict[str, Any]:
+        text = agent.objects.get((kind, "" if kind == "tenant" else tenant, name))
+        return json.loads(text) if text else {}
 
     tenants = []
     for _ in range(2):   # the second comes with a delta
         tenants.append(admin.tenant(organization))
+        assert admin.put("/plans/quiet", bucket(id="quiet", expose="none"), tenant=tenants[-1]).status == 201
         for agent in (older, newer):
-            wait_until("the tenant", lambda agent=agent: agent.fetch().status and documents(agent, tenants[-1]))
+            wait_until("the plan", lambda agent=agent: agent.fetch().status and document(agent, "plan", tenants[-1], "quiet"))
     for tenant in tenants:
-        assert [each.get("trailing_slash") for each in documents(newer, tenant)] == ["same"]
-        assert documents(older, tenant) and not any("trailing_slash" in each for each in documents(older, tenant))
+        assert document(newer, "tenant", tenant, tenant)["trailing_slash"] == "same"
+        assert document(newer, "plan", tenant, "quiet")["expose"] == "none"
+        assert document(older, "tenant", tenant, tenant) and "trailing_slash" not in document(older, "tenant", tenant, tenant)
+        assert document(older, "plan", tenant, "quiet") == {
+            name: value for name, value in document(newer, "plan", tenant, "quiet").items() if name != "expose"}

@@ -155,7 +155,8 @@ TEST_CASE("throttled subjects go along with their interval, once, whatever parts
 
 TEST_CASE("unmatched resources go along with their interval, once, and are added up") {
   ReportQueue queue(1000, 2);
-  queue.add(kStart, kStart + 10s, counts("a", 1), {}, {{"shop", "x", 1}, {"shop", "y", 2}, {"shop", "x", 4}, {"bank", "x", 1}});
+  queue.add(kStart, kStart + 10s, counts("a", 1), {},
+            {{"shop", "x", 1}, {"shop", "y", 2}, {"shop", "x", 4}, {"bank", "x", 1}});
   const auto first = sent(queue);
   REQUIRE(first.size() == 1);
   CHECK(first[0].unmatched == std::vector<UnmatchedResource>{{"bank", "x", 1}, {"shop", "x", 5}, {"shop", "y", 2}});

@@ -97,7 +97,8 @@ TEST_CASE("unmatched resources over the bound of a request are left out, and fau
   REQUIRE(read->reports[0].unmatched.size() == kMaxUnmatchedAtOnce);
   CHECK(read->reports[0].unmatched[0].resource.size() == kMaxSubjectBytes);
   std::string text = write_report(agent(), reports());
-  text.replace(text.find(R"("resource":"GET:/carts")"), std::string_view(R"("resource":"GET:/carts")").size(), R"("resource":"")");
+  text.replace(text.find(R"("resource":"GET:/carts")"), std::string_view(R"("resource":"GET:/carts")").size(),
+               R"("resource":"")");
   const auto refused = parse_report(text);
   REQUIRE_FALSE(refused);
   CHECK(refused.error()[0].pointer == "/reports/0/unmatched/0/resource");
