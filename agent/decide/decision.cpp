@@ -124,7 +124,7 @@ void add_limit_numbers(const Judgement& judgement, Decision& decision) {
   const Rulebook& rulebook = *judgement.rulebook;
   const Outcome& outcome = *judgement.outcome;
   const Limit& binding = rulebook.program->limits[outcome.binding];
-  decision.cost = judgement.call.costs[outcome.binding];
+  decision.spent = outcome.allowed ? judgement.call.costs[outcome.binding] : 0;
   decision.key_by = rulebook.enforcement.key_by;
   decision.limit_key_by = binding.key_by;
   decision.now_us = outcome.now_us;

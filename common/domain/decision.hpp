@@ -101,7 +101,7 @@ struct Decision {
   bool has_limit = false;   // whether report, limit_name and window_us are set
   LimitReport report;       // of the binding limit, but retry_after_us and delay_us are those of the whole decision
   std::string_view limit_name;
-  std::int64_t cost = 0;                       // what the check would spend of this limit
+  std::int64_t spent = 0;                      // what the check took of this limit; 0 if it was over it
   std::span<const DimensionRef> key_by;        // what the limit's counter is named by,
   std::span<const DimensionRef> limit_key_by;  // and what the limit adds to that
   std::int64_t window_us = 0;                  // for the parameter w of the RateLimit-Policy header; 0: none

@@ -71,7 +71,7 @@ void add_next_ietf_headers(const Decision& decision, bool only_remaining, std::s
   add_structured(out, ";a=", decision.report.remaining);
   if (!only_remaining) {
     add_structured(out, ";w=", round_up(decision.report.reset_after_us, kMicrosPerSecond));
-    add_structured(out, ";c=", decision.cost);
+    add_structured(out, ";c=", decision.spent);
   }
   out.append("\r\n");
   if (!only_remaining) add_partition(decision, out);

@@ -2,8 +2,9 @@
 // changes, and everything about it is here.
 //
 // Revision 08 to 10: RateLimit has the parameters r (remaining) and t (seconds until the whole limit is back). The next
-// revision, as the working group has proposed it, calls them a (available) and w (window), adds c (cost), and names
-// what a counter counts by in RateLimit-Partition. All of them use structured fields (RFC 9651).
+// revision, as the working group has proposed it, calls them a (available) and w (window), adds c (what the
+// request consumed, nothing if it was refused), and names what a counter counts by in RateLimit-Partition. All of them
+// use structured fields (RFC 9651).
 #pragma once
 
 #include <cstdint>

@@ -30,16 +30,21 @@ bool is_boolean(std::string_view value) { return value == "true" || value == "fa
 
 constexpr auto kHeaderFamilies = std::to_array<std::string_view>({"x", "ietf", "ietf-next", "draft6", "retry-after"});
 
+// What the agent takes: the two IETF families write the same headers, so only one of them may be there.
 bool is_header_list(std::string_view value) {
   if (value == "none") return true;
+  bool ietf = false;
+  bool ietf_next = false;
   for (bool more = true; more;) {
     const std::size_t comma = value.find(',');
     const std::string_view family = value.substr(0, comma);
     if (std::ranges::find(kHeaderFamilies, family) == kHeaderFamilies.end()) return false;
+    ietf |= family == "ietf";
+    ietf_next |= family == "ietf-next";
     more = comma != std::string_view::npos;
     if (more) value.remove_prefix(comma + 1);
   }
-  return true;
+  return !(ietf && ietf_next);
 }
 
 template <std::uint64_t kLeast, std::uint64_t kMost>
@@ -82,7 +87,7 @@ constexpr std::array kPodSettings{
     PodSetting{"log-level", "SLUICE_AGENT_LOG_LEVEL", is_log_level, "must be debug, info, warn or error"},
     PodSetting{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, "must be off, denied, sample:N or all"},
     PodSetting{"headers", "SLUICE_AGENT_HEADERS", is_header_list,
-               "must be a list of x, ietf, ietf-next, draft6 and retry-after, such as x,ietf; or none"},
+               "must be a list of x, one of ietf and ietf-next, draft6 and retry-after, such as x,ietf; or none"},
     PodSetting{"workers", "SLUICE_AGENT_WORKERS", is_number<1, 256>, "must be a whole number from 1 to 256"},
     PodSetting{"max-in-flight", "SLUICE_AGENT_MAX_IN_FLIGHT", is_number<1, 1'000'000>,
                "must be a whole number from 1 to 1000000"},

@@ -325,6 +325,35 @@ def test_policies_too_are_answered_in_canonical_form(admin: AdminClient, tenant:
     assert (again.status, again.body["version"]) == (200, 1)
 
 
+@pytest.mark.parametrize("expose", ["all", "remaining", "none"])
+def test_what_a_policy_exposes_is_stored_by_every_way_to_write_it(admin: AdminClient, tenant: str, expose: str) -> None:
+    shown = {} if expose == "all" else {"expose": expose}
+    body = {"limits": [ONE_PER_SECOND], "expose": expose}
+    posted = admin.post("/policies", {**body, "tenant_id": tenant, "id": "posted", "resource": "a"})
+    put = admin.put("/policies/put", {**body, "resource": "b"}, tenant=tenant)
+    assert admin.put("/policies/patched", {"limits": [ONE_PER_SECOND], "resource": "c"}, tenant=tenant).status == 201
+    patched = admin.patch("/policies/patched", {"expose": expose}, tenant=tenant)
+    assert (posted.status, put.status, patched.status) == (201, 201, 200)
+    for name, written in {"posted": posted, "put": put, "patched": patched}.items():
+        read = admin.get(f"/policies/{name}", tenant=tenant)
+        for answer in (written, read):
+            assert {field: value for field, value in answer.body.items() if field == "expose"} == shown
+        again = admin.put(f"/policies/{name}", read.body, tenant=tenant)
+        assert (again.status, again.body["version"]) == (200, read.body["version"])
+
+
+@pytest.mark.parametrize("path", ["policies", "plans"])
+@pytest.mark.parametrize("wrong", ["some", "None", ""])
+def test_a_wrong_value_of_expose_names_the_field_the_rule_and_what_to_write(
+        admin: AdminClient, tenant: str, path: str, wrong: str) -> None:
+    body = {"limits": [ONE_PER_SECOND], "expose": wrong}
+    for refused in (admin.post(f"/{path}", {**body, "tenant_id": tenant, "id": "p"}),
+                    admin.put(f"/{path}/p", body, tenant=tenant)):
+        assert refused.status == 422 and pointers(refused) == ["/expose"], refused
+        assert "all, remaining, none" in str(refused.body["errors"])
+    assert admin.get(f"/{path}/p", tenant=tenant).status == 404
+
+
 def test_defaults_of_tenants_are_left_out_and_the_rest_is_shown(admin: AdminClient, organization: str) -> None:
     name = fresh_id("t")
     plain = admin.put(f"/tenants/{name}", {"organization_id": organization, "mode": "on", "default": "allow",

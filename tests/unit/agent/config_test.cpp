@@ -189,7 +189,7 @@ TEST_CASE("All faults are reported at once, each by its flag or variable, with t
   has("--policies", {"/nowhere/b.json", "cannot be read", "No such file"});
   has("--polices", {"is not a flag", "did you mean --policies?"});
   has("--redis-deadline", {"\"fast\"", "1ms to 10s", "25ms"});
-  has("--headers", {"\"x,y\"", "x, ietf, draft6 and retry-after"});
+  has("--headers", {"\"x,y\"", "x, ietf, ietf-next, draft6 and retry-after"});
   has("--no-snapshot", {"\"maybe\"", "deny or allow"});
   has("--log-level", {"\"loud\"", "debug, info, warn or error"});
   has("--decision-log", {"\"some\"", "sample:N"});
@@ -393,17 +393,27 @@ TEST_CASE("A password on the command line is warned about without being shown; o
 TEST_CASE("Header families are a list, or none") {
   const auto families = [](const std::string& list) {
     const HeaderFamilies headers = good({"--headers", list}).headers;
-    return (headers.x ? 1 : 0) + (headers.ietf ? 2 : 0) + (headers.draft6 ? 4 : 0) + (headers.retry_after ? 8 : 0);
+    return (headers.x ? 1 : 0) + (headers.ietf ? 2 : 0) + (headers.draft6 ? 4 : 0) + (headers.retry_after ? 8 : 0) +
+           (headers.ietf_next ? 16 : 0);
   };
   CHECK(families("x") == 1);
   CHECK(families("ietf") == 2);
   CHECK(families("draft6") == 4);
   CHECK(families("x,ietf,draft6") == 7);
   CHECK(families("x,retry-after") == 9);
+  CHECK(families("x,ietf-next") == 17);
   CHECK(families("none") == 0);
-  for (const std::string list : {"x,", ",x", "x,,ietf", "X", "x ietf", "x,none"}) {
+  for (const std::string list : {"x,", ",x", "x,,ietf", "X", "x ietf", "x,none", "ietf_next"}) {
     CAPTURE(list);
     only_fault("--headers", {"--headers", list});
+  }
+}
+
+TEST_CASE("The two revisions of the IETF headers exclude each other, and are off unless named") {
+  CHECK_FALSE(good({}).headers.ietf_next);
+  for (const std::string list : {"ietf,ietf-next", "ietf-next,x,ietf"}) {
+    CAPTURE(list);
+    CHECK(mentions(only_fault("--headers", {"--headers", list}), "keep one"));
   }
 }
 

@@ -20,6 +20,7 @@ constexpr HeaderFamilies kX{.x = true, .ietf = false, .draft6 = false};
 constexpr HeaderFamilies kIetf{.x = false, .ietf = true, .draft6 = false};
 constexpr HeaderFamilies kIetfNext{.x = false, .ietf = false, .ietf_next = true};
 constexpr HeaderFamilies kDraft6{.x = false, .ietf = false, .draft6 = true};
+constexpr HeaderFamilies kAll{.x = true, .ietf = true, .draft6 = true};
 
 }  // namespace
 
@@ -66,11 +67,11 @@ TEST_CASE("draft 6 headers give delta seconds, rounded up") {
   CHECK(contains(headers(d, kDraft6), "RateLimit-Reset: 19\r\n"));
 }
 
-TEST_CASE("the next revision of the draft says available, window, cost and what the counter is named by") {
+TEST_CASE("the next revision of the draft says available, window, what was spent and what the counter is named by") {
   Decision d = allowed();
   const std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::tag, "env"}, {Dimension::tag, "Upper"}};
   const std::vector<DimensionRef> added{{Dimension::method, ""}};
-  d.cost = 3;
+  d.spent = 3;
   d.key_by = key_by;
   d.limit_key_by = added;
   CHECK(headers(d, kIetfNext) ==
@@ -127,15 +128,15 @@ TEST_CASE("a 503 carries Retry-After though no limit is behind it") {
 }
 
 TEST_CASE("without a limit there are no headers: no policy, mode off, fail open, default deny") {
-  CHECK(headers(plain(true, Reason::no_policy), {true, true, true}).empty());
-  CHECK(headers(plain(true, Reason::mode_off), {true, true, true}).empty());
-  CHECK(headers(plain(true, Reason::fail_open), {true, true, true}).empty());
-  CHECK(headers(plain(false, Reason::no_policy), {true, true, true}).empty());
+  CHECK(headers(plain(true, Reason::no_policy), kAll).empty());
+  CHECK(headers(plain(true, Reason::mode_off), kAll).empty());
+  CHECK(headers(plain(true, Reason::fail_open), kAll).empty());
+  CHECK(headers(plain(false, Reason::no_policy), kAll).empty());
 }
 
 TEST_CASE("every header line ends in CRLF, behind what is there") {
   std::string out = "Date: x\r\n";
-  write_decision_headers(denied(1), {true, true, true}, out);
+  write_decision_headers(denied(1), kAll, out);
   CHECK(out.starts_with("Date: x\r\nX-RateLimit-Limit: 100\r\n"));
   CHECK(out.ends_with("Retry-After: 1\r\n"));
   CHECK_FALSE(contains(out, "\r\n\r\n"));

@@ -20,7 +20,7 @@ std::string everything() {
  "organizations":[{"id":"acme","name":"Acme"}],
  "tenants":[{"id":"shop","name":"Shop","organization_id":"acme","mode":"enforce","default":"deny","plan_calls":false},
             {"id":"bank"}],
- "plans":[{"tenant_id":"shop","id":"pro","key_by":[],"action":"sample","sample_rate":0.1,"limits":[
+ "plans":[{"tenant_id":"shop","id":"pro","key_by":[],"expose":"none","action":"sample","sample_rate":0.1,"limits":[
             {"name":"burst","algorithm":"token_bucket","capacity":100,"refill_per_sec":20},
             {"name":"monthly","algorithm":"quota","limit":1000000,"period":"month","anchor":"2027-03-31T00:00:00.25Z"},
             {"name":"calm","algorithm":"leaky","capacity":5,"leak":"1/s","key_by":["tag.env","subject"]},
@@ -32,7 +32,7 @@ std::string everything() {
               "key_by":["user"],"metadata":{"team":"a \"b\" ü"},"match_expr":"region==x","rollout_percent":12.34,
               "valid_from":"2027-01-01T00:00:00Z","valid_to":"2027-02-01T00:00:00.000001Z","enabled":false,
               "priority":-3,"version":9,"report_subjects":"off","failure_mode":"fail_degrade","degrade_share":0.3,"action":"downgrade","degrade_action":"downgrade",
-              "downgrade_to":"basic","failure_mode_when_open":"fail_open","require_key_by":true,"name":"Orders"},
+              "downgrade_to":"basic","failure_mode_when_open":"fail_open","require_key_by":true,"expose":"remaining","name":"Orders"},
              {"tenant_id":"bank","endpoint":"/v1/pay","limit":100,"window":"10s","key_by":"api_key","fail_open":true},
              {"tenant_id":"bank","id":"slow","rate":"5/s","action":"delay","max_delay":"2s"}],
  "keys":[{"tenant_id":"shop","id":"k1","name":"prod-app","key_hash":"sha256:)" +

@@ -179,6 +179,23 @@ TEST_CASE("report_subjects is hashed, named or off, and left out where it is has
   check_policy_fault(R"("report_subjects":true)", "/report_subjects", "not");
 }
 
+TEST_CASE("expose is all, remaining or none, and left out where it is all: older agents refuse an unknown field") {
+  for (const auto what : {Expose::all, Expose::remaining, Expose::none}) {
+    const std::string field = fmt::format(R"("expose":"{}")", to_string(what));
+    CAPTURE(field);
+    const Policy policy = policy_of(field);
+    CHECK(policy.enforcement.expose == what);
+    json::Writer written(json::Writer::Layout::compact);
+    write_policy(written, policy);
+    const std::string text = written.take();
+    CHECK((text.find(field) != std::string::npos) == (what != Expose::all));
+    CHECK((text.find("expose") != std::string::npos) == (what != Expose::all));
+  }
+  CHECK(policy_of("").enforcement.expose == Expose::all);
+  check_policy_fault(R"("expose":"some")", "/expose", "all, remaining, none");
+  check_policy_fault(R"("expose":false)", "/expose", "not");
+}
+
 TEST_CASE("rollout_percent is 0 to 100 with at most two decimals") {
   CHECK(policy_of(R"("rollout_percent":0)").rollout_percent == 0);
   CHECK(policy_of(R"("rollout_percent":0.01)").rollout_percent == 0.01);

@@ -204,6 +204,18 @@ TEST_CASE("a call by plan uses the plan's own settings and counter") {
   CHECK(rig.check(R"({"plan_id":"pro","subject":"v"})").status == 200);
 }
 
+TEST_CASE("a policy's expose chooses the headers, a plan's those of a check by plan, and neither changes the body") {
+  ApiRig rig(R"("plans":[{"id":"pro","tenant_id":"shop","key_by":"subject","expose":"none",
+    "limits":[{"name":"m","algorithm":"fixed_window","limit":9,"window":"1m"}]}],
+    "policies":[{"id":"p","tenant_id":"shop","scope":{},"key_by":"subject","plan_id":"pro","expose":"remaining"}])");
+  const Answer by_plan = rig.check(R"({"plan_id":"pro","subject":"u"})");
+  CHECK(by_plan.headers.empty());
+  CHECK(by_plan.has(R"("limit":9,"remaining":8,)"));
+  const Answer by_policy = rig.check(kCall);
+  CHECK(by_policy.headers == "X-RateLimit-Remaining: 8\r\nRateLimit: \"m\";r=8\r\n");
+  CHECK(by_policy.has(R"("limit":9,"remaining":8,)"));
+}
+
 TEST_CASE("an unknown plan, a rival's plan and a tenant without plan calls look the same") {
   const std::string plan =
       R"("plans":[{"tenant_id":"rival","id":"pro","limits":[{"algorithm":"fixed_window","limit":1,"window":"1m"}]},

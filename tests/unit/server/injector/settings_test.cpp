@@ -52,6 +52,16 @@ TEST_CASE("annotations on the allow-list set what the agent and its container ha
         R"({"requests":{"cpu":"500m","memory":"32Mi"},"limits":{"cpu":"1","memory":"128M"}})");
 }
 
+TEST_CASE("a pod may choose every family of headers that the agent has") {
+  for (const std::string list : {"none", "x", "ietf", "ietf-next", "draft6", "retry-after", "x,ietf,draft6,retry-after",
+                                 "x,ietf-next,draft6,retry-after"}) {
+    CAPTURE(list);
+    const Outcome outcome = run(annotated(R"("sluice.dev/headers":")" + list + "\""));
+    CHECK(outcome.made.warnings.empty());
+    CHECK(value_in(outcome, "SLUICE_AGENT_HEADERS") == list);
+  }
+}
+
 TEST_CASE("a faulty annotation is a warning that names it, its value and the rule, and the default stands") {
   const struct {
     const char* name;
@@ -60,7 +70,9 @@ TEST_CASE("a faulty annotation is a warning that names it, its value and the rul
   } rows[] = {
       {"log-level", "verbose", "is \"verbose\" and must be debug, info, warn or error"},
       {"decision-log", "some", "sample:N"},
-      {"headers", "x,y", "a list of x, ietf and draft6"},
+      {"headers", "x,y", "a list of x, one of ietf and ietf-next, draft6 and retry-after"},
+      {"headers", "x,ietf,ietf-next", "one of ietf and ietf-next"},
+      {"headers", "ietf-next,ietf", "one of ietf and ietf-next"},
       {"headers", "", "a list of"},
       {"workers", "0", "1 to 256"},
       {"workers", "2 ", "1 to 256"},
