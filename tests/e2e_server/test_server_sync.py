@@ -90,6 +90,19 @@ def test_a_policys_version_travels_with_it(admin: AdminClient, agent: SyncAgent,
 LIMIT = {"algorithm": "fixed_window", "limit": 10, "window": "1m"}
 
 
+def test_expose_reaches_agents_only_where_it_says_something_else_than_all(
+        admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
+    written = {"unsaid": {}, "all": {"expose": "all"}, "remaining": {"expose": "remaining"}, "none": {"expose": "none"}}
+    for name, fields in written.items():
+        for path in ("plans", "policies"):
+            body = {**fields, "limits": [{"name": "l", **LIMIT}], **({"resource": name} if path == "policies" else {})}
+            assert admin.put(f"/{path}/{name}", body, tenant=tenant).status == 201
+    wait_until("the last policy", lambda: agent.fetch() and ("policy", tenant, "none") in agent.objects)
+    for kind in ("plan", "policy"):
+        told = {name: json.loads(agent.objects[kind, tenant, name]).get("expose") for name in written}
+        assert told == {"unsaid": None, "all": None, "remaining": "remaining", "none": "none"}
+
+
 def test_answers_are_packed_where_that_is_taken(server: Server, admin: AdminClient, agent: SyncAgent, tenant: str) -> None:
     for number in range(10):
         written = admin.put(f"/plans/p{number}", bucket(id=f"p{number}"), tenant=tenant)
