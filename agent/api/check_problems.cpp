@@ -4,7 +4,10 @@
 #include <array>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/base/text.hpp"
+#include "common/domain/check_faults.hpp"
 
 namespace sluice::agent::api {
 namespace {
@@ -30,6 +33,9 @@ constexpr Row kRows[] = {
      "is required: the policy counts by it", ""},
     {Kind::other_tenant, 422, kInvalid, "The request names another tenant.", "/tenant_id",
      "is not the tenant of the API key; leave it out, it follows from the key", ""},
+    {Kind::may_not_override, 403, "/problems/may-not-override", "The API key may not bring limits.", "/limit_override",
+     "needs an API key with may_override: leave it out, or let an administrator set may_override on the key", ""},
+    {Kind::limits, 422, kInvalid, "A limit that the check brings cannot be taken.", "", "", ""},
     {Kind::malformed_lease, 422, kInvalid, "The lease id is malformed.", "/lease_id",
      "is not a lease id; copy it from the check's decision", ""},
     {Kind::unknown_lease, 404, "/problems/unknown-lease", "There is no such lease.", "", "", ""},
@@ -54,6 +60,20 @@ constexpr std::array kCredentialRows{
     CredentialRow{"unknown", "No policies in force have this API key: it is unknown, revoked or not yet in force."},
 };
 
+std::string text_of(const decide::LimitFault& fault) {
+  switch (fault.kind) {
+    case decide::LimitFault::Kind::unknown:
+      return fmt::format("there is no limit {} in the plan that decides.{}", quoted(fault.name),
+                         did_you_mean(fault.nearest));
+    case decide::LimitFault::Kind::not_open:
+      return "the plan has no max_override for this limit: leave the limit out, or let an administrator set "
+             "max_override";
+    case decide::LimitFault::Kind::too_large:
+      break;
+  }
+  return fmt::format("must be at most {}, the max_override of the plan", fault.most);
+}
+
 }  // namespace
 
 CheckProblem problem_of(const decide::Refusal& refusal) {
@@ -72,6 +92,10 @@ CheckProblem problem_of(const decide::Refusal& refusal) {
   problem.detail += did_you_mean(refusal.nearest);
   if (!row.pointer.empty()) {
     problem.errors.push_back({std::string(row.pointer).append(refusal.dimension), std::string(row.fault)});
+  }
+  for (const decide::LimitFault& fault : refusal.limit_faults) {
+    problem.errors.push_back(
+        {CheckFaults::pointer_to("limit_override") + CheckFaults::pointer_to(fault.name), text_of(fault)});
   }
   return problem;
 }

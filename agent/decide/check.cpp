@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "agent/decide/limit_override.hpp"
 #include "common/base/text.hpp"
 
 namespace sluice::agent::decide {
@@ -22,7 +23,11 @@ void Check::start(InFlight::Place place, const Caller& caller, const limiter::Or
   overload_ = OverloadCause::counter_store;
   counted_ = in_store_ = ended_ = held_ = judged_ = asks_last_ = caller_left_ = false;
   try {
-    if (claim_place(origin)) select(origin);
+    if (!claim_place(origin)) return;
+    if (!request.limit_override.empty() && !caller.may_override) {
+      return refuse({.kind = Refusal::Kind::may_not_override});
+    }
+    select(origin);
   } catch (const std::bad_alloc&) {
     end_without_memory();
   }
@@ -54,6 +59,7 @@ void Check::select(const limiter::Origin& origin) {
   if (bounded) budget.charge(origin.tenant, time.taken());
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:
+      if (!request.limit_override.empty() && !accept_limits()) return;
       return send_to_store(origin);
     case Selection::Kind::settled:
       return answer(settled_decision(selection_, request));
@@ -74,6 +80,14 @@ void Check::refuse_plan() {
     tenant.plans.for_each([&](const auto& plan) { nearest.offer(plan->rulebook.owner_id); });
   }
   refuse({.kind = Refusal::Kind::unknown_plan, .nearest = nearest.names()});
+}
+
+// Returns false if the check is refused, because it brings limits that it cannot have.
+bool Check::accept_limits() {
+  const std::vector<LimitFault> faults = limit_faults(selection_, *request_);
+  if (faults.empty()) return true;
+  refuse({.kind = Refusal::Kind::limits, .limit_faults = faults});
+  return false;
 }
 
 // Charges the tenant for the check if the store is busy. Returns false if the tenant has no time left there.
@@ -102,6 +116,7 @@ void Check::send_to_store(const limiter::Origin& origin) {
     judgement.call.origin = origin;
     judgement.local = false;
     prepare_call(*caller_->tenant, *request_, judgement);
+    if (!request_->limit_override.empty()) bring_limits(*request_, judgement);
   }
   if (!decider_.waiting_room().empty() && stand_in_line()) return;
   ask_store(judgement_count_);

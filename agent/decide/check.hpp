@@ -65,6 +65,7 @@ class Check {
   InFlight::Caller caller_of(const limiter::Origin& origin) const;
   bool claim_place(const limiter::Origin& origin);
   void select(const limiter::Origin& origin);
+  bool accept_limits();
   void send_to_store(const limiter::Origin& origin);
   void ask_store(std::size_t judgements);
   void reserve(std::size_t judgements);

@@ -28,11 +28,15 @@ WaitOutcome outcome_of(const Decision& decision) {
 
 }  // namespace
 
+// Checks that bring limits have lines of their own, because they may fit while others do not.
 WaitingRoom::Seat Check::seat() const {
   const limiter::Call& call = judgements_[0].call;
   std::uint64_t counter = 0;
   for (std::size_t group = 0; group < call.program->groups.size(); ++group) {
     counter = counter * 31 + hash_text(call.keys[group]);
+  }
+  for (const BroughtLimit& brought : request_->limit_override) {
+    counter = (counter * 31 + hash_text(brought.name)) * 31 + static_cast<std::uint64_t>(brought.limit);
   }
   return {.caller = caller_of(call.origin), .counter = counter};
 }

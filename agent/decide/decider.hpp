@@ -32,7 +32,8 @@ namespace sluice::agent::decide {
 struct Caller {
   std::shared_ptr<const policy::Snapshot> snapshot;  // owns what `tenant` and `key_id` point to
   const policy::TenantView* tenant = nullptr;
-  std::string_view key_id;  // "" without an API key
+  std::string_view key_id;    // "" without an API key
+  bool may_override = false;  // whether its checks may bring limits (CheckRequest::limit_override)
 
   // Whether a request that names this tenant may be decided for the caller. "": the request names none.
   bool is_of(std::string_view tenant_id) const { return tenant_id.empty() || tenant_id == tenant->tenant.id; }

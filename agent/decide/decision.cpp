@@ -115,8 +115,12 @@ void explain_limits(const Judgement& judgement, Decision& decision) {
   decision.limits.resize(program.limits.size());
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
     const Limit& limit = program.limits[i];
-    decision.limits[program.plan_position[i]] = {limit.name, limit.algorithm, limit.unit, judgement.call.costs[i],
-                                                 judgement.outcome->limits[i]};
+    decision.limits[program.plan_position[i]] = {limit.name,
+                                                 limit.algorithm,
+                                                 limit.unit,
+                                                 judgement.call.costs[i],
+                                                 judgement.outcome->limits[i],
+                                                 judgement.call.program->rules[i].brought};
   }
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,7 +27,8 @@ struct Judgement {
   std::string_view pattern;  // SelectedRulebook::pattern
   limiter::Call call;
   limiter::StoreResult<limiter::Outcome> outcome;
-  bool local = false;  // true if the outcome comes from LocalLimits
+  bool local = false;                               // true if the outcome comes from LocalLimits
+  std::unique_ptr<const limiter::Program> brought;  // if `call` has it: the program with the limits of the check
 };
 
 // Unknown ids take as long as known ones, so that response times do not reveal ids.

@@ -15,13 +15,21 @@ constexpr std::size_t kMaxPrograms = 10'000;
 void LocalLimits::judge(const policy::TenantView& tenant, std::span<Judgement> judgements) {
   for (Judgement& judgement : judgements) {
     if (judgement.role != policy::Role::decides || !wants_local_limit(judgement)) continue;
-    const Enforcement& enforcement = judgement.rulebook->enforcement;
-    limiter::Call& call = judgement.call;
-    call.program = &part_of(*judgement.rulebook, share_of(enforcement, tenant.tenant.id));
-    judgement.outcome = counters_.judge(call);
-    judgement.local = judgement.outcome.has_value();  // else there was no memory for the counter
-    call.program = judgement.rulebook->program.get();
+    const policy::Rulebook& rulebook = *judgement.rulebook;
+    const double share = share_of(rulebook.enforcement, tenant.tenant.id);
+    if (judgement.call.program == rulebook.program.get()) {
+      judge_part(part_of(rulebook, share), judgement);
+    } else {
+      judge_part(limiter::share_of(*judgement.call.program, share), judgement);
+    }
   }
+}
+
+void LocalLimits::judge_part(const limiter::Program& part, Judgement& judgement) {
+  const limiter::Program* const whole = std::exchange(judgement.call.program, &part);
+  judgement.outcome = counters_.judge(judgement.call);
+  judgement.local = judgement.outcome.has_value();  // else there was no memory for the counter
+  judgement.call.program = whole;
 }
 
 double LocalLimits::share_of(const Enforcement& enforcement, std::string_view tenant) const {

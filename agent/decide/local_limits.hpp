@@ -1,5 +1,5 @@
 // Judges by this agent's share of the limits while the counter store does not answer (failure mode fail_degrade).
-// Overrides do not apply here.
+// Overrides do not apply here, but a limit that the check brings does: this agent takes its share of it.
 //
 // Thread: one worker's. The MemoryCounters are shared by all workers and keep charges after a failure has ended.
 #pragma once
@@ -48,6 +48,7 @@ class LocalLimits {
 
   double share_of(const Enforcement& enforcement, std::string_view tenant) const;
   const limiter::Program& part_of(const policy::Rulebook& rulebook, double share);
+  void judge_part(const limiter::Program& part, Judgement& judgement);
 
   limiter::MemoryCounters& counters_;
   const LiveAgents live_agents_;

@@ -35,6 +35,7 @@ struct ApiKey {
   std::string name;
   std::string key_hash;  // "sha256:<salt hex>:<hex of SHA-256(salt ‖ secret)>"
   std::optional<WallTime> expires_at;
+  bool may_override = false;  // whether its checks may bring limits (`limit_override`)
   bool operator==(const ApiKey&) const = default;
 };
 

@@ -83,6 +83,11 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
     named("application", Dimension::application, "The calling application."),
     named("environment", Dimension::environment, "production, staging …"),
     named("consumer_group", Dimension::consumer_group, "The consumer group."),
+    {.name = "limit_override",
+     .kind = Kind::limit_override,
+     .help =
+         "Limits for this check only: name of the limit to its limit or capacity. The API key needs may_override, and "
+         "the plan a max_override that is not smaller."},
 }};
 
 constexpr std::size_t kLongestName = kFields.back().name.size();

@@ -20,6 +20,7 @@ struct CheckField {
     costs,
     tags,
     attributes,
+    limit_override,
     explain,
     wait,       // of single checks only
     tenant_id,  // must be the tenant of the credential
@@ -33,10 +34,10 @@ struct CheckField {
   std::string_view alias_of = {};            // the field that this is another name of
 };
 
-inline constexpr std::size_t kCheckFields = 35;  // at most 64, because check_json.cpp has one bit for each field
+inline constexpr std::size_t kCheckFields = 36;  // at most 64, because check_json.cpp has one bit for each field
 
-// The fields that a caller may send, for the OpenAPI documents. The rows of costs, tags and attributes are only
-// placeholders, because each openapi.json has its own schemas for these objects.
+// The fields that a caller may send, for the OpenAPI documents. The rows of costs, tags, attributes and
+// limit_override are only placeholders, because each openapi.json has its own schemas for these objects.
 std::vector<json::Field> check_field_rows();
 
 const CheckField* find_check_field(std::string_view name);

@@ -24,7 +24,7 @@ namespace {
 constexpr unsigned kMaxDepth = 16;     // bounds the stack, because the reader recurses
 constexpr std::size_t kMaxText = 256;  // bytes
 constexpr const char* kCostRule = "must be an integer, without fraction or exponent";
-constexpr std::size_t kMaxNamed = 64;  // entries in each of tags, attributes and costs
+constexpr std::size_t kMaxNamed = 64;  // entries in each of tags, attributes, costs and limit_override
 
 using Kind = CheckField::Kind;
 
@@ -76,6 +76,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   void take_number(std::string_view text);
   void take_string(std::string_view text);
   void take_cost(std::string_view text, std::int64_t& cost);
+  void take_limit(std::string_view text);
   void take_source_ip(std::string_view text);
   void take_wait(std::string_view text);
   void wrong_type();
@@ -99,7 +100,7 @@ class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, Check
   Kind where_ = Kind::dimension;       // the object that is read; Kind::dimension stands for the top level
   const CheckField* field_ = nullptr;  // nullptr while an unknown field is read
   bool ignored_ = false;               // ignore the next value, because its name was a fault
-  std::string_view entry_;             // name inside tags, attributes or costs
+  std::string_view entry_;             // name inside tags, attributes, costs or limit_override
   std::size_t entries_ = 0;
   std::uint64_t seen_ = 0;       // has bit check_field_index(field) for each field that was given
   bool requests_named_ = false;  // costs.requests was given
@@ -114,8 +115,8 @@ bool CheckHandler::open(bool object) {
     return false;
   }
   if (skip_from_ != 0) return true;
-  const bool map = field_ != nullptr &&
-                   (field_->kind == Kind::tags || field_->kind == Kind::attributes || field_->kind == Kind::costs);
+  const bool map = field_ != nullptr && (field_->kind == Kind::tags || field_->kind == Kind::attributes ||
+                                         field_->kind == Kind::costs || field_->kind == Kind::limit_override);
   if (depth_ == 2 && object && map && !ignored_) {
     where_ = field_->kind;
     entries_ = 0;
@@ -160,6 +161,10 @@ void CheckHandler::begin_entry(std::string_view name) {
   if (is_duplicate_entry(name)) return faults_.add(400, pointer(), "given twice");
   ignored_ = false;
   // The entry is added before its value is read, so that a duplicate is found even if the value is invalid.
+  if (where_ == Kind::limit_override) {
+    out_.limit_override.push_back({name, 0});
+    return;
+  }
   if (where_ == Kind::costs) {
     if (name == "requests") {
       requests_named_ = true;
@@ -176,6 +181,9 @@ bool CheckHandler::is_duplicate_entry(std::string_view name) const {
   const auto named = [name](const NamedValue& value) { return value.name == name; };
   if (where_ == Kind::tags) return std::ranges::any_of(out_.tags, named);
   if (where_ == Kind::attributes) return std::ranges::any_of(out_.attributes, named);
+  if (where_ == Kind::limit_override) {
+    return std::ranges::find(out_.limit_override, name, &BroughtLimit::name) != out_.limit_override.end();
+  }
   if (name == "requests") return requests_named_;
   return std::ranges::any_of(out_.costs, [name](const UnitCost& cost) { return cost.unit == name; });
 }
@@ -186,6 +194,7 @@ void CheckHandler::take_bool(bool value) {
 }
 
 void CheckHandler::take_number(std::string_view text) {
+  if (where_ == Kind::limit_override) return take_limit(text);
   if (where_ == Kind::costs) return take_cost(text, entry_ == "requests" ? out_.requests : out_.costs.back().cost);
   if (where_ == Kind::dimension && field_->kind == Kind::cost) return take_cost(text, out_.requests);
   if (where_ == Kind::dimension && field_->kind == Kind::wait) {
@@ -206,8 +215,21 @@ void CheckHandler::take_cost(std::string_view text, std::int64_t& cost) {
   faults_.add(422, pointer(), text.front() == '-' ? "a cost is not negative" : "a cost is at most 2147483647 (2^31-1)");
 }
 
+void CheckHandler::take_limit(std::string_view text) {
+  if (text.find_first_of(".eE") != std::string_view::npos) return wrong_type();
+  std::int64_t value = 0;
+  const bool fits = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
+  if (fits && value >= 1 && value <= kMaxLimit) {
+    out_.limit_override.back().limit = value;
+    return;
+  }
+  faults_.add(422, pointer(),
+              fmt::format("a limit must be from 1 to {}; got {}. Leave it out to keep the limit of the plan", kMaxLimit,
+                          quoted(text)));
+}
+
 void CheckHandler::take_string(std::string_view text) {
-  if (where_ == Kind::costs) return wrong_type();
+  if (where_ == Kind::costs || where_ == Kind::limit_override) return wrong_type();
   if (where_ == Kind::dimension && field_->kind == Kind::wait) return take_wait(text);
   if (where_ == Kind::dimension && field_->kind != Kind::dimension && field_->kind != Kind::plan_id &&
       field_->kind != Kind::request_id && field_->kind != Kind::tenant_id) {
@@ -266,13 +288,15 @@ void CheckHandler::take_wait(std::string_view text) {
 }
 
 void CheckHandler::wrong_type() {
-  if (where_ == Kind::costs) return faults_.add(400, pointer(), kCostRule);
+  if (where_ == Kind::costs || where_ == Kind::limit_override) return faults_.add(400, pointer(), kCostRule);
   if (where_ != Kind::dimension) return faults_.add(400, pointer(), "must be a string");
   switch (field_->kind) {
     case Kind::cost:
       return faults_.add(400, pointer(), kCostRule);
     case Kind::costs:
       return faults_.add(400, pointer(), "must be an object: unit to integer");
+    case Kind::limit_override:
+      return faults_.add(400, pointer(), "must be an object: name of a limit to integer, such as {\"burst\":500}");
     case Kind::tags:
     case Kind::attributes:
       return faults_.add(400, pointer(), "must be an object: name to string");

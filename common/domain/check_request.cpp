@@ -31,6 +31,7 @@ void CheckRequest::clear() {
   attributes.clear();
   requests = 1;
   costs.clear();
+  limit_override.clear();
   plan_id = {};
   request_id = {};
   tenant_id = {};

@@ -29,6 +29,11 @@ struct UnitCost {
   std::int64_t cost = 0;
 };
 
+struct BroughtLimit {
+  std::string_view name;  // of a limit
+  std::int64_t limit = 0;
+};
+
 inline constexpr std::chrono::microseconds kMaxWait = std::chrono::hours(24);  // that a check may ask for
 
 // All views point into the body. The object is reused for further requests: clear() keeps the memory of the vectors.
@@ -36,9 +41,10 @@ struct CheckRequest {
   std::array<Value, kNamedDimensions> dimensions;  // indexed by Dimension; the agent sets org, tenant and api_key
   std::vector<NamedValue> tags;
   std::vector<NamedValue> attributes;
-  std::int64_t requests = 1;    // cost of the unit "requests"
-  std::vector<UnitCost> costs;  // of other units
-  std::string_view plan_id;     // "": policies are matched
+  std::int64_t requests = 1;                 // cost of the unit "requests"
+  std::vector<UnitCost> costs;               // of other units
+  std::vector<BroughtLimit> limit_override;  // each replaces the limit of this name, for this check only
+  std::string_view plan_id;                  // "": policies are matched
   std::string_view request_id;
   std::string_view tenant_id;  // "": not given
   bool explain = false;

@@ -53,6 +53,7 @@ struct ExplainedLimit {
   std::string_view unit;
   std::int64_t cost = 0;
   LimitReport report;
+  bool brought = false;  // the check brought the limit (CheckRequest::limit_override)
 };
 
 // The role of one candidate in policy selection.

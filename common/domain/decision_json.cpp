@@ -94,6 +94,7 @@ void add_explained(std::string& out, const Decision& decision) {
     add(out, ",\"cost\":", limit.cost);
     add_bool(out, ",\"admitted\":", limit.report.admitted);
     add(out, ",\"limit\":", limit.report.limit);
+    if (limit.brought) add(out, ",\"limit_from\":", std::string_view("limit_override"));
     add(out, ",\"remaining\":", limit.report.remaining);
     add(out, ",\"reset_after_us\":", limit.report.reset_after_us);
     add(out, ",\"retry_after_us\":", limit.report.retry_after_us);

@@ -73,13 +73,13 @@ std::optional<NumberFault> number_fault(const Limit& limit) {
 
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay) {
   if (!is_bucket(limit.algorithm)) return std::nullopt;
-  const Wide capacity = static_cast<Wide>(limit.limit) * limit.rate.per_us;
+  const Wide capacity = static_cast<Wide>(limit.largest()) * limit.rate.per_us;
   if (capacity + static_cast<Wide>(max_delay.count()) * limit.rate.units <= kMaxDebt) return std::nullopt;
   const auto longest = static_cast<std::int64_t>(std::max(kMaxDebt - capacity, Wide{0}) / limit.rate.units);
   return fmt::format(
       "max_delay {} is too long for limit {} (capacity {}, rate {}): the debt would pass 2^51, above which it is not "
       "exact; at most {} is possible",
-      format_duration(max_delay), limit.name, limit.limit, to_string(limit.rate), format_duration(Micros(longest)));
+      format_duration(max_delay), limit.name, limit.largest(), to_string(limit.rate), format_duration(Micros(longest)));
 }
 
 }  // namespace sluice

@@ -32,7 +32,8 @@ std::optional<NumberFault> log_fault(const Limit& limit);
 std::optional<NumberFault> lease_fault(const Limit& limit);
 
 // The action `delay` lets a bucket go into debt, so capacity · rate.per_us + (max_delay in µs) · rate.units must be at
-// most 2^51. Returns an error text, or nullopt if the limit passes or is not a bucket.
+// most 2^51, also with the largest capacity that a check may bring. Returns an error text, or nullopt if the limit
+// passes or is not a bucket.
 std::optional<std::string> debt_fault(const Limit& limit, Micros max_delay);
 
 }  // namespace sluice

@@ -54,7 +54,9 @@ struct Limit {
   Period period = Period::day;       // quota
   std::optional<WallTime> anchor;    // quota
   std::vector<DimensionRef> key_by;  // added to the key_by of the policy or plan; sorted, no duplicates
+  std::int64_t max_override = 0;     // the largest limit that a check may bring (`limit_override`); 0: none
 
+  std::int64_t largest() const { return limit < max_override ? max_override : limit; }
   bool operator==(const Limit&) const = default;
 };
 

@@ -68,7 +68,7 @@ class Judging {
 
 void Judging::apply_override(const OverrideEntry& entry, std::size_t rule) {
   Terms& terms = terms_[rule];
-  if (entry.limit >= 0) terms.limit = entry.limit;
+  if (entry.limit >= 0 && !program_.rules[rule].brought) terms.limit = entry.limit;
   if (entry.p >= 0) terms.p = entry.p;
   if (entry.q >= 0) terms.q = entry.q;
   if (entry.counter_id != 0) ids_[rule] = entry.counter_id;
@@ -97,7 +97,9 @@ void Judging::load(std::size_t g) {
     const std::uint32_t id = program_.rules[i].counter_id;
     if (ids_[i] == id) continue;
     overridden_[g] = true;
-    bases_.push_back({i, base, {base.p, base.limit, id}, {}, 0});
+    // A check that brings the limit does not know the base's. Its log keeps what any limit can need.
+    const double limit = program_.rules[i].brought ? static_cast<double>(kMaxLogLimit) : base.limit;
+    bases_.push_back({i, base, {base.p, limit, id}, {}, 0});
   }
   if (cell.layout == group.layout && !overridden_[g]) {
     std::ranges::copy(cell.values(), &values_[at_[group.first]]);

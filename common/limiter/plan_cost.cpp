@@ -41,15 +41,15 @@ constexpr PlanCost kOwnKeyCost{.check_us = 6, .subject_bytes = 128};
 
 std::string term(const Limit& limit, std::size_t index) {
   const PlanCost cost = cost_of(limit);
-  return fmt::format("limits[{}] {} {}: {} µs, {} bytes; ", index, sluice::traits_of(limit.algorithm).name, limit.limit,
-                     cost.check_us, cost.subject_bytes);
+  return fmt::format("limits[{}] {} {}: {} µs, {} bytes; ", index, sluice::traits_of(limit.algorithm).name,
+                     limit.largest(), cost.check_us, cost.subject_bytes);
 }
 
 }  // namespace
 
 PlanCost cost_of(const Limit& limit) {
   const AlgorithmCost& row = kAlgorithmCosts[static_cast<std::size_t>(limit.algorithm)];
-  PlanCost cost{.check_us = row.check_us, .subject_bytes = row.bytes + row.bytes_a_unit * limit.limit};
+  PlanCost cost{.check_us = row.check_us, .subject_bytes = row.bytes + row.bytes_a_unit * limit.largest()};
   if (!limit.key_by.empty()) {
     cost.check_us += kOwnKeyCost.check_us;
     cost.subject_bytes += kOwnKeyCost.subject_bytes;

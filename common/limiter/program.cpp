@@ -1,6 +1,7 @@
 #include "common/limiter/program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -139,6 +140,24 @@ Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_dela
   for (Group& group : program.groups) lay_out(group, program.rules);
   pack_parameters(program);
   program.redis_time = std::chrono::microseconds(cost_of(limits).check_us);
+  return program;
+}
+
+Program with_limits(const Program& whole, std::span<const std::int64_t> limits) {
+  constexpr std::size_t kLimitBehindCost = 4;
+  Program program = whole;
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    Rule& rule = program.rules[i];
+    rule.brought = limits[i] > 0;
+    program.packed += static_cast<char>(rule.brought);
+    if (!rule.brought) continue;
+    program.limits[i].limit = limits[i];
+    rule.limit = static_cast<double>(limits[i]);
+    const KindTraits& kind = traits_of(rule.kind);
+    if (kind.derived_q != nullptr) rule.q = kind.derived_q(rule.limit, rule.p, rule.counter_id);
+    const std::array numbers{rule.limit, rule.p, rule.q};
+    std::memcpy(program.packed.data() + program.cost_offsets[i] + kLimitBehindCost, numbers.data(), sizeof numbers);
+  }
   return program;
 }
 

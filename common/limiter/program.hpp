@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct Rule {
   bool keeps_entries = false;
   bool takes_leases = false;
   bool periodic = false;
+  bool brought = false;  // the check brought `limit`; the limit of a stored override does not replace it
 };
 
 // The limits that share one counter key. Limits that use only the policy's key_by are group 0. Each limit that adds
@@ -69,6 +71,10 @@ inline constexpr std::size_t kPeriodBehindCost = 12;
 // `max_delay`: of action `delay`, which lets buckets go into debt; nullopt for every other action.
 // REQUIRES: valid limits (1 to 16, ranges, unique names).
 Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_delay);
+
+// The plan's program for one check that brings limits of its own. REQUIRES: limits[i] is 0 if the check brings no limit
+// for rule i, else a number that this limit may have (number_fault).
+Program with_limits(const Program& whole, std::span<const std::int64_t> limits);
 
 // Identifies a counter within its plan, by name, algorithm, window, alignment, period and anchor of the limit. The low
 // two bits are the number of the counter's values in the state.

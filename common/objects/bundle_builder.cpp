@@ -138,6 +138,7 @@ void BundleBuilder::read_key(json::Fields& fields, ApiKey& item) {
                            [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
   }
   item.expires_at = fields.timestamp(object_field::kExpiresAt);
+  item.may_override = fields.boolean(key_field::kMayOverride).value_or(false);
   add_id(Kind::key, fields, true);
   fields.reject_unknown();
 }

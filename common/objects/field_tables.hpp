@@ -48,6 +48,17 @@ inline constexpr Field kLimits{.name = "limits",
                                .schema = "LimitList",
                                .body_schema = "LimitListBody",
                                .help = "Limits that are judged together. Their names are unique."};
+inline constexpr Field kMaxOverride{
+    .name = "max_override",
+    .min = 1,
+    .max = kMaxLimit,
+    .schema = "MaxOverride",
+    .body_schema = "MaxOverrideBody",
+    .help =
+        "For each limit that a check may replace for itself (`limit_override`): the largest number that it may bring. "
+        "A "
+        "limit that is not named cannot be replaced. A single number is for all limits. The API key of the check needs "
+        "`may_override`."};
 inline constexpr Field kExpiresAt =
     row::instant("expires_at", "When the object expires. Without this field, the object never expires.");
 
@@ -165,7 +176,8 @@ inline constexpr json::Field kLimits = [] {
   field.always = true;
   return field;
 }();
-inline constexpr std::array kAll{object_field::kTenantId, object_field::kId, object_field::kName, kLimits};
+inline constexpr std::array kAll{object_field::kTenantId, object_field::kId, object_field::kName, kLimits,
+                                 object_field::kMaxOverride};
 }  // namespace plan_field
 
 namespace policy_field {
@@ -241,7 +253,8 @@ inline constexpr std::array kAll{object_field::kTenantId,
                                  kEnabled,
                                  kPriority,
                                  kPlanId,
-                                 object_field::kLimits};
+                                 object_field::kLimits,
+                                 object_field::kMaxOverride};
 // Not part of kAll: only a bundle names the version. In the admin API, the server sets the version.
 inline constexpr Field kVersion{.name = "version",
                                 .type = Field::Type::integer,
@@ -261,8 +274,12 @@ inline constexpr Field kKeyHash{.name = "key_hash",
                                     "The hash of a key that you made yourself (`sluice-agent mint-key`); the answer "
                                     "then contains no key. Without a hash, a new object gets a new key, and an "
                                     "existing object keeps its hash."};
-inline constexpr std::array kAll{object_field::kTenantId, object_field::kId, object_field::kName, kKeyHash,
-                                 object_field::kExpiresAt};
+inline constexpr Field kMayOverride =
+    row::flag("may_override", "false",
+              "true: a check with this key may bring limits of its own (`limit_override`), up to the `max_override` of "
+              "the plan. For trusted callers only.");
+inline constexpr std::array kAll{object_field::kTenantId,  object_field::kId, object_field::kName, kKeyHash,
+                                 object_field::kExpiresAt, kMayOverride};
 }  // namespace key_field
 
 namespace override_field {

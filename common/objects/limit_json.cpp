@@ -11,13 +11,16 @@
 #include "common/base/timestamp.hpp"
 #include "common/domain/algorithm.hpp"
 #include "common/domain/limit_fields.hpp"
+#include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
+#include "common/objects/field_tables.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t kMaxDimensionBytes = 256;
 constexpr std::size_t kMaxKeyBy = 32;
+constexpr json::Field kMaxOverride = object_field::kMaxOverride;
 constexpr std::array<std::string_view, 3> kCommonFields{limit_field::kAlgorithm.name, limit_field::kStrategy.name,
                                                         limit_field::kUnit.name};
 
@@ -122,18 +125,7 @@ LimitChange read_replaced(json::Fields& fields, Limit& limit) {
   return change;
 }
 
-}  // namespace
-
-bool has_flat_limit(json::Fields& owner) {
-  accept_limit_aliases(owner);
-  // No early return: present() must mark each field as known.
-  bool found = false;
-  for (const std::string_view name : kCommonFields) found |= owner.present(name);
-  for (const json::Field& field : kLimitFields) found |= owner.present(field.name);
-  return found;
-}
-
-LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out) {
+LimitsForm read_limit_members(json::Fields& owner, std::vector<Limit>& out) {
   accept_limit_aliases(owner);
   if (owner.present("limits")) {
     reject_flat_fields(owner, "limits");
@@ -150,6 +142,68 @@ LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out) {
   read_limit_fields(owner, limit);
   limit.name = to_string(limit.algorithm);
   return LimitsForm::flat;
+}
+
+// Adds a fault if the limit can never be so large.
+void take_max_override(json::FaultList& faults, const json::Place& at, std::int64_t most, Limit& limit) {
+  Limit largest = limit;
+  largest.limit = most;
+  if (auto fault = number_fault(largest)) {
+    return faults.add(
+        at, fmt::format("max_override {} is too large for limit {}: {}", most, quoted(limit.name), fault->text));
+  }
+  limit.max_override = most;
+}
+
+// `sound`: the limits have no faults.
+void read_max_override(json::Fields& owner, std::vector<Limit>& limits, bool sound) {
+  const json::Value* const value = owner.take(kMaxOverride.name);
+  if (value == nullptr) return;
+  if (limits.empty()) {
+    return owner.fault(kMaxOverride.name,
+                       "max_override is not beside limits: write it where the limits are, which is "
+                       "the plan if there is a plan_id");
+  }
+  const json::Place at = owner.at().member(kMaxOverride.name);
+  if (value->type() != json::Type::object) {
+    const auto most = owner.integer(kMaxOverride.name, kMaxOverride.min, kMaxOverride.max);
+    if (!most || !sound) return;
+    for (Limit& limit : limits) take_max_override(owner.faults(), at, *most, limit);
+    return;
+  }
+  json::Fields fields(*value, at, owner.faults());
+  for (json::Member& member : fields.members()) {
+    if (member.taken) continue;  // a duplicate name, which is a fault already
+    const auto limit = std::ranges::find(limits, member.name, &Limit::name);
+    if (limit == limits.end()) {
+      member.taken = true;
+      NearestNames names(member.name);
+      for (const Limit& known : limits) names.offer(known.name);
+      fields.fault(member.name,
+                   fmt::format("there is no limit {}.{}", quoted(member.name), did_you_mean(names.names())));
+    } else if (const auto most = fields.integer(member.name, kMaxOverride.min, kMaxOverride.max); most && sound) {
+      const json::Place place = at.member(member.name);
+      take_max_override(owner.faults(), place, *most, *limit);
+    }
+  }
+}
+
+}  // namespace
+
+bool has_flat_limit(json::Fields& owner) {
+  accept_limit_aliases(owner);
+  // No early return: present() must mark each field as known.
+  bool found = false;
+  for (const std::string_view name : kCommonFields) found |= owner.present(name);
+  for (const json::Field& field : kLimitFields) found |= owner.present(field.name);
+  return found;
+}
+
+LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out) {
+  const std::size_t faults_before = owner.faults().count();
+  const LimitsForm form = read_limit_members(owner, out);
+  read_max_override(owner, out, owner.faults().count() == faults_before);
+  return form;
 }
 
 LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
@@ -212,6 +266,16 @@ void write_limit(json::Writer& out, const Limit& limit) {
   if (takes(traits, "period")) out.field("period", to_string(limit.period));
   if (limit.anchor) out.field("anchor", format_timestamp(*limit.anchor));
   if (!limit.key_by.empty()) write_key_by(out, limit.key_by);
+  out.end_object();
+}
+
+void write_max_override(json::Writer& out, const std::vector<Limit>& limits) {
+  if (std::ranges::none_of(limits, [](const Limit& limit) { return limit.max_override > 0; })) return;
+  out.key(kMaxOverride.name);
+  out.begin_object();
+  for (const Limit& limit : limits) {
+    if (limit.max_override > 0) out.field(limit.name, limit.max_override);
+  }
   out.end_object();
 }
 

@@ -17,8 +17,12 @@ namespace sluice {
 enum class LimitsForm : std::uint8_t { none, list, flat };
 
 // Reads the limits of a plan or policy: the list `limits` or, in the flat form, one limit whose fields are members of
-// `owner` itself. A limit without a name gets the name of its algorithm, made unique with "-2", "-3", ….
+// `owner` itself. Also reads `max_override`. A limit without a name gets the name of its algorithm, made unique with
+// "-2", "-3", ….
 LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out);
+
+// Writes the largest limits that checks may bring, if there are any: the member `max_override` of a plan or policy.
+void write_max_override(json::Writer& out, const std::vector<Limit>& limits);
 
 // Whether `owner` has limit fields. `name` and `key_by` do not count: in the flat form they belong to the owner.
 bool has_flat_limit(json::Fields& owner);

@@ -148,6 +148,7 @@ void write_plan(json::Writer& out, const Plan& plan) {
   out.begin_list();
   for (const Limit& limit : plan.limits) write_limit(out, limit);
   out.end_list();
+  write_max_override(out, plan.limits);
   write_enforcement(out, plan.enforcement);
   out.end_object();
 }
@@ -171,6 +172,7 @@ void write_policy(json::Writer& out, const Policy& policy) {
     out.begin_list();
     for (const Limit& limit : policy.limits) write_limit(out, limit);
     out.end_list();
+    write_max_override(out, policy.limits);
   }
   write_enforcement(out, policy.enforcement);
   if (policy.report_subjects != ReportSubjects::hashed) {

@@ -30,6 +30,7 @@ void write_key(json::Writer& out, const ApiKey& item) {
   out.optional_field("name", item.name);
   out.field("key_hash", item.key_hash);
   if (item.expires_at) out.field("expires_at", format_timestamp(*item.expires_at));
+  if (item.may_override) out.field("may_override", true);
   out.end_object();
 }
 

@@ -70,6 +70,7 @@ struct KeyView {
   std::shared_ptr<const TenantName> tenant;
   KeyHash hash;
   std::int64_t expires_at_us = INT64_MAX;
+  bool may_override = false;  // its checks may bring limits
 };
 
 inline std::string_view id_of(const OrganizationView& organization) { return organization.id; }

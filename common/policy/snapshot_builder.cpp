@@ -109,6 +109,7 @@ Faults SnapshotBuilder::put_key(TenantBuilder& tenant, const ApiKey& key) {
   view->tenant = tenant.view().name;
   view->hash = *hash;
   if (key.expires_at) view->expires_at_us = key.expires_at->time_since_epoch().count();
+  view->may_override = key.may_override;
   if (!former) ++tenant.view().keys;
   out_.keys.put(std::move(view));
   return {};

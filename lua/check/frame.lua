@@ -5,7 +5,8 @@
 --
 -- KEYS  one counter key for each group (the limits that share an identity), then one key for each log and each
 --       lease limit, in the order of the limits.
--- ARGV  1 parameters, packed, with the limits' name ids (I4 each) behind them · 2 their format ·
+-- ARGV  1 parameters, packed, with the limits' name ids (I4 each) behind them, and then, if the check brings limits of
+--       its own, a byte for each limit: 1 if it brings this one · 2 their format ·
 --       then for each group: the format of its state, a packed untouched state, its packed counter ids ·
 --       last, where the plan has leases, the 16 random bytes that name this call's lease.
 -- Parameters: number of groups, explain (1: yes); then for each group its layout, the length of its state, its number
@@ -88,6 +89,7 @@ local function carry_over(P, now, state, group, at, first, bases)
   local count = P[at + 2]
   local ids = {unpack_('<' .. string.rep('I4', count), ARGV[3 * group + 2])}
   local names = {unpack_('<' .. string.rep('I4', count), ARGV[1], P[#P] + 4 * first)}
+  local brought = P[#P] + 4 * (#P - 3 - 4 * P[1]) / 5 + first   -- in ARGV[1]: behind the name ids of all limits
   local charged, begun = {}, {}                    -- bases that are charged too; counters of overrides that begin
   V[3], v = old[3], 4
   for i = 1, count do
@@ -95,7 +97,10 @@ local function carry_over(P, now, state, group, at, first, bases)
     local kind, limit, p, q, width = P[r], P[r + 2], P[r + 3], P[r + 4], id % 4
     if override then
       if override[1] ~= 0 and override[1] ~= id then ids[i], V[1] = override[1], 0 end
-      for field = 2, 4 do
+      -- A limit that the check brings stays. The log keeps for its base what any limit can need.
+      local replaced = 2
+      if string.byte(ARGV[1], brought + i - 1) == 1 then replaced, limit = 3, 10000 end
+      for field = replaced, 4 do
         if override[field] >= 0 then P[r + field] = override[field] end
       end
       --@override
