@@ -65,18 +65,24 @@ const redis::Reply& BothStores::exchange(const std::string& command) {
 
 Outcome BothStores::check(std::uint32_t cost) { return check(std::vector<std::uint32_t>(program_.rules.size(), cost)); }
 
-Outcome BothStores::check(const std::vector<std::uint32_t>& costs) {
+Outcome BothStores::check(const std::vector<std::uint32_t>& costs) { return check(program_, costs); }
+
+Outcome BothStores::check_bringing(const std::vector<std::int64_t>& limits, std::uint32_t cost) {
+  return check(limiter::with_limits(program_, limits), std::vector<std::uint32_t>(program_.rules.size(), cost));
+}
+
+Outcome BothStores::check(const limiter::Program& program, const std::vector<std::uint32_t>& costs) {
   Call call;
-  call.program = &program_;
+  call.program = &program;
   call.explain = true;
-  for (std::size_t g = 0; g < program_.groups.size(); ++g) call.keys.push_back(group_key(g));
+  for (std::size_t g = 0; g < program.groups.size(); ++g) call.keys.push_back(group_key(g));
   std::copy(costs.begin(), costs.end(), call.costs.begin());
   ++draws_;
   std::memcpy(call.draw.data(), &draws_, sizeof draws_);
   last_ = call;
 
   std::array<PeriodBounds, kMaxLimitsPerPlan> periods;
-  limiter::quota_periods(program_, clock().now_us(), periods);
+  limiter::quota_periods(program, clock().now_us(), periods);
   std::string command;
   redis::CommandWriter writer(command);
   limiter::write_check(writer, call, periods);

@@ -48,8 +48,13 @@ class BothStores {
   // The same cost for every limit, explained.
   limiter::Outcome check(std::uint32_t cost);
   limiter::Outcome check(const std::vector<std::uint32_t>& costs);
+  // A check that brings a limit for each rule, or 0 for none.
+  limiter::Outcome check_bringing(const std::vector<std::int64_t>& limits, std::uint32_t cost);
   // What the plan's only limit says.
   LimitReport check_one(std::uint32_t cost) { return check(cost).limits[0]; }
+  LimitReport check_one_bringing(std::int64_t limit, std::uint32_t cost) {
+    return check_bringing({limit}, cost).limits[0];
+  }
 
   // The lease that the last check took of limit `rule`.
   limiter::LeaseRef lease(std::size_t rule = 0) const;
@@ -63,6 +68,7 @@ class BothStores {
   const std::string& key() const { return key_; }
 
  private:
+  limiter::Outcome check(const limiter::Program& program, const std::vector<std::uint32_t>& costs);
   std::string group_key(std::size_t group) const;
   const redis::Reply& exchange(const std::string& command);
 

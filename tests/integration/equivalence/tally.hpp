@@ -27,6 +27,7 @@ struct Tally {
   std::int64_t inexact = 0;           // numbers that do not fit together after an edit: not exact to the microsecond
   std::int64_t exempt = 0;            // an override ends before retry_after, or it lies beyond the clock
   std::int64_t joint = 0;             // judged in one call with another rulebook
+  std::int64_t brought = 0;           // with limits of their own
   std::int64_t leases_taken = 0, releases = 0, renewals = 0;
   std::int64_t edits = 0, overrides = 0, resets = 0, steps_back = 0, wrong_periods = 0;
   std::int64_t referenced = 0;  // compared with the exact reference too

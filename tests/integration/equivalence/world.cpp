@@ -171,7 +171,41 @@ Call World::make_call() {
   for (unsigned char& byte : call.draw) byte = static_cast<unsigned char>(random_.below(256));
   keys_.insert(call.keys.begin(), call.keys.end());
   for (std::string& key : collection_keys(call)) keys_.insert(std::move(key));
+  if (asked_ != program_) ++numbers_;
+  asked_ = program_;
+  if (flavour_ == Flavour::mixed && random_.percent(10)) bring_limits(call);
   return call;
+}
+
+// The APIs bound what a check may bring, so that it fits the plan. It may not fit an override that replaces the rate or
+// the window, but then counts are not exact, which is not what this program tests.
+bool World::may_bring(const Call& call, std::size_t rule, std::int64_t limit) const {
+  const auto fits = [&](Limit changed) {
+    changed.limit = limit;
+    return acceptable(changed, plan_.max_delay);
+  };
+  const Limit& own = program_->limits[rule];
+  if (!fits(own)) return false;
+  const auto stored = overrides_.find(call.keys[program_->rules[rule].group]);
+  if (stored == overrides_.end()) return true;
+  return std::ranges::all_of(stored->second, [&](const OverrideEntry& entry) {
+    return entry.name_id != program_->rules[rule].name_id || fits(with(own, entry));
+  });
+}
+
+void World::bring_limits(Call& call) {
+  std::array<std::int64_t, kMaxLimitsPerPlan> limits{};
+  for (std::size_t i = 0; i < program_->rules.size(); ++i) {
+    const std::int64_t limit = random_.percent(50)
+                                   ? random_.between(1, std::max<std::int64_t>(1, program_->limits[i].limit))
+                                   : 1 + random_.scale(2 * program_->limits[i].limit + 10);
+    if (random_.percent(60) && may_bring(call, i, limit)) limits[i] = limit;
+  }
+  asked_ = std::make_shared<const limiter::Program>(limiter::with_limits(*program_, limits));
+  call.program = asked_.get();
+  ++numbers_, ++tally_.brought;
+  log(fmt::format("brings {}",
+                  fmt::join(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(asked_->rules.size()), ",")));
 }
 
 // Both implementations judge; what the server says is compared when its answer comes.
@@ -190,7 +224,7 @@ Outcome World::judge(const Call& call) {
 
 void World::expect_outcome(std::string_view prefix, const Call& call, const Outcome& outcome) {
   send_check(prefix, call, clock_.now,
-             [where = origin(), program = program_, asked = as_asked(call), outcome](const redis::Reply& reply) {
+             [where = origin(), program = asked_, asked = as_asked(call), outcome](const redis::Reply& reply) {
                expect_same(where, asked, false, outcome, reply);
              });
 }

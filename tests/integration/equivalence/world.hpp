@@ -60,6 +60,8 @@ class World {
   void reset();
   void change_lease();
   limiter::Call make_call();
+  void bring_limits(limiter::Call& call);
+  bool may_bring(const limiter::Call& call, std::size_t rule, std::int64_t limit) const;
   std::int64_t random_cost(const std::string& unit);
   limiter::Outcome judge(const limiter::Call& call);
   void note(const limiter::Call& call, const limiter::Outcome& outcome, bool charged);
@@ -116,7 +118,8 @@ class World {
   std::map<std::string, Reference> references_;  // by counter key; if has_reference()
   RandomPlan plan_;
   std::shared_ptr<const limiter::Program> program_;
-  RandomPlan companion_plan_;  // of the other rulebook
+  std::shared_ptr<const limiter::Program> asked_;  // of the last call: program_, or a copy with limits that it brings
+  RandomPlan companion_plan_;                      // of the other rulebook
   std::shared_ptr<const limiter::Program> companion_;
   std::int64_t step_ = 0;
 

@@ -57,7 +57,7 @@ Outcome World::judge_jointly(const Call& call) {
   const bool alone = spoiled && !together;
   limiter::MemoryStore(memory_).judge_all(std::span(both).first(alone ? 1 : 2));
   const Outcome &outcome = own.outcome, &beside = other.outcome;
-  const auto expect_own = [where = origin(), program = program_, asked = as_asked(call), together, outcome](
+  const auto expect_own = [where = origin(), program = asked_, asked = as_asked(call), together, outcome](
                               const redis::Reply& reply, const redis::Reply&) {
     expect_same(where + "in a joint call: ", asked, together, outcome, reply);
   };
