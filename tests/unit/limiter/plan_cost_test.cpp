@@ -41,6 +41,14 @@ TEST_CASE("a limit that adds dimensions costs a key more") {
   CHECK(cost_of(limit) == PlanCost{.check_us = shared.check_us + 6, .subject_bytes = shared.subject_bytes + 128});
 }
 
+TEST_CASE("a log costs as many entries as a check may bring") {
+  Limit limit = plain(Algorithm::sliding_window_log, 10);
+  limit.max_override = 1'000;
+  CHECK(cost_of(limit) == cost_of(plain(Algorithm::sliding_window_log, 1'000)));
+  limit.max_override = 5;
+  CHECK(cost_of(limit) == cost_of(plain(Algorithm::sliding_window_log, 10)));
+}
+
 TEST_CASE("the text has every term and both sums") {
   const std::vector<Limit> limits{plain(Algorithm::token_bucket, 5), plain(Algorithm::concurrency, 10'000)};
   CHECK(explain_cost(limits, kDefaultPlanBudget) ==

@@ -167,3 +167,27 @@ TEST_CASE("a sliding window counts in the finest tick whose product with the lim
   CHECK(limiter::sliding_tick_us(kExact / 2, 1'500, 0) == 1'000);
   CHECK(limiter::sliding_tick_us(kExact / 2 + 1, 1'500, 0) == 1'000'000);
 }
+
+TEST_CASE("a program with brought limits differs in their numbers alone, and says which they are") {
+  const Program whole =
+      limiter::compile({bucket("a", 5, {3, 7}), window("b", Algorithm::sliding_window, 10, std::chrono::days(30)),
+                        quota("c", 9, Period::day)},
+                       {});
+  const Program program = limiter::with_limits(whole, std::vector<std::int64_t>{0, 2'000'000'000, 4});
+  CHECK(program.script_tail == whole.script_tail);
+  REQUIRE(program.packed.size() == whole.packed.size() + 3);
+  CHECK(program.packed.substr(whole.packed.size()) == std::string("\0\1\1", 3));
+  CHECK_FALSE(program.rules[0].brought);
+  CHECK(program.rules[1].brought);
+  const auto limit_in = [](const Program& in, std::size_t rule) {
+    return number_at<double>(in.packed, in.cost_offsets[rule] + 4);
+  };
+  CHECK(limit_in(program, 0) == 5);
+  CHECK(limit_in(program, 1) == 2e9);
+  CHECK(limit_in(program, 2) == 4);
+  CHECK(program.rules[2].limit == 4);
+  CHECK(program.limits[2].limit == 4);
+  CHECK(program.rules[1].q > whole.rules[1].q);  // the tick follows from the limit
+  CHECK(number_at<double>(program.packed, program.cost_offsets[1] + 20) == program.rules[1].q);
+  CHECK(limit_in(whole, 1) == 10);
+}
