@@ -216,8 +216,18 @@ LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
   if (!change.limit && !change.rate && !change.window && !change.lease_ttl) {
     fields.faults().add(fields.at(), fmt::format("nothing is replaced in limit {}: name at least one of {}", limit.name,
                                                  traits_of(limit.algorithm).replaceable));
-  } else if (auto fault = number_fault(limit)) {
+    return change;
+  }
+  if (auto fault = number_fault(limit)) {
     fields.faults().add(fields.at(), std::move(fault->text));
+    return change;
+  }
+  // A check may bring another limit to the override's rate and window.
+  Limit largest = limit;
+  largest.limit = limit.largest();
+  if (auto fault = number_fault(largest)) {
+    fields.faults().add(fields.at(), fmt::format("the numbers do not fit the max_override {} of limit {}: {}",
+                                                 limit.max_override, limit.name, fault->text));
   }
   return change;
 }

@@ -80,6 +80,8 @@ def _limits(body: Body) -> None:
         limit.pop("name", None)
         if "key_by" in limit:
             limit["key_by"] = _dimensions(limit["key_by"], [*outer, *DEFAULT_KEY_BY])
+    # It names limits of the body. A patch that changes limits replaces it, too.
+    body["max_override"] = None if body.get("plan_id") else random.choice((None, 5, 100))
 
 
 def _scope_value(value: Any) -> Any:
@@ -125,6 +127,8 @@ def _settings(body: Body, patches: bool) -> None:
             body.pop("failure_mode", None)
     if not patches or any(body.get(name) is not None for name in ("limits", "plan_id", "algorithm", *LIMIT_NUMBERS)):
         _limits(body)
+    else:
+        body.pop("max_override", None)
 
 
 def _patch(body: Body) -> None:

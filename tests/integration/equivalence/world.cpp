@@ -177,8 +177,7 @@ Call World::make_call() {
   return call;
 }
 
-// The APIs bound what a check may bring, so that it fits the plan. It may not fit an override that replaces the rate or
-// the window, but then counts are not exact, which is not what this program tests.
+// The APIs bound what a check may bring, so that it fits the plan and each override.
 bool World::may_bring(const Call& call, std::size_t rule, std::int64_t limit) const {
   const auto fits = [&](Limit changed) {
     changed.limit = limit;

@@ -29,6 +29,13 @@ std::string key(std::string_view members) {
               std::string(members) + "}]");
 }
 
+// The canonical form, without white space.
+std::string compact(std::string_view bundle) {
+  std::string text = write_bundle(parsed(bundle));
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("a plan says for each limit what a check may bring, and else nothing") {
@@ -50,12 +57,11 @@ TEST_CASE("a policy with limits of its own has max_override, also in the short f
 }
 
 TEST_CASE("max_override is written as an object, and only where there is one") {
-  const std::string written = write_bundle(parsed(plan(R"("max_override":70)")));
+  const std::string written = compact(plan(R"("max_override":70)"));
   CHECK(written.find(R"("max_override":{"burst":70,"log":70})") != std::string::npos);
   CHECK(parsed(written) == parsed(plan(R"("max_override":70)")));
   CHECK(write_bundle(parsed(plan(""))).find("max_override") == std::string::npos);
-  const std::string policy =
-      write_bundle(parsed(shop(R"("policies":[{"id":"q","limit":9,"window":"1m","max_override":90}])")));
+  const std::string policy = compact(shop(R"("policies":[{"id":"q","limit":9,"window":"1m","max_override":90}])"));
   CHECK(policy.find(R"("max_override":{"token_bucket":90})") != std::string::npos);
 }
 
@@ -88,13 +94,24 @@ TEST_CASE("a delay must fit the largest capacity that a check may bring") {
   check_only_fault(shop(fast + R"(,"max_override":1125899906842624}])"), "/plans/0/max_delay", "2^51");
 }
 
+TEST_CASE("an override's rate must fit the largest capacity that a check may bring") {
+  const auto with_rate = [](std::string_view most) {
+    return shop(R"("plans":[{"id":"p","key_by":"subject","capacity":10,"refill":"1/s")" + std::string(most) +
+                R"(}],"overrides":[{"id":"o","plan_id":"p","limit_name":"token_bucket","identity":{"subject":"u"},)" +
+                R"("set":{"refill":"1/1h"}}])");
+  };
+  CHECK(parsed(with_rate("")).overrides.size() == 1);
+  CHECK(parsed(with_rate(R"(,"max_override":300000)")).overrides.size() == 1);
+  check_only_fault(with_rate(R"(,"max_override":400000)"), "/overrides/0/set", "do not fit the max_override 400000");
+}
+
 TEST_CASE("a key may not bring limits unless it says so") {
   CHECK_FALSE(parsed(key("")).keys[0].may_override);
   CHECK_FALSE(parsed(key(R"(,"may_override":false)")).keys[0].may_override);
   CHECK(parsed(key(R"(,"may_override":true)")).keys[0].may_override);
   check_only_fault(key(R"(,"may_override":"yes")"), "/keys/0/may_override", "true or false");
   CHECK(write_bundle(parsed(key(R"(,"may_override":false)"))).find("may_override") == std::string::npos);
-  const std::string written = write_bundle(parsed(key(R"(,"may_override":true)")));
+  const std::string written = compact(key(R"(,"may_override":true)"));
   CHECK(written.find(R"("may_override":true)") != std::string::npos);
   CHECK(parsed(written).keys[0].may_override);
 }

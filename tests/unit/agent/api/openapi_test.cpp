@@ -165,8 +165,8 @@ TEST_CASE("Every field of a full decision is in the description") {
 TEST_CASE("The check documents every status it can answer") {
   const Document document;
   CHECK(document.names({"paths", "/v1/check", "post", "responses"}) ==
-        std::set<std::string>{"200", "400", "401", "404", "405", "408", "411", "413", "415", "422", "429", "431", "500",
-                              "503"});
+        std::set<std::string>{"200", "400", "401", "403", "404", "405", "408", "411", "413", "415", "422", "429", "431",
+                              "500", "503"});
 }
 
 TEST_CASE("The batch is described with its bounds, and takes and gives what a single check does") {
