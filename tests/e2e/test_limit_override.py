@@ -138,7 +138,7 @@ def test_checks_with_and_without_a_number_share_one_counter(anywhere: Client, al
 def test_a_number_answers_as_a_stored_override_of_the_same_number(agent: Agent, key: MintedKey, algorithm: str) -> None:
     """A random history of costs, on a counter with a stored override and on one whose checks bring the number."""
     choose = random.Random(algorithm)
-    clock = ("reset_at", "retry_after_ms", "now_us", "lease_id", "lease_expires_at", "plan_id")
+    clock = ("reset_at", "retry_after_ms", "delay_ms", "lease_id", "lease_expires_at", "plan_id")
     with agent.client(key.text) as client:
         for number in range(1, MOST + 1):
             subject = fresh_subject()
