@@ -28,7 +28,7 @@ struct Judgement {
   limiter::Call call;
   limiter::StoreResult<limiter::Outcome> outcome;
   bool local = false;                               // true if the outcome comes from LocalLimits
-  std::unique_ptr<const limiter::Program> brought;  // if `call` has it: the program with the limits of the check
+  std::unique_ptr<const limiter::Program> brought;  // of `call`, if the check brings limits
 };
 
 // Unknown ids take as long as known ones, so that response times do not reveal ids.

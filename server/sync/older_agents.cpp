@@ -23,6 +23,8 @@ constexpr std::array kNewerFields{
     NewerField{Kind::tenant, "trailing_slash"},
     NewerField{Kind::plan, "expose"},
     NewerField{Kind::policy, "expose"},
+    NewerField{Kind::plan, "max_override"},
+    NewerField{Kind::key, "may_override"},
 };
 
 bool may_have(const sluice::sync::Object& object, const NewerField& field) {
