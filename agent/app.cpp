@@ -51,7 +51,7 @@ class App {
       : config_(config),
         log_lines_(STDERR_FILENO),
         decision_lines_(STDOUT_FILENO),
-        log_(log_lines_, config.log_level),
+        log_(log_lines_, config.log_level, config.log_format),
         decision_log_(config.decision_log, decision_lines_, clock_),
         metrics_(metrics_options(config), clock_),
         counters_(clock_, kCounterShards, config.memory_limit),

@@ -15,6 +15,7 @@
 #include "common/program/certificate.hpp"
 #include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
+#include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
 #include "common/program/unknown_variables.hpp"
 
@@ -182,12 +183,13 @@ void read_telemetry(ConfigReader& reader, Config& config) {
   if (mode)
     config.decision_log = *mode;
   else
-    reader.fault("decision-log", "must be off, denied, sample:N (one of N, from 1 to 1000000000) or all");
+    reader.fault("decision-log", telemetry::kDecisionLogRule);
   const auto level = telemetry::parse_log_level(reader.value("log-level").text);
   if (level)
     config.log_level = *level;
   else
     reader.fault("log-level", "must be debug, info, warn or error");
+  config.log_format = program::read_log_format(reader);
   config.metrics_policy_label = reader.boolean("metrics-policy-label");
 }
 

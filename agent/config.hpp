@@ -67,6 +67,7 @@ struct Config {
 
   telemetry::DecisionLogMode decision_log;
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
+  telemetry::LogFormat log_format = telemetry::LogFormat::json;
   bool metrics_policy_label = false;
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/program/flags.hpp"
+#include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
 
 namespace sluice::agent {
@@ -148,10 +149,11 @@ inline constexpr std::array kFlags{
              "How long a stop waits for open connections to finish: 0s to 10m."},
 
     FlagSpec{"decision-log", "Telemetry", "WHICH", "off",
-             "Which decisions are logged to stdout, one JSON line each, without subjects and keys: off, denied, "
-             "sample:N (one of N) or all."},
+             "Which decisions are logged to stdout, one JSON line each, without subjects and keys: off, denied, all, or "
+             "sample=SHARE, such as sample=0.01. sample:N is one of N."},
     FlagSpec{"log-level", "Telemetry", "LEVEL", "info",
              "The lowest level that is logged to stderr: debug, info, warn or error."},
+    program::kLogFormat,
     FlagSpec{"metrics-policy-label", "Telemetry", "", "false",
              "Add a policy label to sluice_decisions_total, for the first 200 policies; the others share `other`."},
 

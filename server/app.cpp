@@ -74,7 +74,7 @@ class App {
   explicit App(const Config& config)
       : config_(config),
         log_lines_(STDERR_FILENO),
-        log_(log_lines_, config.log_level),
+        log_(log_lines_, config.log_level, config.log_format),
         memory_(config.request_memory),
         pool_(config.database, config.max_waiting),
         calls_(metrics_, sync::kRouteNames),

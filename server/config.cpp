@@ -10,6 +10,7 @@
 #include "common/program/certificate.hpp"
 #include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
+#include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
 #include "common/program/unknown_variables.hpp"
 #include "server/flag_table.hpp"
@@ -159,6 +160,7 @@ void read_retention(ConfigReader& reader, Config& config) {
 
 void read_log_level(ConfigReader& reader, Config& config) {
   const auto level = telemetry::parse_log_level(reader.value("log-level").text);
+  config.log_format = program::read_log_format(reader);
   if (!level) return reader.fault("log-level", "must be debug, info, warn or error");
   config.log_level = *level;
 }

@@ -62,6 +62,7 @@ struct Config {
   sync::Retention::Options changes_retention;
   std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
+  telemetry::LogFormat log_format = telemetry::LogFormat::json;
   identity::IdentitySettings identity;
   redis_users::Settings redis_users;
   std::optional<injector::InjectorOptions> injector;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/program/flags.hpp"
+#include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
 #include "server/identity/flags.hpp"
 #include "server/injector/flags.hpp"
@@ -149,6 +150,7 @@ inline constexpr std::array kFlags{
     kubernetes::kWebhookConfiguration,
 
     kLogLevel,
+    program::kLogFormat,
     kHelp,
     FlagSpec{"version", "Other", "", "false", "Print the version and exit."},
 };

@@ -20,7 +20,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kStateFaultsLogged = 20;
-constexpr std::size_t kLostReasonsLogged = 16;  // different reasons at most, before the server is followed again
 constexpr std::size_t kFaultsReported = 5;
 constexpr std::size_t kNewerLogged = 20;  // objects for each state
 constexpr int kFollowerNiceness = 10;     // when CPUs are busy, the workers run first
@@ -48,7 +47,9 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
       token_(options_.token_file),
       age_timer_(context_),
       refresh_timer_(context_),
-      client_(context_, options_.sync, *this, observe()) {
+      client_(context_, options_.sync, *this, observe()),
+      outage_(log, {"sync_still_lost", "The server still cannot be followed; the policies in force stay.", "sync_back",
+                    "The agent follows the server again."}) {
   if (!options_.cache.empty()) saver_.emplace(options_.cache, log_);
   if (!options_.login_file.empty()) {
     login_.emplace(
@@ -179,17 +180,18 @@ void ServerSource::refuse(const Faults& faults, std::int64_t revision) {
 follow::SyncObserver ServerSource::observe() {
   return {.stream_opened =
               [this] {
-                log_.info("sync_connected", "The agent follows the server.",
-                          {{"server", to_string(options_.sync.server)}});
-                lost_reasons_.clear();
+                if (!outage_.lasts()) {
+                  log_.info("sync_connected", "The agent follows the server.",
+                            {{"server", to_string(options_.sync.server)}});
+                }
+                outage_.works(0);
                 refresh();
               },
           .stream_lost =
               [this](const Error& why) {
-                const bool logs = why.code != "ended" && lost_reasons_.size() < kLostReasonsLogged;
-                if (logs && lost_reasons_.insert(why.text).second) {
-                  log_.warn("sync_lost", "The server cannot be followed; the policies in force stay.",
-                            {{"server", to_string(options_.sync.server)}, {"code", why.code}, {"reason", why.text}});
+                if (why.code != "ended") {
+                  outage_.failed(0, "sync_lost", "The server cannot be followed; the policies in force stay.", why,
+                                 {{"server", to_string(options_.sync.server)}});
                 }
                 refresh();
               },

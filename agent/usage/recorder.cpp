@@ -91,6 +91,7 @@ void Recorder::log(const decide::DecidedCheck& check) {
   record.policy_id = decision.policy_id;
   record.plan_id = decision.plan_id;
   if (decision.has_limit) {
+    record.remaining = decision.report.remaining;
     record.algorithm = check.rulebook->program->limits[check.judgements.front().outcome->binding].algorithm;
   }
   if (decision.shadow_result) {
@@ -102,6 +103,7 @@ void Recorder::log(const decide::DecidedCheck& check) {
   }
   record.allowed = decision.allowed;
   record.reason = decision.reason;
+  record.took = check.took;
   record.request_id = check.request.request_id;
   record.traceparent = check.traceparent;
   log_.write(record);

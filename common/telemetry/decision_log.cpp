@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
+#include <numeric>
 
 #include "common/base/crypto.hpp"
 #include "common/json/text.hpp"
@@ -30,6 +32,24 @@ void append_text(std::string& line, std::string_view name, std::string_view text
     json::append_string(line, text);
 }
 
+void append_number(std::string& line, std::string_view name, std::optional<std::int64_t> number) {
+  line.append(",\"").append(name).append("\":");
+  if (number)
+    json::append_integer(line, *number);
+  else
+    line.append("null");
+}
+
+std::optional<DecisionLogMode> parse_share(std::string_view text) {
+  double share = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share, std::chars_format::fixed);
+  if (error != std::errc{} || end != text.data() + text.size() || !(share > 0 && share <= 1)) return std::nullopt;
+  const auto parts = static_cast<std::uint32_t>(std::llround(share * kMaxSample));
+  if (parts == 0) return std::nullopt;
+  const std::uint32_t common = std::gcd(parts, kMaxSample);
+  return DecisionLogMode{.kind = DecisionLogMode::Kind::sample, .every = kMaxSample / common, .parts = parts / common};
+}
+
 }  // namespace
 
 std::optional<DecisionLogMode> parse_decision_log_mode(std::string_view text) {
@@ -37,9 +57,10 @@ std::optional<DecisionLogMode> parse_decision_log_mode(std::string_view text) {
   if (text == "off") return DecisionLogMode{.kind = Kind::off};
   if (text == "denied") return DecisionLogMode{.kind = Kind::denied};
   if (text == "all") return DecisionLogMode{.kind = Kind::all};
-  constexpr std::string_view kSample = "sample:";
-  if (!text.starts_with(kSample)) return std::nullopt;
-  text.remove_prefix(kSample.size());
+  constexpr std::string_view kShare = "sample=", kOneOf = "sample:";
+  if (text.starts_with(kShare)) return parse_share(text.substr(kShare.size()));
+  if (!text.starts_with(kOneOf)) return std::nullopt;
+  text.remove_prefix(kOneOf.size());
   std::uint32_t every = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), every);
   if (error != std::errc{} || end != text.data() + text.size() || every < 1 || every > kMaxSample) return std::nullopt;
@@ -71,13 +92,15 @@ void DecisionLog::write(const DecisionRecord& record) {
   line.clear();
   append_time(line, clock_.now_us());
   line.append(R"(,"event":"check")");
+  append_text(line, "algorithm", record.algorithm ? to_string(*record.algorithm) : std::string_view());
   append_text(line, "tenant", record.tenant);
   append_text(line, "subject_hash", record.has_subject ? subject_hash(record.tenant, record.subject) : std::string());
   append_text(line, "policy_id", record.policy_id);
   append_text(line, "plan_id", record.plan_id);
-  append_text(line, "algorithm", record.algorithm ? to_string(*record.algorithm) : std::string_view());
   append_text(line, "outcome", record.allowed ? "allowed" : "denied");
   append_text(line, "reason", to_string(record.reason));
+  append_number(line, "remaining", record.remaining);
+  append_number(line, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
   if (record.shadow_over_limit) {
     append_text(line, "shadow_policy_id", record.shadow_policy_id);
     append_text(line, "shadow_outcome", *record.shadow_over_limit ? "over_limit" : "within_limit");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,12 +18,17 @@ namespace sluice::telemetry {
 struct DecisionLogMode {
   enum class Kind : std::uint8_t { off, denied, sample, all };
   Kind kind = Kind::off;
-  std::uint32_t every = 1;  // Kind::sample logs 1 decision out of `every`; ≥ 1
+  // Kind::sample logs `parts` of each `every` decisions, evenly spread; 1 ≤ parts ≤ every.
+  std::uint32_t every = 1;
+  std::uint32_t parts = 1;
 
   bool operator==(const DecisionLogMode&) const = default;
 };
 
-// Reads "off", "denied", "all", or "sample:N" with N from 1 to 1,000,000,000.
+// Reads "off", "denied", "all", "sample=SHARE" with a share from 0.000000001 to 1, or "sample:N" with N from 1 to
+// 1,000,000,000, which is one of N.
+inline constexpr std::string_view kDecisionLogRule =
+    "must be off, denied, all, or sample=SHARE with a share of decisions above 0 and up to 1, such as sample=0.01";
 std::optional<DecisionLogMode> parse_decision_log_mode(std::string_view text);
 
 // An empty text is written as null.
@@ -37,6 +43,8 @@ struct DecisionRecord {
   std::optional<bool> shadow_over_limit{};  // what the shadow found
   bool allowed = true;
   Reason reason = Reason::within_limit;
+  std::optional<std::int64_t> remaining{};  // of the binding limit
+  std::chrono::nanoseconds took{};          // from the parsed check to the decision
   std::string_view request_id{};
   std::string_view traceparent{};  // the header as received
 };
@@ -51,12 +59,17 @@ class DecisionLog {
     if (mode_.kind == DecisionLogMode::Kind::off) [[likely]]
       return false;
     if (mode_.kind == DecisionLogMode::Kind::denied) return !allowed;
-    return mode_.kind == DecisionLogMode::Kind::all || seen_.fetch_add(1, std::memory_order_relaxed) % mode_.every == 0;
+    return mode_.kind == DecisionLogMode::Kind::all || sampled();
   }
 
   void write(const DecisionRecord& record);
 
  private:
+  bool sampled() {
+    const std::uint64_t place = seen_.fetch_add(1, std::memory_order_relaxed) % mode_.every;
+    return place * mode_.parts % mode_.every < mode_.parts;
+  }
+
   const DecisionLogMode mode_;
   LineWriter& out_;
   const Clock& clock_;

@@ -4,7 +4,9 @@
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
@@ -34,9 +36,10 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 // Passes formatted lines to a LineWriter. The mutex protects the formatter, which has a cache.
 class LineSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit LineSink(LineWriter& out)
-      : base_sink(std::make_unique<spdlog::pattern_formatter>(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ",%v})",
-                                                              spdlog::pattern_time_type::utc, "")),
+  LineSink(LineWriter& out, LogFormat format)
+      : base_sink(std::make_unique<spdlog::pattern_formatter>(
+            format == LogFormat::json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ",%v})" : "%Y-%m-%d %H:%M:%S.%eZ %v",
+            spdlog::pattern_time_type::utc, "")),
         out_(out) {}
 
  protected:
@@ -66,6 +69,61 @@ struct AppendValue {
   }
 };
 
+void append_json(std::string& line, LogLevel level, std::string_view event, std::string_view message,
+                 std::span<const LogField> fields) {
+  line.append(R"("level":")").append(to_string(level)).append(R"(","event":)");
+  json::append_string(line, event);
+  line.append(R"(,"message":)");
+  json::append_string(line, message);
+  for (const LogField& field : fields) {
+    line.append(",\"").append(field.name).append("\":");
+    std::visit(AppendValue{line}, field.value);
+  }
+}
+
+// Appends the text as it is, unless it has characters that could end the line or steer a terminal.
+void append_readable(std::string& line, std::string_view text) {
+  const bool plain =
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F; });
+  if (plain) {
+    line.append(text);
+  } else {
+    json::append_string(line, text);
+  }
+}
+
+// A word is written without quotes.
+void append_word(std::string& line, std::string_view text) {
+  const bool word = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return c > ' ' && c <= '~' && c != '"' && c != '\\' && c != '=';
+  });
+  if (word) {
+    line.append(text);
+  } else {
+    json::append_string(line, text);
+  }
+}
+
+// "WARN  redis_disconnected  The connection to Redis is lost.  worker=0 code=disconnected".
+void append_text(std::string& line, LogLevel level, std::string_view event, std::string_view message,
+                 std::span<const LogField> fields) {
+  constexpr std::array<std::string_view, 4> kPadded{"DEBUG ", "INFO  ", "WARN  ", "ERROR "};
+  line.append(kPadded[static_cast<std::size_t>(level)]);
+  append_readable(line, event);
+  line.append("  ");
+  append_readable(line, message);
+  std::string_view separator = "  ";
+  for (const LogField& field : fields) {
+    line.append(separator).append(field.name).push_back('=');
+    if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+      append_word(line, *text);
+    } else {
+      std::visit(AppendValue{line}, field.value);
+    }
+    separator = " ";
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
@@ -77,25 +135,28 @@ std::optional<LogLevel> parse_log_level(std::string_view text) {
   return std::nullopt;
 }
 
-Log::Log(LineWriter& out, LogLevel level)
-    : logger_(std::make_unique<spdlog::logger>("sluice", std::make_shared<LineSink>(out))) {
+std::optional<LogFormat> parse_log_format(std::string_view text, int fd) {
+  if (text == "json") return LogFormat::json;
+  if (text == "text") return LogFormat::text;
+  if (text == "auto") return ::isatty(fd) == 1 ? LogFormat::text : LogFormat::json;
+  return std::nullopt;
+}
+
+Log::Log(LineWriter& out, LogLevel level, LogFormat format)
+    : format_(format), logger_(std::make_unique<spdlog::logger>("sluice", std::make_shared<LineSink>(out, format))) {
   logger_->set_level(to_spdlog(level));
 }
 Log::~Log() = default;
 
 bool Log::wants(LogLevel level) const { return logger_->should_log(to_spdlog(level)); }
 
-void Log::write(LogLevel level, std::string_view event, std::string_view message,
-                std::initializer_list<LogField> fields) {
+void Log::write(LogLevel level, std::string_view event, std::string_view message, std::span<const LogField> fields) {
   if (!wants(level)) return;
   std::string line;
-  line.append(R"("level":")").append(to_string(level)).append(R"(","event":)");
-  json::append_string(line, event);
-  line.append(R"(,"message":)");
-  json::append_string(line, message);
-  for (const LogField& field : fields) {
-    line.append(",\"").append(field.name).append("\":");
-    std::visit(AppendValue{line}, field.value);
+  if (format_ == LogFormat::json) {
+    append_json(line, level, event, message, fields);
+  } else {
+    append_text(line, level, event, message, fields);
   }
   logger_->log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
 }

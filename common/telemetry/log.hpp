@@ -1,5 +1,6 @@
-// The program's log: one JSON object per line with `time`, `level`, `event`, `message` and the fields of the event.
-// All texts except field names are escaped. Callers must not pass secrets. Thread-safe.
+// The program's log, one line for each event: a JSON object with `time`, `level`, `event`, `message` and the fields of
+// the event, or the same as text for people. All texts except field names are escaped in both. Callers must not pass
+// secrets. Thread-safe.
 #pragma once
 
 #include <concepts>
@@ -7,6 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -22,6 +24,10 @@ namespace sluice::telemetry {
 enum class LogLevel : std::uint8_t { debug, info, warn, error };
 std::string_view to_string(LogLevel level);
 std::optional<LogLevel> parse_log_level(std::string_view text);
+
+enum class LogFormat : std::uint8_t { json, text };
+// Reads "json", "text" or "auto", which is text if `fd` is a terminal.
+std::optional<LogFormat> parse_log_format(std::string_view text, int fd);
 
 // The name comes from the program and is written unescaped.
 struct LogField {
@@ -40,7 +46,7 @@ struct LogField {
 class Log {
  public:
   // Events below `level` are ignored. `out` outlives the log.
-  Log(LineWriter& out, LogLevel level);
+  Log(LineWriter& out, LogLevel level, LogFormat format = LogFormat::json);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -49,7 +55,10 @@ class Log {
 
   // `event` is a stable name in snake_case, for searches. `message` is a sentence for people.
   void write(LogLevel level, std::string_view event, std::string_view message,
-             std::initializer_list<LogField> fields = {});
+             std::initializer_list<LogField> fields = {}) {
+    write(level, event, message, std::span<const LogField>(fields.begin(), fields.size()));
+  }
+  void write(LogLevel level, std::string_view event, std::string_view message, std::span<const LogField> fields);
 
   void debug(std::string_view event, std::string_view message, std::initializer_list<LogField> fields = {}) {
     write(LogLevel::debug, event, message, fields);
@@ -65,6 +74,7 @@ class Log {
   }
 
  private:
+  const LogFormat format_;
   std::unique_ptr<spdlog::logger> logger_;
 };
 

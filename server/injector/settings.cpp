@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "common/base/duration.hpp"
 #include "common/base/text.hpp"
@@ -24,6 +25,7 @@ constexpr std::int64_t kMinMemory = 8LL << 20;
 constexpr std::int64_t kMaxMemory = 64LL << 30;
 
 bool is_log_level(std::string_view value) { return telemetry::parse_log_level(value).has_value(); }
+bool is_log_format(std::string_view value) { return telemetry::parse_log_format(value, STDERR_FILENO).has_value(); }
 bool is_decision_log(std::string_view value) { return telemetry::parse_decision_log_mode(value).has_value(); }
 bool is_deny_or_allow(std::string_view value) { return value == "deny" || value == "allow"; }
 bool is_boolean(std::string_view value) { return value == "true" || value == "false"; }
@@ -85,7 +87,8 @@ constexpr std::array kPodSettings{
     PodSetting{"memory-request", "", is_memory, kMemoryRule},
     PodSetting{"memory-limit", "", is_memory, kMemoryRule},
     PodSetting{"log-level", "SLUICE_AGENT_LOG_LEVEL", is_log_level, "must be debug, info, warn or error"},
-    PodSetting{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, "must be off, denied, sample:N or all"},
+    PodSetting{"log-format", "SLUICE_AGENT_LOG_FORMAT", is_log_format, "must be auto, json or text"},
+    PodSetting{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, telemetry::kDecisionLogRule},
     PodSetting{"headers", "SLUICE_AGENT_HEADERS", is_header_list,
                "must be a list of x, one of ietf and ietf-next, draft6 and retry-after, such as x,ietf; or none"},
     PodSetting{"workers", "SLUICE_AGENT_WORKERS", is_number<1, 256>, "must be a whole number from 1 to 256"},

@@ -50,6 +50,8 @@ DecisionRecord full_record() {
           .algorithm = Algorithm::token_bucket,
           .allowed = false,
           .reason = Reason::limit_exceeded,
+          .remaining = 0,
+          .took = std::chrono::microseconds(1250),
           .request_id = "req-1",
           .traceparent = kTraceparent};
 }
@@ -57,13 +59,14 @@ DecisionRecord full_record() {
 }  // namespace
 
 TEST_CASE("A line of the decision log has every documented field") {
-  CHECK(line_of(full_record()) ==
-        R"({"time":"2024-06-17T20:00:00.123Z","event":"check","tenant":"shop","subject_hash":")" +
-            to_hex(sha256(std::string("shop\0user:42", 12))).substr(0, 16) +
-            R"(","policy_id":"orders","plan_id":"pro","algorithm":"token_bucket","outcome":"denied",)"
-            R"("reason":"limit_exceeded","request_id":"req-1",)"
-            R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})"
-            "\n");
+  CHECK(
+      line_of(full_record()) ==
+      R"({"time":"2024-06-17T20:00:00.123Z","event":"check","algorithm":"token_bucket","tenant":"shop","subject_hash":")" +
+          to_hex(sha256(std::string("shop\0user:42", 12))).substr(0, 16) +
+          R"(","policy_id":"orders","plan_id":"pro","outcome":"denied",)"
+          R"("reason":"limit_exceeded","remaining":0,"duration_us":1250,"request_id":"req-1",)"
+          R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})"
+          "\n");
 }
 
 TEST_CASE("A shadow adds its policy and what it found") {
@@ -77,8 +80,8 @@ TEST_CASE("A shadow adds its policy and what it found") {
 
 TEST_CASE("What a decision does not have is null") {
   CHECK(line_of({.tenant = "shop", .reason = Reason::no_policy}) ==
-        R"({"time":"2024-06-17T20:00:00.123Z","event":"check","tenant":"shop","subject_hash":null,)"
-        R"("policy_id":null,"plan_id":null,"algorithm":null,"outcome":"allowed","reason":"no_policy",)"
+        R"({"time":"2024-06-17T20:00:00.123Z","event":"check","algorithm":null,"tenant":"shop","subject_hash":null,)"
+        R"("policy_id":null,"plan_id":null,"outcome":"allowed","reason":"no_policy","remaining":null,"duration_us":0,)"
         R"("request_id":null,"traceparent":null})"
         "\n");
 }
@@ -120,6 +123,17 @@ TEST_CASE("The mode chooses which decisions are logged") {
   CHECK(wanted({.kind = Kind::all}, true, 10) == 10);
   CHECK(wanted({.kind = Kind::sample, .every = 1}, true, 10) == 10);
   CHECK(wanted({.kind = Kind::sample, .every = 100}, true, 1000) == 10);
+}
+
+TEST_CASE("A share is read as it is written, and kept exactly") {
+  CHECK(parse_decision_log_mode("sample=0.01") == DecisionLogMode{.kind = Kind::sample, .every = 100});
+  CHECK(parse_decision_log_mode("sample=1") == DecisionLogMode{.kind = Kind::sample});
+  CHECK(wanted(*parse_decision_log_mode("sample=0.01"), true, 1000) == 10);
+  CHECK(wanted(*parse_decision_log_mode("sample=0.3"), true, 1000) == 300);
+  for (const std::string_view text : {"sample=", "sample=0", "sample=-1", "sample=1.1", "sample=nan", "sample=1%"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_decision_log_mode(text).has_value());
+  }
 }
 
 TEST_CASE("The mode is read in its four forms only") {
