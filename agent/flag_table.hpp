@@ -148,9 +148,10 @@ inline constexpr std::array kFlags{
     FlagSpec{"drain-timeout", "Serving", "DURATION", "20s",
              "How long a stop waits for open connections to finish: 0s to 10m."},
 
-    FlagSpec{"decision-log", "Telemetry", "WHICH", "off",
-             "Which decisions are logged to stdout, one JSON line each, without subjects and keys: off, denied, all, or "
-             "sample=SHARE, such as sample=0.01. sample:N is one of N."},
+    FlagSpec{
+        "decision-log", "Telemetry", "WHICH", "off",
+        "Which decisions are logged to stdout, one JSON line each, without subjects and keys: off, denied, all, or "
+        "sample=SHARE, such as sample=0.01. sample:N is one of N."},
     FlagSpec{"log-level", "Telemetry", "LEVEL", "info",
              "The lowest level that is logged to stderr: debug, info, warn or error."},
     program::kLogFormat,
