@@ -75,8 +75,8 @@ limiter::RedisStoreObserver Worker::observe_store() {
 
 redis::Observer Worker::observe_redis() {
   auto lost = [this](const Error& error, std::string_view event, std::string_view message) {
+    shared_.redis_outage.failed(static_cast<std::uint32_t>(index_), event, message, error, {{"worker", index_}});
     note_redis_ready();
-    shared_.log.warn(event, message, {{"worker", index_}, {"code", error.code}, {"reason", error.text}});
   };
   return {.connected = [this](const redis::ServerInfo& server) { on_connected(server); },
           .connect_failed =
@@ -97,7 +97,11 @@ redis::Observer Worker::observe_redis() {
           .endpoint_added =
               [this](const std::string& endpoint) { shared_.metrics.breaker_states.set(index_, endpoint, 0); },
           .endpoint_removed =
-              [this](const std::string& endpoint) { shared_.metrics.breaker_states.remove(index_, endpoint); },
+              [this](const std::string& endpoint) {
+                shared_.metrics.breaker_states.remove(index_, endpoint);
+                open_breakers_.erase(endpoint);
+                note_redis_ready();
+              },
           .slots_changed = [this] { note_redis_ready(); },
           .sentinel_failed =
               [this](const Error& error) {
@@ -132,15 +136,19 @@ void Worker::on_breaker_changed(const std::string& endpoint, redis::Breaker::Sta
   shared_.metrics.breaker_states.set(index_, endpoint, static_cast<int>(state));
   switch (state) {
     case redis::Breaker::State::open:
-      return shared_.log.warn("breaker_opened",
-                              "Redis does not answer: its circuit breaker is open, and failure modes decide at once.",
-                              {{"worker", index_}, {"endpoint", endpoint}});
+      open_breakers_.insert(endpoint);
+      return shared_.redis_outage.failed(
+          static_cast<std::uint32_t>(index_), "breaker_opened",
+          "Redis does not answer: its circuit breaker is open, and failure modes decide at once.",
+          {"breaker_open", endpoint + " does not answer"}, {{"worker", index_}, {"endpoint", endpoint}});
     case redis::Breaker::State::half_open:
-      return shared_.log.info("breaker_half_open", "Redis answers again: the agent tries one decision.",
-                              {{"worker", index_}, {"endpoint", endpoint}});
+      return shared_.log.debug("breaker_half_open", "Redis answers again: the agent tries one decision.",
+                               {{"worker", index_}, {"endpoint", endpoint}});
     case redis::Breaker::State::closed:
-      return shared_.log.info("breaker_closed", "Redis decides again: its circuit breaker is closed.",
-                              {{"worker", index_}, {"endpoint", endpoint}});
+      shared_.log.debug("breaker_closed", "Redis decides again: its circuit breaker is closed.",
+                        {{"worker", index_}, {"endpoint", endpoint}});
+      open_breakers_.erase(endpoint);
+      return note_redis_ready();
   }
 }
 
@@ -158,6 +166,7 @@ void Worker::note_redis_ready() {
   const bool ready = redis_->ready();
   redis_ready_.store(ready, std::memory_order_relaxed);
   telemetry::set(shared_.metrics.workers.at(index_).redis_connected, ready ? Known::yes : Known::no);
+  if (ready && open_breakers_.empty()) shared_.redis_outage.works(static_cast<std::uint32_t>(index_));
 }
 
 void Worker::on_connected(const redis::ServerInfo& server) {
@@ -165,14 +174,17 @@ void Worker::on_connected(const redis::ServerInfo& server) {
   telemetry::WorkerMetrics& metrics = shared_.metrics.workers.at(index_);
   const bool never_evicts = server.maxmemory_policy == "noeviction";
   const std::string before = std::exchange(redis_address_, server.address);
+  // After an outage, "redis_back" says the same.
+  const bool is_news = !shared_.redis_outage.lasts() || before != server.address;
   note_redis_ready();
   telemetry::set(metrics.redis_eviction_policy_ok, never_evicts ? Known::yes : Known::no);
-  shared_.log.info("redis_connected", "Counters are in Redis.",
-                   {{"worker", index_},
-                    {"address", server.address},
-                    {"product", server.product},
-                    {"version", server.version},
-                    {"role", server.role}});
+  shared_.log.write(is_news ? telemetry::LogLevel::info : telemetry::LogLevel::debug, "redis_connected",
+                    "Counters are in Redis.",
+                    {{"worker", index_},
+                     {"address", server.address},
+                     {"product", server.product},
+                     {"version", server.version},
+                     {"role", server.role}});
   if (!server.in_cluster && !before.empty() && before != server.address) {
     metrics.redis_primary_changes.fetch_add(1, std::memory_order_relaxed);
     shared_.log.warn("redis_primary_changed",
@@ -277,7 +289,10 @@ void Worker::tick() {
     telemetry::set(metrics.redis_window, redis_->window());
     telemetry::set(metrics.redis_redirects, redis_->redirects());
   }
-  if (index_ == 0) telemetry::set(metrics.in_flight, shared_.in_flight.count());
+  if (index_ == 0) {
+    telemetry::set(metrics.in_flight, shared_.in_flight.count());
+    shared_.redis_outage.remind();
+  }
   if (!waiting_room_.empty()) waiting_room_.wake(std::chrono::steady_clock::now());
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <boost/asio/io_context.hpp>
@@ -25,6 +26,7 @@
 #include "common/limiter/redis_store.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/outage_log.hpp"
 
 namespace sluice::agent {
 
@@ -54,6 +56,10 @@ struct WorkerShared {
   usage::Usage* usage = nullptr;                      // nullptr without --server
   std::function<void()> redis_login_rejected = {};    // called on a worker's loop
   std::function<std::string()> why_no_policies = {};  // called on a worker's loop
+  // Each worker is a party of it.
+  telemetry::OutageLog redis_outage{log,
+                                    {"redis_still_away", "Redis still cannot be used; failure modes decide meanwhile.",
+                                     "redis_back", "Redis decides again."}};
   decide::InFlight in_flight{options.max_in_flight};
   decide::WaitingPlaces waiting{options.max_waiting};
 };
@@ -118,6 +124,7 @@ class Worker {
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;
   bool awaits_login_ = false;  // the log already says that the agent waits for the login to Redis
+  std::set<std::string> open_breakers_;  // endpoints of Redis whose circuit breaker is not closed
   std::string redis_address_;  // of the last connection; "" before the first one
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> had_policies_{false};
