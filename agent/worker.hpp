@@ -123,9 +123,9 @@ class Worker {
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;
-  bool awaits_login_ = false;  // the log already says that the agent waits for the login to Redis
+  bool awaits_login_ = false;            // the log already says that the agent waits for the login to Redis
   std::set<std::string> open_breakers_;  // endpoints of Redis whose circuit breaker is not closed
-  std::string redis_address_;  // of the last connection; "" before the first one
+  std::string redis_address_;            // of the last connection; "" before the first one
   std::atomic<bool> redis_ready_{false};
   std::atomic<bool> had_policies_{false};
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};

@@ -32,7 +32,12 @@ bool never_evicts(const std::string& maxmemory_policy) { return maxmemory_policy
 }  // namespace
 
 Publisher::Publisher(Options options, const Clock& clock, telemetry::Log& log)
-    : options_(std::move(options)), clock_(clock), log_(log), link_(options_.redis, clock, log) {}
+    : options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      outage_(log, {"publisher_still_failing", "The publisher still fails; overrides wait in the outbox.",
+                    "publisher_back", "The publisher works again."}),
+      link_(options_.redis, clock, log) {}
 
 Publisher::~Publisher() { stop(); }
 
@@ -160,10 +165,11 @@ bool Publisher::run_once() {
     if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(options_.database);
     const bool good = publish_due(*connection_);
     count_and_expire(*connection_);
+    outage_.works(0);
     return good;
   } catch (const std::exception& error) {
-    log_.warn("publisher_failed", "The publisher failed; it reconnects to PostgreSQL and retries.",
-              {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
+    outage_.failed(0, "publisher_failed", "The publisher failed; it reconnects to PostgreSQL and retries.",
+                   {std::string(to_string(postgres::classify(error))), postgres::describe(error)});
     connection_.reset();
     return false;
   }

@@ -21,6 +21,7 @@
 #include "common/base/clock.hpp"
 #include "common/base/timed_join_thread.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/outage_log.hpp"
 #include "server/counters/marker.hpp"
 #include "server/counters/memory_survey.hpp"
 #include "server/counters/publication.hpp"
@@ -99,6 +100,7 @@ class Publisher {
   const Options options_;
   const Clock& clock_;
   telemetry::Log& log_;
+  telemetry::OutageLog outage_;  // of PostgreSQL, as the publisher sees it
   RedisLink link_;
   Marker marker_{link_};
   MemorySurvey survey_{link_};

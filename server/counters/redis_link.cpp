@@ -179,22 +179,29 @@ class RedisLink::Commands {
 };
 
 RedisLink::RedisLink(redis::Options options, const Clock& clock, telemetry::Log& log)
-    : log_(log), client_(context_, own_options(std::move(options)), observer()), store_(client_, clock, {}) {}
+    : log_(log),
+      outage_(log, {"redis_still_away", "Redis still cannot be used; overrides wait in the outbox.", "redis_back",
+                    "Redis answers again: overrides are published."}),
+      client_(context_, own_options(std::move(options)), observer()),
+      store_(client_, clock, {}) {}
 
 RedisLink::~RedisLink() { stop(); }
 
 redis::Observer RedisLink::observer() {
   const auto lost = [this](const Error& error, std::string_view event, std::string_view message) {
+    outage_.failed(0, event, message, error);
     note_ready();
-    log_.warn(event, message, {{"code", error.code}, {"reason", error.text}});
   };
   return {.connected =
               [this](const redis::ServerInfo& server) {
-                log_.info("redis_connected", "Overrides are published to this Redis.",
-                          {{"address", server.address},
-                           {"product", server.product},
-                           {"version", server.version},
-                           {"role", server.role}});
+                // After an outage, "redis_back" says the same.
+                const bool is_news = !outage_.lasts() || std::exchange(address_, server.address) != server.address;
+                log_.write(is_news ? telemetry::LogLevel::info : telemetry::LogLevel::debug, "redis_connected",
+                           "Overrides are published to this Redis.",
+                           {{"address", server.address},
+                            {"product", server.product},
+                            {"version", server.version},
+                            {"role", server.role}});
                 note_ready();
                 attempted(server);
                 if (connected_) connected_();
@@ -212,15 +219,21 @@ redis::Observer RedisLink::observer() {
               [this](const std::string& endpoint, redis::Breaker::State state) {
                 breaker_states_.set(0, endpoint, static_cast<int>(state));
                 if (state == redis::Breaker::State::open) {
-                  log_.warn("breaker_opened", "Redis does not answer: overrides wait in the outbox.",
-                            {{"endpoint", endpoint}});
+                  open_breakers_.insert(endpoint);
+                  outage_.failed(0, "breaker_opened", "Redis does not answer: overrides wait in the outbox.",
+                                 {"breaker_open", endpoint + " does not answer"}, {{"endpoint", endpoint}});
                 } else if (state == redis::Breaker::State::closed) {
-                  log_.info("breaker_closed", "Redis answers again: overrides are published.",
-                            {{"endpoint", endpoint}});
+                  open_breakers_.erase(endpoint);
+                  note_ready();
                 }
               },
           .endpoint_added = [this](const std::string& endpoint) { breaker_states_.set(0, endpoint, 0); },
-          .endpoint_removed = [this](const std::string& endpoint) { breaker_states_.remove(0, endpoint); },
+          .endpoint_removed =
+              [this](const std::string& endpoint) {
+                breaker_states_.remove(0, endpoint);
+                open_breakers_.erase(endpoint);
+                note_ready();
+              },
           .slots_changed = [this] { note_ready(); },
           .sentinel_failed =
               [this](const Error& error) {
@@ -242,7 +255,9 @@ redis::Observer RedisLink::observer() {
 }
 
 void RedisLink::note_ready() {
-  ready_.store(client_.reachable(), std::memory_order_relaxed);
+  const bool ready = client_.reachable();
+  ready_.store(ready, std::memory_order_relaxed);
+  if (ready && open_breakers_.empty()) outage_.works(0);
   several_nodes_.store(client_.nodes() > 1, std::memory_order_relaxed);
 }
 

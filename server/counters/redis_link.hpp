@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "common/redis/client.hpp"
 #include "common/telemetry/breaker_states.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/outage_log.hpp"
 
 namespace sluice::server::counters {
 
@@ -94,11 +96,14 @@ class RedisLink {
   bool post(std::move_only_function<void()> begin);
 
   telemetry::Log& log_;
+  telemetry::OutageLog outage_;
   telemetry::BreakerStates breaker_states_{1};
   boost::asio::io_context context_{1};
   redis::Client client_;
   limiter::RedisStore store_;
   std::function<void()> connected_;
+  std::set<std::string> open_breakers_;  // endpoints of Redis whose circuit breaker is not closed; the loop's
+  std::string address_;                  // of the last connection; the loop's
   std::atomic<bool> ready_{false};
   std::atomic<bool> several_nodes_{false};
 
