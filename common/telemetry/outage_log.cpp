@@ -14,13 +14,12 @@ std::int64_t milliseconds(std::chrono::steady_clock::duration time) {
 void OutageLog::failed(std::uint32_t party, std::string_view event, std::string_view message, const Error& why,
                        std::initializer_list<LogField> fields) {
   const std::lock_guard lock(mutex_);
-  const bool begins = failing_.empty();
   failing_.insert(party);
-  if (!begins) return remember(why);
+  if (lasts()) return remember(why);
   began_ = logged_ = now_();
   failures_ = 1;
-  newest_ = why;
   failures_since_ = 0;
+  newest_ = why;
   lasts_.store(true, std::memory_order_relaxed);
   std::vector<LogField> all(fields);
   all.emplace_back("code", why.code);
@@ -38,26 +37,27 @@ bool OutageLog::counted(const Error& why) {
 void OutageLog::works(std::uint32_t party) {
   if (!lasts()) return;
   const std::lock_guard lock(mutex_);
-  if (failing_.erase(party) == 0 || !failing_.empty()) return;
-  lasts_.store(false, std::memory_order_relaxed);
-  log_.info(lines_.ended_event, lines_.ended_message,
-            {{"duration_ms", milliseconds(now_() - began_)}, {"failures", failures_}});
+  if (failing_.erase(party) > 0 && failing_.empty()) worked_ = now_();
 }
 
-void OutageLog::remind() {
+void OutageLog::tick() {
   if (!lasts()) return;
   const std::lock_guard lock(mutex_);
-  if (!failing_.empty()) remind_locked();
+  if (!failing_.empty()) return remind();
+  if (!lasts() || now_() - worked_ < kSettled) return;
+  lasts_.store(false, std::memory_order_relaxed);
+  log_.info(lines_.ended_event, lines_.ended_message,
+            {{"duration_ms", milliseconds(worked_ - began_)}, {"failures", failures_}});
 }
 
 void OutageLog::remember(const Error& why) {
   ++failures_;
   ++failures_since_;
   newest_ = why;
-  remind_locked();
+  remind();
 }
 
-void OutageLog::remind_locked() {
+void OutageLog::remind() {
   const Time now = now_();
   if (now - logged_ < kRemindEvery) return;
   logged_ = now;

@@ -1,8 +1,9 @@
 // Logs the outage of something that the program depends on: one line when it begins, at most one a minute while it
 // lasts, one when it has ended. However often the program tries again, the log stays short.
 //
-// Several parties (workers, threads) may use the same thing. The outage begins with the first failure of any of them,
-// and ends when each party that had failed works again.
+// Several parties (workers, threads) may use the same thing. The outage begins with the first failure of any of them.
+// It has ended when each party that had failed has worked for kSettled. So a connection that comes and goes is one
+// outage, not many.
 //
 // Thread-safe.
 #pragma once
@@ -27,6 +28,7 @@ class OutageLog {
   using Time = std::chrono::steady_clock::time_point;
   using Now = std::function<Time()>;
   static constexpr std::chrono::minutes kRemindEvery{1};
+  static constexpr std::chrono::seconds kSettled{5};
 
   // Names and messages of the lines. The texts outlive the log.
   struct Lines {
@@ -44,19 +46,22 @@ class OutageLog {
   void failed(std::uint32_t party, std::string_view event, std::string_view message, const Error& why,
               std::initializer_list<LogField> fields = {});
 
-  // Counts a failure of a party that does not try again by itself. Returns false if no outage lasts.
+  // Counts a failure that somebody noticed who does not try again by himself. Returns false if no outage lasts: then
+  // nothing is counted.
   bool counted(const Error& why);
 
   void works(std::uint32_t party);
 
-  // Writes the line of the minute, if it is due. For a party whose attempts can be more than a minute apart.
-  void remind();
+  // Writes the lines that are due: that of the minute, and the last one. Call it every few seconds.
+  void tick();
 
+  // Until the last line is written.
   bool lasts() const { return lasts_.load(std::memory_order_relaxed); }
 
  private:
+  // REQUIRES, for both: mutex_ is locked.
   void remember(const Error& why);
-  void remind_locked();
+  void remind();
 
   Log& log_;
   const Lines lines_;
@@ -66,6 +71,7 @@ class OutageLog {
   std::mutex mutex_;  // guards the members below
   std::set<std::uint32_t> failing_;
   Time began_{};
+  Time worked_{};  // since when every party works, if failing_ is empty
   Time logged_{};  // when the last line was written
   std::uint64_t failures_ = 0;
   std::uint64_t failures_since_ = 0;  // since the last line

@@ -24,6 +24,10 @@ struct Rig {
   void fail(std::uint32_t party, const std::string& reason = "refused") {
     outage.failed(party, "away", "Away.", {"code", reason});
   }
+  void settle() {
+    now += OutageLog::kSettled;
+    outage.tick();
+  }
   std::vector<std::string> lines() {
     out.stop();
     pipe.close_writer();
@@ -42,6 +46,7 @@ TEST_CASE("An outage is one line at its start, one a minute with counts, and one
     rig.now += 500ms;
   }
   rig.outage.works(0);
+  rig.settle();
   const auto lines = rig.lines();
   REQUIRE(lines.size() == 4);
   CHECK(has(lines[0], R"("event":"away")"));
@@ -64,10 +69,31 @@ TEST_CASE("An outage ends when every party that had failed works again") {
   rig.fail(1);
   rig.outage.works(0);
   rig.outage.works(2);
+  rig.settle();
   CHECK(rig.outage.lasts());
   rig.outage.works(1);
+  rig.settle();
   CHECK_FALSE(rig.outage.lasts());
   CHECK(rig.lines().size() == 2);
+}
+
+TEST_CASE("What comes and goes is one outage until it has worked for five seconds") {
+  Rig rig;
+  for (int round = 0; round < 3; ++round) {
+    rig.fail(0);
+    rig.now += 1s;
+    rig.outage.works(0);
+    rig.now += 4900ms;
+    rig.outage.tick();
+  }
+  CHECK(rig.outage.lasts());
+  rig.now += 100ms;
+  rig.outage.tick();
+  rig.fail(0, "again");
+  const auto lines = rig.lines();
+  REQUIRE(lines.size() == 3);
+  CHECK(has(lines[1], R"("event":"back","message":"Back.","duration_ms":12800,"failures":3)"));
+  CHECK(has(lines[2], R"("reason":"again")"));
 }
 
 TEST_CASE("A failure that is only counted begins no outage") {
@@ -76,16 +102,18 @@ TEST_CASE("A failure that is only counted begins no outage") {
   rig.fail(0);
   CHECK(rig.outage.counted({"code", "refused"}));
   rig.outage.works(0);
+  CHECK_FALSE(rig.outage.counted({"code", "refused"}));
+  rig.settle();
   CHECK(has(rig.lines().back(), R"("failures":2)"));
 }
 
-TEST_CASE("Without further attempts, remind() writes the line of the minute") {
+TEST_CASE("Without further attempts, tick() writes the line of the minute") {
   Rig rig;
-  rig.outage.remind();
+  rig.outage.tick();
   rig.fail(0);
   rig.now += 59s;
-  rig.outage.remind();
+  rig.outage.tick();
   rig.now += 1s;
-  rig.outage.remind();
+  rig.outage.tick();
   CHECK(rig.lines().size() == 2);
 }
