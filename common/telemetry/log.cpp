@@ -81,11 +81,9 @@ void append_json(std::string& line, LogLevel level, std::string_view event, std:
   }
 }
 
-// Appends the text as it is, unless it has characters that could end the line or steer a terminal.
+// Appends ASCII as it is. Other text is quoted: it may have characters that end the line or steer a terminal.
 void append_readable(std::string& line, std::string_view text) {
-  const bool plain =
-      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F; });
-  if (plain) {
+  if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) {
     line.append(text);
   } else {
     json::append_string(line, text);

@@ -16,10 +16,10 @@ namespace {
 
 // What `write` makes a log of `level` put out.
 template <class Write>
-std::vector<std::string> lines_of(LogLevel level, Write write) {
+std::vector<std::string> lines_of(LogLevel level, Write write, LogFormat format = LogFormat::json) {
   Pipe pipe;
   LineWriter out(pipe.writer());
-  Log log(out, level);
+  Log log(out, level, format);
   write(log);
   out.stop();
   pipe.close_writer();
@@ -129,4 +129,47 @@ TEST_CASE("Log levels are read by their names only") {
     CHECK(parse_log_level(to_string(level)) == level);
   }
   for (const std::string_view text : {"", "INFO", "warning", "trace", "info ", "0"}) CHECK_FALSE(parse_log_level(text));
+}
+
+TEST_CASE("A line of text has the time, the level, the event, the message and the fields") {
+  const auto lines = lines_of(
+      LogLevel::info,
+      [](Log& log) {
+        log.warn("redis_disconnected", "The connection to \"Redis\" is lost.",
+                 {{"worker", 2}, {"code", "refused"}, {"reason", "it is away"}, {"ready", false}, {"empty", ""}});
+        log.info("e", "m");
+      },
+      LogFormat::text);
+  REQUIRE(lines.size() == 2);
+  const std::string& line = lines[0];
+  CHECK(line.substr(25) ==
+        "WARN  redis_disconnected  The connection to \"Redis\" is lost.  worker=2 code=refused "
+        "reason=\"it is away\" ready=false empty=\"\"");
+  CHECK(lines[1].substr(25) == "INFO  e  m");
+  CHECK(line[10] == ' ');
+  const auto read = sluice::parse_timestamp(line.substr(0, 10) + "T" + line.substr(11, 13));
+  REQUIRE(read.has_value());
+  CHECK(std::chrono::abs(std::chrono::system_clock::now() - *read) < std::chrono::minutes(1));
+}
+
+TEST_CASE("In a line of text, text from outside can forge neither a line nor a field nor a terminal sequence") {
+  const std::string hostile = "x\nERROR\r\x1b[31m \xC2\x9B a=b \x9B";
+  const auto lines = lines_of(
+      LogLevel::info,
+      [&](Log& log) {
+        log.info(hostile, hostile, {{"value", hostile}});
+        log.info("plain", "{} %v", {{"value", "a=b"}, {"other", "x other=y"}});
+      },
+      LogFormat::text);
+  REQUIRE(lines.size() == 2);
+  for (const std::string_view bad : {"\r", "\x1b", "\x9B"}) CHECK(lines[0].find(bad) == std::string::npos);
+  CHECK(lines[1].ends_with(R"(plain  {} %v  value="a=b" other="x other=y")"));
+}
+
+TEST_CASE("Log formats are read by their names only, and auto is JSON where nobody reads on a terminal") {
+  Pipe pipe;
+  CHECK(parse_log_format("json", pipe.writer()) == LogFormat::json);
+  CHECK(parse_log_format("text", pipe.writer()) == LogFormat::text);
+  CHECK(parse_log_format("auto", pipe.writer()) == LogFormat::json);
+  for (const std::string_view text : {"", "JSON", "plain", "text "}) CHECK_FALSE(parse_log_format(text, pipe.writer()));
 }
