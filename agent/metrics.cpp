@@ -3,6 +3,7 @@
 #include <string>
 
 #include "agent/api/check_api.hpp"
+#include "agent/api/refusals.hpp"
 #include "agent/decide/overload_cause.hpp"
 #include "agent/decide/wait_outcome.hpp"
 #include "agent/policies/server_source.hpp"
@@ -24,6 +25,7 @@ telemetry::MetricsOptions metrics_options(const Config& config) {
   for (const std::string_view cause : decide::kOverloadCauses) options.overload_causes.emplace_back(cause);
   for (const std::string_view outcome : decide::kWaitOutcomes) options.wait_outcomes.emplace_back(outcome);
   options.routes = api::route_templates();
+  for (const api::RefusalCause& cause : api::refusal_causes()) options.refusal_codes.push_back(cause.code);
   return options;
 }
 

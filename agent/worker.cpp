@@ -47,8 +47,9 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
                recorder_, {.allow = shared.options.allow_without_snapshot, .cause = shared.why_no_policies},
                decide::MatchingBudget(shared.options.matching_budget),
                decide::RedisTime(shared.options.redis_budget, shared.options.workers)),
-      api_(shared.options.headers, decider_, shared.metrics.http),
+      api_(shared.options.headers, decider_, shared.metrics.http, shared.metrics.refusals),
       server_(context_, shared.http, api_),
+      refusal_log_(shared.metrics.refusals, shared.log),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {
   tick();
@@ -291,7 +292,8 @@ void Worker::tick() {
   }
   if (index_ == 0) {
     telemetry::set(metrics.in_flight, shared_.in_flight.count());
-    shared_.redis_outage.remind();
+    shared_.redis_outage.tick();
+    refusal_log_.tick(std::chrono::steady_clock::now());
   }
   if (!waiting_room_.empty()) waiting_room_.wake(std::chrono::steady_clock::now());
   ticker_.expires_after(kTick);

@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/api/check_api.hpp"
+#include "agent/api/refusals.hpp"
 #include "agent/decide/decider.hpp"
 #include "agent/decide/local_limits.hpp"
 #include "agent/policies/override_publisher.hpp"
@@ -120,6 +121,7 @@ class Worker {
   decide::Decider decider_;
   api::CheckApi api_;
   http::Server server_;
+  api::RefusalLog refusal_log_;  // the first worker's speaks for all
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;

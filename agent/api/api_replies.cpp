@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "agent/api/refusals.hpp"
 #include "common/base/version.hpp"
 #include "common/http/problem_page.hpp"
 #include "common/openapi/page.hpp"
@@ -13,6 +14,7 @@ void send_json(RouteReply& reply, unsigned status, std::string_view body) {
 }
 
 void send_problem(RouteReply& reply, http::Problem problem, std::string_view headers) {
+  count_refusal(reply.refusals(), problem);
   if (problem.request_id.empty()) problem.request_id = reply.request_id();
   std::string body;
   http::write_problem(problem, body);

@@ -19,14 +19,16 @@ class RouteReply {
  public:
   // `route` is an index of route_templates() (check_api.hpp). `request_id`: the caller's X-Request-Id, or "". It is a
   // view: whoever answers after the handler has returned calls keep_request_id().
-  RouteReply(http::Reply reply, telemetry::HttpCounters& counters, std::size_t route, std::string_view request_id)
-      : reply_(std::move(reply)), counters_(&counters), route_(route), request_id_(request_id) {}
+  RouteReply(http::Reply reply, telemetry::HttpCounters& counters, telemetry::CounterVector& refusals,
+             std::size_t route, std::string_view request_id)
+      : reply_(std::move(reply)), counters_(&counters), refusals_(&refusals), route_(route), request_id_(request_id) {}
 
   // Copies the id into `owner`, which must outlive this object.
   void keep_request_id(std::string& owner) {
     owner.assign(request_id_);
     request_id_ = owner;
   }
+  telemetry::CounterVector& refusals() const { return *refusals_; }
   std::string_view request_id() const { return request_id_; }
 
   bool watch_peer(http::PeerWatcher& watcher) { return reply_.watch_peer(watcher); }
@@ -40,6 +42,7 @@ class RouteReply {
  private:
   http::Reply reply_;
   telemetry::HttpCounters* counters_;
+  telemetry::CounterVector* refusals_;
   std::size_t route_;
   std::string_view request_id_;
 };

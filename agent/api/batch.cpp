@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "agent/api/refusals.hpp"
 #include "common/domain/check_batch.hpp"
 #include "common/domain/decision.hpp"
 
@@ -125,6 +126,7 @@ void Batch::refuse_without_memory(std::size_t slot) {
 void Batch::refuse(std::size_t slot, CheckProblem problem) {
   for (Fault& fault : problem.errors) fault.pointer.insert(0, fmt::format("/checks/{}", slot));
   const std::size_t at = results_.size();
+  count_refusal(reply_->refusals(), problem.problem());
   http::write_problem(problem.problem(), results_);
   add_result(slot, at);
 }

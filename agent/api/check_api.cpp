@@ -11,6 +11,7 @@
 #include "agent/api/check_problems.hpp"
 #include "agent/api/lease_request.hpp"
 #include "agent/api/openapi.hpp"
+#include "agent/api/refusals.hpp"
 #include "agent/api/routes.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/check_batch.hpp"
@@ -171,8 +172,9 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
   Change change_;
 };
 
-CheckApi::CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters)
-    : decider_(decider), counters_(counters), writer_(headers), openapi_(openapi_document()) {}
+CheckApi::CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters,
+                   telemetry::CounterVector& refusals)
+    : decider_(decider), counters_(counters), refusals_(refusals), writer_(headers), openapi_(openapi_document()) {}
 
 CheckApi::~CheckApi() = default;
 
@@ -190,7 +192,7 @@ std::size_t CheckApi::body_limit(std::string_view method, std::string_view path)
 void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   std::size_t route = route_of(request.path);
   const std::string_view request_id = request.header(http::kRequestIdField);
-  RouteReply reply(std::move(http_reply), counters_, route,
+  RouteReply reply(std::move(http_reply), counters_, refusals_, route,
                    http::is_request_id(request_id) ? request_id : std::string_view());
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   std::string_view method = kRoutes[route].method;
@@ -208,6 +210,10 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   if (request.path == "/docs") return send_docs(reply);
   if (request.path != "/v1/health") return send_problem_page(reply, request.path);
   send_health(reply);
+}
+
+void CheckApi::refused(const http::Refusal& refusal) {
+  count_refusal(refusals_, {.status = refusal.status, .type = refusal.type});
 }
 
 void CheckApi::check(http::Request& request, RouteReply reply) {

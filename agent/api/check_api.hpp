@@ -22,7 +22,8 @@ std::vector<std::string> route_templates();
 
 class CheckApi final : public http::Handler {
  public:
-  CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters);
+  CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters,
+           telemetry::CounterVector& refusals);
   ~CheckApi() override;
 
   // The newest position for which the server has confirmed that the snapshot in force is up to date. A change outside
@@ -37,6 +38,7 @@ class CheckApi final : public http::Handler {
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(http::Request& request, http::Reply reply) override;
+  void refused(const http::Refusal& refusal) override;
 
  private:
   class Single;
@@ -50,6 +52,7 @@ class CheckApi final : public http::Handler {
 
   decide::Decider& decider_;
   telemetry::HttpCounters& counters_;
+  telemetry::CounterVector& refusals_;  // see count_refusal()
   DecisionWriter writer_;
   const std::string_view openapi_;
   std::optional<Head> head_;

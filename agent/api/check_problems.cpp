@@ -25,7 +25,7 @@ struct Row {
   std::string_view headers;
 };
 constexpr Row kRows[] = {
-    {Kind::unauthenticated, 401, "/problems/unauthorized", "", "", "", "WWW-Authenticate: ApiKey realm=\"sluice\"\r\n"},
+    {Kind::unauthenticated, 401, kUnauthorized, "", "", "", "WWW-Authenticate: ApiKey realm=\"sluice\"\r\n"},
     {Kind::no_policies, 503, "/problems/no-policies", "No policies are loaded yet.", "", "", "Retry-After: 1\r\n"},
     {Kind::unknown_plan, 404, "/problems/unknown-plan", "There is no such plan.", "/plan_id",
      "names no plan of this tenant", ""},
@@ -43,21 +43,18 @@ constexpr Row kRows[] = {
      "Retry-After: 1\r\n"},
 };
 
-struct CredentialRow {
-  std::string_view code;
-  std::string_view detail;
-};
 // Indexed by CredentialFault.
-constexpr std::array kCredentialRows{
-    CredentialRow{"missing", "An API key is required: send it as x-api-key: slk_<id>_<secret>."},
-    CredentialRow{"malformed",
-                  "x-api-key is not an API key, or it is cut or mistyped: a key is slk_<id>_<secret>, as it was shown "
-                  "when it was made."},
-    CredentialRow{"wrong_kind",
-                  "x-api-key is an admin or agent token, which checks do not accept: send an API key, which begins "
-                  "with slk_."},
-    CredentialRow{"expired", "The API key has expired: send one that is valid, or let an administrator make one."},
-    CredentialRow{"unknown", "No policies in force have this API key: it is unknown, revoked or not yet in force."},
+constexpr std::array kCredentialProblems{
+    CredentialProblem{"missing", "An API key is required: send it as x-api-key: slk_<id>_<secret>."},
+    CredentialProblem{
+        "malformed",
+        "x-api-key is not an API key, or it is cut or mistyped: a key is slk_<id>_<secret>, as it was shown "
+        "when it was made."},
+    CredentialProblem{"wrong_kind",
+                      "x-api-key is an admin or agent token, which checks do not accept: send an API key, which begins "
+                      "with slk_."},
+    CredentialProblem{"expired", "The API key has expired: send one that is valid, or let an administrator make one."},
+    CredentialProblem{"unknown", "No policies in force have this API key: it is unknown, revoked or not yet in force."},
 };
 
 std::string text_of(const decide::LimitFault& fault) {
@@ -76,6 +73,8 @@ std::string text_of(const decide::LimitFault& fault) {
 
 }  // namespace
 
+std::span<const CredentialProblem> credential_problems() { return kCredentialProblems; }
+
 CheckProblem problem_of(const decide::Refusal& refusal) {
   const Row& row = *std::ranges::find(kRows, refusal.kind, &Row::kind);
   CheckProblem problem{.status = row.status,
@@ -85,7 +84,7 @@ CheckProblem problem_of(const decide::Refusal& refusal) {
                        .headers = row.headers,
                        .request_id = refusal.request_id};
   if (refusal.kind == Kind::unauthenticated) {
-    const CredentialRow& fault = kCredentialRows[static_cast<std::size_t>(refusal.credential)];
+    const CredentialProblem& fault = kCredentialProblems[static_cast<std::size_t>(refusal.credential)];
     problem.code = fault.code;
     problem.detail = fault.detail;
   }

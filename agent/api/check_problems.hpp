@@ -1,6 +1,7 @@
 // The HTTP problem for a check that gets no decision, or for a refused lease request.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,15 @@ struct CheckProblem {
     return {.status = status, .type = type, .code = code, .detail = detail, .request_id = request_id, .errors = errors};
   }
 };
+
+inline constexpr std::string_view kUnauthorized = "/problems/unauthorized";
+
+// The problems of kUnauthorized, by CredentialFault.
+struct CredentialProblem {
+  std::string_view code;
+  std::string_view detail;
+};
+std::span<const CredentialProblem> credential_problems();
 
 CheckProblem problem_of(const decide::Refusal& refusal);
 // The first fault sets the status. REQUIRES: at least one fault.

@@ -203,6 +203,7 @@ void Connection::handle_request() {
 
 void Connection::refuse(const Refusal& refusal) {
   ++host_->stats_.bad_requests;
+  host_->handler_.refused(refusal);
   parser_.request().held.reset();
   if (refusal.close) last_read_ = linger_at_end_ = true;
   const std::uint64_t slot =

@@ -64,13 +64,6 @@ void append_member(std::string& out, std::string_view name, std::string_view val
   json::append_string(out, value);
 }
 
-// "/problems/body-too-large" becomes "body_too_large".
-void append_code_of(std::string_view type, std::string& out) {
-  out += ",\"code\":\"";
-  for (const char c : type.substr(kProblemPath.size())) out += c == '-' ? '_' : c;
-  out += '"';
-}
-
 void append_number(std::string& out, std::string_view name, std::uint32_t value) {
   out += ",\"";
   out += name;
@@ -87,11 +80,7 @@ void write_problem(const Problem& problem, std::string& out) {
   append_member(out, "title", problem.title.empty() ? reason_phrase(problem.status) : problem.title);
   out += ",\"status\":";
   json::append_integer(out, problem.status);
-  if (problem.code.empty()) {
-    append_code_of(problem.type, out);
-  } else {
-    append_member(out, "code", problem.code);
-  }
+  append_member(out, "code", code_of(problem));
   if (!problem.detail.empty()) append_member(out, "detail", problem.detail);
   if (!problem.request_id.empty()) append_member(out, "request_id", problem.request_id);
   if (!problem.errors.empty()) {
@@ -99,6 +88,14 @@ void write_problem(const Problem& problem, std::string& out) {
     write_faults(problem.errors, out);
   }
   out += '}';
+}
+
+// "/problems/body-too-large" becomes "body_too_large".
+std::string code_of(const Problem& problem) {
+  if (!problem.code.empty()) return std::string(problem.code);
+  std::string code(problem.type.substr(kProblemPath.size()));
+  std::ranges::replace(code, '-', '_');
+  return code;
 }
 
 void write_faults(std::span<const Fault> faults, std::string& out) {

@@ -25,6 +25,9 @@ struct Problem {
 // Appends the JSON body. REQUIRES: problem_table.cpp has a row for the status and type.
 void write_problem(const Problem& problem, std::string& out);
 
+// The code that write_problem() writes.
+std::string code_of(const Problem& problem);
+
 // Appends a JSON list.
 void write_faults(std::span<const Fault> faults, std::string& out);
 

@@ -21,6 +21,7 @@
 #include "common/base/error.hpp"
 #include "common/http/message.hpp"
 #include "common/http/peer_watcher.hpp"
+#include "common/http/refusal.hpp"
 #include "common/http/stream.hpp"
 
 namespace sluice::http {
@@ -81,6 +82,8 @@ class Handler {
   // The default implementation reads the body. The views in `head` are valid during the call.
   virtual void admit(Request& head, Admission admission);
   virtual void handle(Request& request, Reply reply) = 0;
+  // The server has refused a request by itself.
+  virtual void refused(const Refusal&) {}
 };
 
 struct ServerOptions {

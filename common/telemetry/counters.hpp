@@ -34,6 +34,8 @@ class CounterVector final : public Instrument {
     counts_[index].fetch_add(1, std::memory_order_relaxed);
   }
 
+  std::uint64_t value(std::size_t index) const noexcept { return counts_[index].load(std::memory_order_relaxed); }
+
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:

@@ -56,6 +56,11 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                     .labels = {{.name = "class", .values = std::move(options.redis_error_classes)}}}),
       breaker_states(options.workers),
       http(std::move(options.routes)),
+      refusals({.name = "sluice_http_refused_total",
+                .type = kCounter,
+                .help = "Requests, and single checks of batches, that the agent answered with 4xx except 429, by the "
+                        "problem's `code`.",
+                .labels = {{.name = "code", .values = std::move(options.refusal_codes)}}}),
       workers(options.workers),
       failure_mode_decisions_({.name = "sluice_failure_mode_decisions_total",
                                .type = kCounter,
@@ -88,6 +93,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
   add(override_publications_);
   add(bundle_loads_);
   add(http);
+  add(refusals);
   add(worker_metrics(), workers);
   add(snapshot_metrics(), *this);
 }

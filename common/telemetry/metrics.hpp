@@ -25,7 +25,8 @@ struct MetricsOptions {
   std::vector<std::string> redis_error_classes;
   std::vector<std::string> overload_causes;
   std::vector<std::string> wait_outcomes;
-  std::vector<std::string> routes;  // route templates
+  std::vector<std::string> routes;           // route templates
+  std::vector<std::string> refusal_codes{};  // codes of problems with 4xx, without 429
 };
 
 // The result of reading the bundle file. An unchanged file has the same bytes as the bundle in force.
@@ -45,7 +46,8 @@ class Metrics : public Registry {
   DurationHistogram redis_duration;
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes
   BreakerStates breaker_states;
-  HttpCounters http;  // by index into MetricsOptions::routes
+  HttpCounters http;       // by index into MetricsOptions::routes
+  CounterVector refusals;  // by index into MetricsOptions::refusal_codes
   WorkerSlots workers;
 
   void count_failure_mode_decision(FailureMode mode) noexcept {

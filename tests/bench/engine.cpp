@@ -175,7 +175,7 @@ class World {
                                  {},
                                  agent::decide::MatchingBudget(std::chrono::milliseconds(200)),
                                  agent::decide::RedisTime(std::chrono::milliseconds(500), 1)};
-  agent::api::CheckApi api{{}, decider, metrics.http};
+  agent::api::CheckApi api{{}, decider, metrics.http, metrics.refusals};
 
   CheckRequest request;
   policy::Selection selection;

@@ -22,7 +22,8 @@ inline MetricsOptions options() {
           .redis_error_classes = {"timeout", "loading"},
           .overload_causes = {"in_flight", "matching"},
           .wait_outcomes = {"allowed", "left"},
-          .routes = {"/v1/check", "other"}};
+          .routes = {"/v1/check", "other"},
+          .refusal_codes = {"invalid", "missing"}};
 }
 
 struct Scraped {

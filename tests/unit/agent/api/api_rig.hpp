@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/api/check_api.hpp"
+#include "agent/api/refusals.hpp"
 #include "agent/decide/overload_cause.hpp"
 #include "agent/usage/recorder.hpp"
 #include "common/limiter/memory_store.hpp"
@@ -95,7 +96,7 @@ class ApiRig {
         decider(store, &local_limits, clock, in_flight, waiting_room, recorder,
                 {.allow = options.allow_without_snapshot, .cause = [this] { return why_no_policies; }},
                 decide::MatchingBudget(options.matching), decide::RedisTime(options.redis_budget, 1)),
-        api({}, decider, metrics.http) {
+        api({}, decider, metrics.http, metrics.refusals) {
     load(members, tenant);
   }
 
@@ -155,6 +156,7 @@ class ApiRig {
     for (const std::string_view cause : decide::kOverloadCauses) options.overload_causes.emplace_back(cause);
     for (const std::string_view outcome : decide::kWaitOutcomes) options.wait_outcomes.emplace_back(outcome);
     options.routes = route_templates();
+    for (const RefusalCause& cause : refusal_causes()) options.refusal_codes.push_back(cause.code);
     return options;
   }
   static std::string key_entry(const std::string& tenant, const std::string& key) {
