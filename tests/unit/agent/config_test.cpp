@@ -73,7 +73,9 @@ TEST_CASE("Every flag arrives in the configuration") {
                               "--headers",
                               "draft6,x",
                               "--decision-log",
-                              "sample:10",
+                              "sample=0.1",
+                              "--log-format",
+                              "text",
                               "--no-snapshot",
                               "allow",
                               "--metrics-policy-label",
@@ -100,6 +102,7 @@ TEST_CASE("Every flag arrives in the configuration") {
   CHECK(config.headers.draft6);
   CHECK(config.decision_log.kind == telemetry::DecisionLogMode::Kind::sample);
   CHECK(config.decision_log.every == 10);
+  CHECK(config.log_format == telemetry::LogFormat::text);
   CHECK(config.allow_without_snapshot);
   CHECK(config.metrics_policy_label);
   CHECK(config.log_level == telemetry::LogLevel::debug);
@@ -170,6 +173,8 @@ TEST_CASE("All faults are reported at once, each by its flag or variable, with t
                                 "maybe",
                                 "--log-level",
                                 "loud",
+                                "--log-format",
+                                "xml",
                                 "--decision-log",
                                 "some",
                                 "--insecure-listen=perhaps",
@@ -192,12 +197,13 @@ TEST_CASE("All faults are reported at once, each by its flag or variable, with t
   has("--headers", {"\"x,y\"", "x, ietf, ietf-next, draft6 and retry-after"});
   has("--no-snapshot", {"\"maybe\"", "deny or allow"});
   has("--log-level", {"\"loud\"", "debug, info, warn or error"});
-  has("--decision-log", {"\"some\"", "sample:N"});
+  has("--log-format", {"\"xml\"", "auto, json or text"});
+  has("--decision-log", {"\"some\"", "off, denied, all, or sample=SHARE", "such as sample=0.01"});
   has("--insecure-listen", {"\"perhaps\"", "true, false, 1 or 0"});
   has("SLUICE_AGENT_MAX_IN_FLIGHT", {"\"many\"", "1 to 1000000"});
   has("SLUICE_AGENT_ADMIN", {"\"1.2.3.4\"", "ADDRESS:PORT"});
   has("\"stray\"", {"is not a flag or the value of one"});
-  CHECK(faults.size() == 13);
+  CHECK(faults.size() == 14);
 }
 
 TEST_CASE("Numbers and durations keep to their ranges") {

@@ -39,12 +39,13 @@ TEST_CASE("every setting of the allow-list is a flag of the agent of the same na
 
 TEST_CASE("annotations on the allow-list set what the agent and its container have") {
   const Outcome outcome = run(annotated(
-      R"("sluice.dev/log-level":"debug","sluice.dev/decision-log":"sample:10","sluice.dev/headers":"x,draft6",
+      R"("sluice.dev/log-level":"debug","sluice.dev/log-format":"text","sluice.dev/decision-log":"sample=0.1","sluice.dev/headers":"x,draft6",
          "sluice.dev/workers":"2","sluice.dev/redis-deadline":"50ms","sluice.dev/cpu-request":"0.5",
          "sluice.dev/memory-request":"32Mi","sluice.dev/memory-limit":"128M","sluice.dev/cpu-limit":"1000m")"));
   CHECK(outcome.made.warnings.empty());
   CHECK(value_in(outcome, "SLUICE_AGENT_LOG_LEVEL") == "debug");
-  CHECK(value_in(outcome, "SLUICE_AGENT_DECISION_LOG") == "sample:10");
+  CHECK(value_in(outcome, "SLUICE_AGENT_LOG_FORMAT") == "text");
+  CHECK(value_in(outcome, "SLUICE_AGENT_DECISION_LOG") == "sample=0.1");
   CHECK(value_in(outcome, "SLUICE_AGENT_HEADERS") == "x,draft6");
   CHECK(value_in(outcome, "SLUICE_AGENT_WORKERS") == "2");
   CHECK(value_in(outcome, "SLUICE_AGENT_REDIS_DEADLINE") == "50ms");
@@ -69,7 +70,8 @@ TEST_CASE("a faulty annotation is a warning that names it, its value and the rul
     const char* says;
   } rows[] = {
       {"log-level", "verbose", "is \"verbose\" and must be debug, info, warn or error"},
-      {"decision-log", "some", "sample:N"},
+      {"log-format", "xml", "auto, json or text"},
+      {"decision-log", "some", "sample=SHARE"},
       {"headers", "x,y", "a list of x, one of ietf and ietf-next, draft6 and retry-after"},
       {"headers", "x,ietf,ietf-next", "one of ietf and ietf-next"},
       {"headers", "ietf-next,ietf", "one of ietf and ietf-next"},
