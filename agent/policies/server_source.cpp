@@ -284,8 +284,9 @@ std::string ServerSource::why_no_policies() const {
   return why_no_policies_;
 }
 
-// Copies the client's state for other threads.
+// Copies the client's state for other threads, twice a second at least.
 void ServerSource::refresh() {
+  outage_.tick();
   std::vector<std::string> found = client_.degraded();
   std::string why = swap_.withdrawn() ? "the policies are older than --max-snapshot-age" : "";
   for (const std::string& reason : found) why += (why.empty() ? "" : "; ") + reason;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -106,9 +107,9 @@ class ServerSource final : private follow::SyncHost {
   // The time at which the server confirmed the last good state. "" if there is no such state, and after the first
   // confirmation in this run.
   std::string saved_confirmed_;
-  Time confirmed_at_;             // valid while a snapshot is in force
-  std::set<std::string> newer_;   // objects in force with fields that this release does not know
-  telemetry::OutageLog outage_;   // of the server
+  Time confirmed_at_;            // valid while a snapshot is in force
+  std::set<std::string> newer_;  // objects in force with fields that this release does not know
+  telemetry::OutageLog outage_;  // of the server
 
   mutable std::mutex mutex_;  // guards the members below, which refresh() copies for other threads
   std::vector<std::string> degraded_;
