@@ -100,6 +100,7 @@ class App {
             "The admin port",
             {.alive = [this] { return pulse_.beat_within(kStuckAfter); }, .degraded = [this] { return degraded(); }},
             [this] { return metrics_.render(); }) {
+    executor_.set_outage(feed_.outage());
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(admin::memory_metrics(), memory_);
     metrics_.add(admin::rate_metrics(), rates_);

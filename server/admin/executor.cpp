@@ -210,13 +210,18 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call,
   return published ? std::move(answer) : done.finished(false);
 }
 
-// Also logs the exception.
-FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {
-  const postgres::FailureClass failure = postgres::classify(error);
+void Executor::log_failure(postgres::FailureClass failure, const std::exception& error, const Call& call) {
   const std::string what = postgres::describe(error);
+  const bool away = failure == postgres::FailureClass::away;
+  if (away && outage_ != nullptr && outage_->counted({std::string(to_string(failure)), what})) return;
   log_.write(failure == postgres::FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn,
              "database_failure", "A call could not be completed.",
              {{"class", to_string(failure)}, {"error", what}, {"request_id", call.request_id}});
+}
+
+FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {
+  const postgres::FailureClass failure = postgres::classify(error);
+  log_failure(failure, error, call);
   switch (failure) {
     case postgres::FailureClass::in_doubt:
       return unavailable(call,

@@ -7,12 +7,14 @@
 
 #include "common/base/clock.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/outage_log.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/call_progress.hpp"
 #include "server/admin/tenant_snapshots.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/http/refusal.hpp"
+#include "server/postgres/failure.hpp"
 #include "server/postgres/pool.hpp"
 
 namespace sluice::server::admin {
@@ -31,6 +33,10 @@ class Executor {
   // REQUIRES: called before the first run().
   void set_publisher(counters::Publisher& publisher) { publisher_ = &publisher; }
 
+  // While PostgreSQL is away, failed calls are counted in this outage's lines, and have no lines of their own.
+  // REQUIRES: called before the first run().
+  void set_outage(telemetry::OutageLog& outage) { outage_ = &outage; }
+
   // Checks the caller before the body has arrived. Returns an answer with the status kAdmitted, or a refusal. Never
   // throws.
   FinishedAnswer admit(postgres::Session& session, const Call& call, CallProgress& progress);
@@ -48,7 +54,9 @@ class Executor {
   FinishedAnswer attempt(pqxx::connection& connection, const Call& call, CallProgress& progress);
   CommittedCall run_transaction(pqxx::connection& connection, const Call& call, CallProgress& progress);
   auth::Principal authenticate_caller(postgres::Transaction& tx, const Call& call);
+  // Also logs the exception.
   FinishedAnswer failure_answer(const std::exception& error, const Call& call);
+  void log_failure(postgres::FailureClass failure, const std::exception& error, const Call& call);
 
   postgres::Pool& pool_;
   auth::FailureThrottle& throttle_;
@@ -57,6 +65,7 @@ class Executor {
   telemetry::Log& log_;
   TenantSnapshots snapshots_;
   counters::Publisher* publisher_ = nullptr;
+  telemetry::OutageLog* outage_ = nullptr;
 };
 
 }  // namespace sluice::server::admin

@@ -37,6 +37,8 @@ Publisher::Publisher(Options options, const Clock& clock, telemetry::Log& log)
       log_(log),
       outage_(log, {"publisher_still_failing", "The publisher still fails; overrides wait in the outbox.",
                     "publisher_back", "The publisher works again."}),
+      refusal_(log, {"overrides_still_not_published", "Some overrides still cannot be written.", "overrides_published",
+                     "All overrides are written again."}),
       link_(options_.redis, clock, log) {}
 
 Publisher::~Publisher() { stop(); }
@@ -137,6 +139,9 @@ void Publisher::run() {
   Backoff retry(200ms, 5s);
   std::chrono::nanoseconds delay{0};
   while (wait(delay)) {
+    link_.tick();
+    outage_.tick();
+    refusal_.tick();
     survey_if_due();
     if (run_once()) {
       retry.reset();
@@ -303,6 +308,7 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
     postgres::Transaction tx(connection);
     tx.enter(everything());
     std::vector<TenantIdentities> waiting = waiting_identities(tx, seq, kBatchSize);
+    if (waiting.empty() && good) refusal_.works(0);
     if (waiting.empty() || stopping()) return good;
     Published all;
     for (TenantIdentities& identities : waiting) {
@@ -313,9 +319,10 @@ bool Publisher::publish_outbox(pqxx::connection& connection) {
     }
     tx.commit();
     good = good && all.failed == 0;
-    if (all.failed > 0) {
-      log_.warn("overrides_not_published", "Some overrides could not be written; the server writes them again.",
-                {{"failed", all.failed}});
+    if (all.failed > 0 && !all.unreachable) {
+      refusal_.failed(0, "overrides_not_published",
+                      "Some overrides could not be written; the server writes them again.",
+                      {"refused", fmt::format("{} counter keys could not be written", all.failed)});
     }
     const bool unreachable = all.unreachable;
     record(std::move(all));

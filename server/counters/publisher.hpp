@@ -100,7 +100,8 @@ class Publisher {
   const Options options_;
   const Clock& clock_;
   telemetry::Log& log_;
-  telemetry::OutageLog outage_;  // of PostgreSQL, as the publisher sees it
+  telemetry::OutageLog outage_;   // of PostgreSQL, as the publisher sees it
+  telemetry::OutageLog refusal_;  // of writes, by a Redis that can be reached
   RedisLink link_;
   Marker marker_{link_};
   MemorySurvey survey_{link_};

@@ -194,8 +194,9 @@ redis::Observer RedisLink::observer() {
   };
   return {.connected =
               [this](const redis::ServerInfo& server) {
+                const std::string before = std::exchange(address_, server.address);
                 // After an outage, "redis_back" says the same.
-                const bool is_news = !outage_.lasts() || std::exchange(address_, server.address) != server.address;
+                const bool is_news = !outage_.lasts() || before != server.address;
                 log_.write(is_news ? telemetry::LogLevel::info : telemetry::LogLevel::debug, "redis_connected",
                            "Overrides are published to this Redis.",
                            {{"address", server.address},

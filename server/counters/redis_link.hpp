@@ -68,6 +68,9 @@ class RedisLink {
   // For each primary that has slots, returns the first key of name(0), name(1), … that this primary serves.
   std::vector<NodeKey> key_of_each_node(const std::function<std::string(unsigned)>& name);
 
+  // Writes the lines about an outage that are due. Call it every few seconds.
+  void tick() { outage_.tick(); }
+
   // Result i belongs to writes[i].
   std::vector<limiter::StoreResult<void>> write(std::span<const KeyWrite> writes);
   limiter::StoreResult<limiter::Outcome> judge(const limiter::Call& call);
@@ -96,7 +99,7 @@ class RedisLink {
   bool post(std::move_only_function<void()> begin);
 
   telemetry::Log& log_;
-  telemetry::OutageLog outage_;
+  telemetry::OutageLog outage_;  // of Redis
   telemetry::BreakerStates breaker_states_{1};
   boost::asio::io_context context_{1};
   redis::Client client_;

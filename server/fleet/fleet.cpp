@@ -33,6 +33,8 @@ Fleet::Fleet(postgres::DatabaseOptions database, Options options, const Clock& c
       options_(std::move(options)),
       clock_(clock),
       log_(log),
+      outage_(log, {"fleet_still_failing", "Agents' reports still cannot be stored.", "fleet_stored",
+                    "The server can store agents' reports again."}),
       replica_(random_name()),
       agents_(options_.agents),
       usage_(options_.max_rows) {}
@@ -160,11 +162,12 @@ void Fleet::run_once(bool last) {
     if (last || now >= next_state_) store_state(*connection_);
     if (!last && now >= next_read_) read_fleet(*connection_);
     if (last || now >= next_batch_) store_batch(*connection_);
-    if (failing_) log_.info("fleet_stored", "The server can store agents' reports again.");
     failing_ = false;
+    outage_.works(0);
   } catch (const std::exception& error) {
     on_failure(error);
   }
+  outage_.tick();
   // After a failure, everything that was due is retried together with the next store_state().
   const auto step = [now](Time& next, std::chrono::milliseconds every) {
     if (now >= next) next = now + every;
@@ -181,10 +184,8 @@ void Fleet::run_once(bool last) {
 
 void Fleet::on_failure(const std::exception& error) {
   ++statistics_.failures;
-  if (!failing_) {
-    log_.warn("fleet_failed", "Agents' reports could not be stored; the server retries every second.",
-              {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
-  }
+  outage_.failed(0, "fleet_failed", "Agents' reports could not be stored; the server retries every second.",
+                 {std::string(to_string(postgres::classify(error))), postgres::describe(error)});
   failing_ = true;
   connection_.reset();
 }

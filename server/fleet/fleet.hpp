@@ -22,6 +22,7 @@
 #include "common/base/clock.hpp"
 #include "common/base/timed_join_thread.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/outage_log.hpp"
 #include "server/fleet/agent_table.hpp"
 #include "server/fleet/usage_pending.hpp"
 #include "server/postgres/pool.hpp"
@@ -96,7 +97,8 @@ class Fleet final : public sync::FleetPort {
   const Options options_;
   const Clock& clock_;
   telemetry::Log& log_;
-  const std::string replica_;  // a random name for this server process
+  telemetry::OutageLog outage_;  // of PostgreSQL, as the fleet sees it
+  const std::string replica_;    // a random name for this server process
   Statistics statistics_;
 
   // Only the thread uses these.

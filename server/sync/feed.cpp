@@ -61,7 +61,11 @@ class Feed::Connection {
 };
 
 Feed::Feed(Options options, telemetry::Log& log)
-    : options_(std::move(options)), log_(log), wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+    : options_(std::move(options)),
+      log_(log),
+      outage_(log, {"feed_still_lost", "Policy sync still cannot read PostgreSQL.", "feed_back",
+                    "Policy sync reads PostgreSQL again."}),
+      wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
 Feed::~Feed() {
   stop();
@@ -157,20 +161,14 @@ bool Feed::run_round() {
     const std::lock_guard lock(mutex_);
     waiting.swap(waiting_);
   }
-  const bool first = !loaded_;
   busy_since_ms_ = now_ms();
   const bool good = advance();
   busy_since_ms_ = 0;
   if (paced) pace_.succeeded();
   if (good) ++statistics_.rounds;
-  if (statistics_.following.exchange(good) != good && !first) {
-    if (good) {
-      log_.info("feed_back", "Policy sync reads PostgreSQL again.", {{"revision", statistics_.revision.load()}});
-    } else {
-      log_.warn("feed_lost",
-                "Policy sync cannot read PostgreSQL: agents get the policies in memory, and no later changes.");
-    }
-  }
+  statistics_.following = good;
+  if (good) outage_.works(0);
+  outage_.tick();
   {
     const std::lock_guard lock(mutex_);
     unreachable_ = !good;
@@ -216,11 +214,9 @@ bool Feed::advance() {
   } catch (const std::exception& error) {
     ++statistics_.failures;
     connection_.reset();
-    // Other log lines report an unreachable PostgreSQL.
-    if (postgres::classify(error) != postgres::FailureClass::away) {
-      log_.warn("feed_failed", "Policy sync could not read from PostgreSQL.",
-                {{"class", to_string(postgres::classify(error))}, {"error", postgres::describe(error)}});
-    }
+    outage_.failed(0, "feed_lost",
+                   "Policy sync cannot read PostgreSQL: agents get the policies in memory, and no later changes.",
+                   {std::string(to_string(postgres::classify(error))), postgres::describe(error)});
     return false;
   }
 }

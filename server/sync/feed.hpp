@@ -22,6 +22,7 @@
 #include "common/base/timed_join_thread.hpp"
 #include "common/sync/coalescer.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/outage_log.hpp"
 #include "server/postgres/pool.hpp"
 #include "server/sync/sync_state.hpp"
 
@@ -65,6 +66,9 @@ class Feed {
   };
   const Statistics& statistics() const { return statistics_; }
 
+  // Of PostgreSQL, as the feed sees it.
+  telemetry::OutageLog& outage() { return outage_; }
+
  private:
   class Connection;
   using Time = std::chrono::steady_clock::time_point;
@@ -83,6 +87,7 @@ class Feed {
 
   const Options options_;
   telemetry::Log& log_;
+  telemetry::OutageLog outage_;
   Listener listener_;
   Statistics statistics_;
   int wake_ = -1;  // an eventfd
