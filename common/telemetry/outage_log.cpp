@@ -15,7 +15,10 @@ void OutageLog::failed(std::uint32_t party, std::string_view event, std::string_
                        std::initializer_list<LogField> fields) {
   const std::lock_guard lock(mutex_);
   failing_.insert(party);
-  if (lasts()) return remember(why);
+  if (lasts()) {
+    newest_ = why;
+    return add_failure();
+  }
   began_ = logged_ = now_();
   failures_ = 1;
   failures_since_ = 0;
@@ -27,10 +30,11 @@ void OutageLog::failed(std::uint32_t party, std::string_view event, std::string_
   log_.write(LogLevel::warn, event, message, all);
 }
 
-bool OutageLog::counted(const Error& why) {
+bool OutageLog::count() {
+  if (!lasts()) return false;
   const std::lock_guard lock(mutex_);
   if (failing_.empty()) return false;
-  remember(why);
+  add_failure();
   return true;
 }
 
@@ -50,10 +54,9 @@ void OutageLog::tick() {
             {{"duration_ms", milliseconds(worked_ - began_)}, {"failures", failures_}});
 }
 
-void OutageLog::remember(const Error& why) {
+void OutageLog::add_failure() {
   ++failures_;
   ++failures_since_;
-  newest_ = why;
   remind();
 }
 

@@ -46,9 +46,9 @@ class OutageLog {
   void failed(std::uint32_t party, std::string_view event, std::string_view message, const Error& why,
               std::initializer_list<LogField> fields = {});
 
-  // Counts a failure that somebody noticed who does not try again by himself. Returns false if no outage lasts: then
-  // nothing is counted.
-  bool counted(const Error& why);
+  // Counts a failure that the outage has caused, such as a call that was refused. Returns false, and counts nothing, if
+  // no party fails now.
+  bool count();
 
   void works(std::uint32_t party);
 
@@ -60,7 +60,7 @@ class OutageLog {
 
  private:
   // REQUIRES, for both: mutex_ is locked.
-  void remember(const Error& why);
+  void add_failure();
   void remind();
 
   Log& log_;

@@ -98,7 +98,10 @@ FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& 
 FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& call, CallProgress& progress, Step step) {
   for (int attempts = 1;; ++attempts) {
     pqxx::connection* const connection = session.connection();
-    if (connection == nullptr) return unavailable(call, "PostgreSQL cannot be reached; nothing was changed.");
+    if (connection == nullptr) {
+      count_in_outage();
+      return unavailable(call, "PostgreSQL cannot be reached; nothing was changed.");
+    }
     if (!progress.attempt(session.shared())) return too_late(call);
     const bool last = attempts == kAttempts;
     try {
@@ -210,13 +213,13 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call,
   return published ? std::move(answer) : done.finished(false);
 }
 
+bool Executor::count_in_outage() { return outage_ != nullptr && outage_->count(); }
+
 void Executor::log_failure(postgres::FailureClass failure, const std::exception& error, const Call& call) {
-  const std::string what = postgres::describe(error);
-  const bool away = failure == postgres::FailureClass::away;
-  if (away && outage_ != nullptr && outage_->counted({std::string(to_string(failure)), what})) return;
+  if (failure == postgres::FailureClass::away && count_in_outage()) return;
   log_.write(failure == postgres::FailureClass::other ? telemetry::LogLevel::error : telemetry::LogLevel::warn,
              "database_failure", "A call could not be completed.",
-             {{"class", to_string(failure)}, {"error", what}, {"request_id", call.request_id}});
+             {{"class", to_string(failure)}, {"error", postgres::describe(error)}, {"request_id", call.request_id}});
 }
 
 FinishedAnswer Executor::failure_answer(const std::exception& error, const Call& call) {

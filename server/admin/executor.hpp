@@ -33,7 +33,7 @@ class Executor {
   // REQUIRES: called before the first run().
   void set_publisher(counters::Publisher& publisher) { publisher_ = &publisher; }
 
-  // While PostgreSQL is away, failed calls are counted in this outage's lines, and have no lines of their own.
+  // While PostgreSQL is away, refused calls are counted in this outage's lines, and have no lines of their own.
   // REQUIRES: called before the first run().
   void set_outage(telemetry::OutageLog& outage) { outage_ = &outage; }
 
@@ -56,6 +56,7 @@ class Executor {
   auth::Principal authenticate_caller(postgres::Transaction& tx, const Call& call);
   // Also logs the exception.
   FinishedAnswer failure_answer(const std::exception& error, const Call& call);
+  bool count_in_outage();
   void log_failure(postgres::FailureClass failure, const std::exception& error, const Call& call);
 
   postgres::Pool& pool_;
