@@ -12,6 +12,7 @@ from support.crew import SECONDS, Crew, loaded
 from support.faults import Fault
 from support.load import Load
 from support.process import wait_until
+from support.reload import events
 
 MakeCrew = Callable[..., Crew]
 AWAY_SECONDS = float(os.environ.get("SLUICE_AWAY_SECONDS", "5"))   # 60 for a look at a longer one
@@ -51,6 +52,25 @@ def test_a_killed_server_changes_no_answer_and_agents_are_back_in_seconds(make_c
         crew.set_limit(admin, 5001)
     crew.await_limit(5001)
     assert time.monotonic() - back < 10.0, "longer than the longest wait between two attempts, by far"
+
+
+@pytest.mark.fault("server-killed-log")
+def test_an_outage_of_the_server_is_one_line_at_its_start_and_one_at_its_end(make_crew: MakeCrew) -> None:
+    crew = make_crew()
+    agent, = crew.hire(1)
+    wait_until("the stream", lambda: events(agent, "sync_connected"))
+    gone = time.monotonic()
+    crew.server.kill9()
+    crew.relay.cut()
+    wait_until("attempts that fail", lambda: agent.metric("sluice_sync_watches_lost_total") >= 4, SECONDS)
+    lost, = events(agent, "sync_lost")
+    assert lost["level"] == "warn" and lost["server"] == crew.relay.url and lost["reason"], lost
+    crew.server.start()
+    crew.relay.target = crew.server.port
+    back, = wait_until("the end", lambda: events(agent, "sync_back"), 2 * SECONDS)
+    assert back["level"] == "info" and back["failures"] >= 4, back
+    assert 0 < back["duration_ms"] < 1000 * (time.monotonic() - gone), back
+    assert len(events(agent, "sync_lost")) == len(events(agent, "sync_connected")) == 1
 
 
 @pytest.mark.fault("nothing-at-start-with-a-file")

@@ -12,6 +12,7 @@ from support.gate import Gate
 from support.load import Load
 from support.process import wait_until
 from support.redis_server import RedisServer
+from support.reload import events
 
 CLOSED, OPEN = 0, 2
 BACK_WITHIN = 2.0   # seconds after Redis
@@ -86,5 +87,6 @@ def test_failure_mode_when_open_applies_only_while_it_is_open(
         wait_until("Redis' decision", lambda: client.check(plan_id="closed", subject="a").body["reason"] == "within_limit",
                    BACK_WITHIN + 1)
         assert client.get("/v1/snapshot").body["breaker"] == "closed"
-    changes = [line for line in agent.log.read_text().splitlines() if '"breaker_opened"' in line]
-    assert len(changes) == 1
+    wait_until("the end of the outage", lambda: events(agent, "redis_back"), BACK_WITHIN + 10)
+    started = [event for event in ("breaker_opened", "redis_disconnected", "redis_connect_failed") for _ in events(agent, event)]
+    assert len(started) == len(events(agent, "redis_back")) == 1, started
