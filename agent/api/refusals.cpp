@@ -8,9 +8,7 @@
 namespace sluice::agent::api {
 namespace {
 
-constexpr unsigned kTooManyRequests = 429;
-
-bool is_refusal(unsigned status) { return status >= 400 && status < 500 && status != kTooManyRequests; }
+bool is_refusal(unsigned status) { return status >= 400 && status < 500; }
 
 std::vector<RefusalCause> make_causes() {
   std::vector<RefusalCause> causes;

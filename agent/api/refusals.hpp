@@ -1,5 +1,6 @@
-// Counts the refusals of the agent's API, 4xx without 429, by cause, and tells the log about them: at most one line for
-// each cause in RefusalLog::kEvery. A line has nothing from a request, so no key or token comes into the log.
+// Counts the refusals of the agent's API (4xx) by cause, and tells the log about them: at most one line for each cause in
+// RefusalLog::kEvery. A denied check (429) is a decision and no refusal. A line has nothing from a request, so no key or
+// token comes into the log.
 //
 // Counting is thread-safe. A RefusalLog belongs to one thread.
 #pragma once
@@ -24,7 +25,7 @@ struct RefusalCause {
 // The index of a cause is that of its counter.
 std::span<const RefusalCause> refusal_causes();
 
-// `counters`: one for each cause. Does nothing if the problem is not 4xx, or 429.
+// `counters`: one for each cause. Does nothing if the problem is not 4xx.
 void count_refusal(telemetry::CounterVector& counters, const http::Problem& problem);
 
 class RefusalLog {

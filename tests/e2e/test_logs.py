@@ -14,6 +14,7 @@ from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.client import Client
 from support.process import free_port, wait_until
+from support.raw import RawConnection
 
 TEXT = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO |WARN |ERROR) [a-z_]+  .+")
 
@@ -159,3 +160,17 @@ def test_refused_requests_are_counted_by_cause_and_told_once_without_any_secret(
     assert lines["invalid"]["count"] == lines["not_found"]["count"] == 1
     told = agent.process.output()
     assert stranger not in told and stranger.rsplit("_", 1)[1] not in told and key.text not in told
+
+
+def test_what_is_refused_before_its_route_is_known_is_counted_too(bucket: Bundle, make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(bucket, "memory").start()
+    with RawConnection(agent.port) as raw:
+        raw.send(b"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n")
+        answer = raw.reply()
+        assert answer is not None and answer.status == 400
+    with RawConnection(agent.port) as raw:
+        answer = raw.send(b"GET /v1/health HTTP/1.1\r\nHost: a\r\nX-Long: " + b"x" * 9000 + b"\r\n\r\n").reply()
+        assert answer is not None and answer.status == 431
+    assert agent.metric("sluice_http_refused_total", code="framing") == 1
+    assert agent.metric("sluice_http_refused_total", code="header_too_large") == 1
+    wait_until("the lines", lambda: {line["code"] for line in refused(agent)} == {"framing", "header_too_large"})
