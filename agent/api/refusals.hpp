@@ -1,6 +1,6 @@
-// Counts the refusals of the agent's API (4xx) by cause, and tells the log about them: at most one line for each cause in
-// RefusalLog::kEvery. A denied check (429) is a decision and no refusal. A line has nothing from a request, so no key or
-// token comes into the log.
+// Counts the refusals of the agent's API (4xx) by cause, and tells the log about them: at most one line for each cause
+// in RefusalLog::kEvery. A denied check (429) is a decision and no refusal. A line has nothing from a request, so no
+// key or token comes into the log.
 //
 // Counting is thread-safe. A RefusalLog belongs to one thread.
 #pragma once
