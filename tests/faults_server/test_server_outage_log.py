@@ -52,7 +52,7 @@ def test_an_outage_of_the_servers_redis_is_one_line_at_its_start_and_one_at_its_
     redis.kill9()
     gone = time.monotonic()
     wait_until("the line", lambda: told(server, "redis_disconnected"))
-    wait_until("other attempts", lambda: time.monotonic() - gone > 3)
+    time.sleep(3.0)   # how long it is away
     redis.restart()
     back, = wait_until("the end", lambda: told(server, "redis_back"), BACK_WITHIN)
     assert back["failures"] >= 3 and 0 < back["duration_ms"] < 1000 * (time.monotonic() - gone), back
