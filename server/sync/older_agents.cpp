@@ -24,6 +24,7 @@ constexpr std::array kNewerFields{
     NewerField{Kind::plan, "expose"},
     NewerField{Kind::policy, "expose"},
     NewerField{Kind::plan, "max_override"},
+    NewerField{Kind::policy, "max_override"},
     NewerField{Kind::key, "may_override"},
 };
 
