@@ -108,6 +108,7 @@ TEST_CASE("a check that brings a limit has a line of its own, and keeps the limi
   CHECK(rig.answers[ask(R"(,"wait":"20s","limit_override":{"w":2})")].has(R"("limit":2,"remaining":0)"));
   const auto brought = ask(R"(,"cost":2,"wait":"20s","limit_override":{"w":3})");
   CHECK_FALSE(rig.answers.contains(brought));
+  CHECK(rig.answers[ask(R"(,"wait":"20s","limit_override":{"w":9})")].has(R"("limit":9,"remaining":6)"));
   CHECK(rig.waiting.count() == 2);
   rig.clock.now += 10'000'000;
   rig.waiting_room.wake(std::chrono::steady_clock::now() + std::chrono::seconds(12));
