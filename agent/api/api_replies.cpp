@@ -23,7 +23,11 @@ void send_problem(RouteReply& reply, http::Problem problem, std::string_view hea
 
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow) {
   if (allow.empty()) {
-    const std::string detail = fmt::format("There is nothing at {}; see /openapi.json.", path);
+    const std::string detail =
+        path == "/metrics"
+            ? "Metrics are not on a listener for checks: get /metrics at the address of --metrics-listen, "
+              "or of --admin if that flag is not set."
+            : fmt::format("There is nothing at {}; see /openapi.json.", path);
     return send_problem(reply, {.status = 404, .type = "/problems/not-found", .detail = detail});
   }
   const std::string detail = fmt::format("{} answers {} only.", path, allow);

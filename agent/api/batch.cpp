@@ -95,8 +95,7 @@ void Batch::refuse_wait(std::size_t slot) {
 }
 
 void Batch::refuse_all(const std::vector<RequestFault>& faults) {
-  Faults errors;
-  for (const RequestFault& fault : faults) errors.push_back({fault.pointer, fault.text});
+  const Faults errors = located(faults, body_);  // splitting has not changed it
   const unsigned status = faults.front().status;
   send_problem(*reply_,
                {.status = status,

@@ -93,7 +93,7 @@ class CheckApi::Single final : public decide::CheckListener, private http::PeerW
     if (request_.request_id.empty()) request_.request_id = request_id_;
     if (!faults.empty()) {
       place.leave();
-      return refuse(problem_of(faults, request_.request_id));
+      return refuse(problem_of(faults, request_.request_id, {http.body.data(), http.body.size()}));
     }
     if (!caller_.is_of(request_.tenant_id)) {
       place.leave();
@@ -201,7 +201,7 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
     return send_no_route(reply, request.path, method == "GET" ? "GET, HEAD" : method);
   }
   if (method == "POST" && !is_json(request)) return send_unsupported(reply, request);
-  if (request.path == "/v1/check") return check(request, std::move(reply));
+  if (request.path == kCheckPath) return check(request, std::move(reply));
   if (request.path == kBatchPath) return check_batch(request, std::move(reply));
   if (request.path == "/v1/release") return change_lease(request, std::move(reply), Change::release);
   if (request.path == "/v1/renew") return change_lease(request, std::move(reply), Change::renew);

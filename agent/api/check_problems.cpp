@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
+#include "common/base/text_position.hpp"
 #include "common/domain/check_faults.hpp"
 
 namespace sluice::agent::api {
@@ -45,16 +46,18 @@ constexpr Row kRows[] = {
 
 // Indexed by CredentialFault.
 constexpr std::array kCredentialProblems{
-    CredentialProblem{"missing", "An API key is required: send it as x-api-key: slk_<id>_<secret>."},
+    CredentialProblem{CredentialFault::missing, "An API key is required: send it as x-api-key: slk_<id>_<secret>."},
     CredentialProblem{
-        "malformed",
+        CredentialFault::malformed,
         "x-api-key is not an API key, or it is cut or mistyped: a key is slk_<id>_<secret>, as it was shown "
         "when it was made."},
-    CredentialProblem{"wrong_kind",
+    CredentialProblem{CredentialFault::wrong_kind,
                       "x-api-key is an admin or agent token, which checks do not accept: send an API key, which begins "
                       "with slk_."},
-    CredentialProblem{"expired", "The API key has expired: send one that is valid, or let an administrator make one."},
-    CredentialProblem{"unknown", "No policies in force have this API key: it is unknown, revoked or not yet in force."},
+    CredentialProblem{CredentialFault::expired,
+                      "The API key has expired: send one that is valid, or let an administrator make one."},
+    CredentialProblem{CredentialFault::unknown,
+                      "No policies in force have this API key: it is unknown, revoked or not yet in force."},
 };
 
 std::string text_of(const decide::LimitFault& fault) {
@@ -84,9 +87,9 @@ CheckProblem problem_of(const decide::Refusal& refusal) {
                        .headers = row.headers,
                        .request_id = refusal.request_id};
   if (refusal.kind == Kind::unauthenticated) {
-    const CredentialProblem& fault = kCredentialProblems[static_cast<std::size_t>(refusal.credential)];
-    problem.code = fault.code;
-    problem.detail = fault.detail;
+    const CredentialProblem& credential = kCredentialProblems[static_cast<std::size_t>(refusal.credential)];
+    problem.code = to_string(credential.fault);
+    problem.detail = credential.detail;
   }
   problem.detail += did_you_mean(refusal.nearest);
   if (!row.pointer.empty()) {
@@ -99,15 +102,24 @@ CheckProblem problem_of(const decide::Refusal& refusal) {
   return problem;
 }
 
-CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id) {
+Faults located(const std::vector<RequestFault>& faults, std::string_view body) {
+  Faults found;
+  for (const RequestFault& fault : faults) {
+    TextPosition at;
+    if (fault.offset && *fault.offset <= body.size()) at = PositionCounter(body).at(*fault.offset);
+    found.push_back({fault.pointer, fault.text, at.line, at.column});
+  }
+  return found;
+}
+
+CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id, std::string_view body) {
   const unsigned status = faults.front().status;
   CheckProblem problem{
       .status = status,
       .type = kInvalid,
       .detail = status == 400 ? "This is not a check." : "A field or a value of the check cannot be taken.",
-      .errors = {},
+      .errors = located(faults, body),
       .request_id = request_id};
-  for (const RequestFault& fault : faults) problem.errors.push_back({fault.pointer, fault.text});
   return problem;
 }
 

@@ -33,14 +33,19 @@ inline constexpr std::string_view kUnauthorized = "/problems/unauthorized";
 
 // The problems of kUnauthorized, by CredentialFault.
 struct CredentialProblem {
-  std::string_view code;
+  CredentialFault fault;
   std::string_view detail;
 };
 std::span<const CredentialProblem> credential_problems();
 
 CheckProblem problem_of(const decide::Refusal& refusal);
-// The first fault sets the status. REQUIRES: at least one fault.
-CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id);
+// Adds the line and column of each fault that has an offset. `body`: as it was received, because parse_check() changes
+// its copy; "" leaves lines and columns out.
+Faults located(const std::vector<RequestFault>& faults, std::string_view body);
+
+// The first fault sets the status. `body`: as for located(). REQUIRES: at least one fault.
+CheckProblem problem_of(const std::vector<RequestFault>& faults, std::string_view request_id,
+                        std::string_view body = {});
 
 void send_refusal(RouteReply& reply, const CheckProblem& problem);
 

@@ -16,7 +16,7 @@ std::vector<RefusalCause> make_causes() {
     if (kind.by == http::AnsweredBy::server || !is_refusal(kind.status)) continue;
     if (kind.type == kUnauthorized) {  // each of its problems has a code of its own
       for (const CredentialProblem& credential : credential_problems()) {
-        causes.push_back({std::string(credential.code), std::string(credential.detail)});
+        causes.push_back({std::string(to_string(credential.fault)), std::string(credential.detail)});
       }
       continue;
     }

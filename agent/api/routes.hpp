@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "common/domain/check_batch.hpp"
+
 namespace sluice::agent::api {
 
 struct Route {
@@ -14,12 +16,10 @@ struct Route {
   bool is_open() const { return method == "GET"; }
 };
 
-inline constexpr std::string_view kBatchPath = "/v1/check/batch";
-
 inline constexpr std::string_view kProblemRoute = "/problems/{name}";
 
 inline constexpr std::array kRoutes{
-    Route{"/v1/check", "POST"},    Route{kBatchPath, "POST"},  Route{"/v1/release", "POST"},
+    Route{kCheckPath, "POST"},     Route{kBatchPath, "POST"},  Route{"/v1/release", "POST"},
     Route{"/v1/renew", "POST"},    Route{"/v1/health", "GET"}, Route{"/v1/snapshot", "GET"},
     Route{"/openapi.json", "GET"}, Route{"/docs", "GET"},      Route{kProblemRoute, "GET"},
 };

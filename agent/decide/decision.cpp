@@ -214,20 +214,12 @@ void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& o
   }
 }
 
-// REQUIRES: `presented` has not the form of an API key.
-CredentialFault fault_of_form(std::string_view presented) {
-  if (presented.empty()) return CredentialFault::missing;
-  const bool other_kind =
-      split_key(presented, CredentialKind::admin_token) || split_key(presented, CredentialKind::agent_token);
-  return other_kind ? CredentialFault::wrong_kind : CredentialFault::malformed;
-}
-
 }  // namespace
 
 std::expected<const policy::KeyView*, CredentialFault> authenticate(const policy::Snapshot& snapshot,
                                                                     std::string_view presented, std::int64_t now_us) {
   const auto key = split_key(presented);
-  if (!key) return std::unexpected(fault_of_form(presented));
+  if (!key) return std::unexpected(fault_of_form(presented, CredentialKind::api_key));
   const policy::KeyView* known = snapshot.find_key(key->id);
   const bool matches = verify(known ? known->hash : dummy_key_hash(), key->secret);
   if (known && matches) {
@@ -284,6 +276,7 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
     decision.over_limit = first.outcome && !first.outcome->allowed;
   } else if (!first.outcome) {
     apply_failure(rulebook.enforcement, first.outcome.error(), decision);
+    if (request.explain) decision.cause = limiter::describe(first.outcome.error().fault);
   } else if (!first.outcome->allowed) {
     apply_action(rulebook.enforcement, request, decision);
   } else {

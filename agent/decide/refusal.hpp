@@ -6,17 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::agent::decide {
+#include "common/domain/credential.hpp"
 
-// What is wrong with an API key. An id that exists and one that does not are told apart only to a caller who has the
-// secret.
-enum class CredentialFault : std::uint8_t {
-  missing,
-  malformed,   // also a mistyped key, because its checksum does not fit
-  wrong_kind,  // an admin token or an agent token
-  expired,     // the secret is right
-  unknown,     // everything else: no such id, a wrong secret, a revoked key
-};
+namespace sluice::agent::decide {
 
 // Why a check cannot have a limit that it brings.
 struct LimitFault {

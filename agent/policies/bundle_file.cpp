@@ -112,7 +112,7 @@ LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string
   bundle->mode = policy::effective_mode(bundle->mode, mode, mode);
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
   if (!snapshot) return std::unexpected(located(std::move(snapshot.error())));
-  std::ranges::move(policy::warnings(*bundle), std::back_inserter(warnings));
+  std::ranges::move(policy::warnings(*bundle, now_us), std::back_inserter(warnings));
   return BundleContent{std::move(*snapshot), located(std::move(warnings))};
 }
 

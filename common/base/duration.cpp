@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include <fmt/core.h>
+
 namespace sluice {
 namespace {
 
@@ -67,6 +69,30 @@ Result<std::chrono::microseconds> parse(std::string_view text, std::string_view 
   return std::chrono::microseconds(static_cast<std::int64_t>(count) * unit);
 }
 
+constexpr std::int64_t kHour = 3600;  // in seconds
+constexpr std::int64_t kDay = 24 * kHour;
+
+bool looks_like_milliseconds(std::int64_t number) {
+  if (number < 1000 || number % 1000 != 0) return false;
+  const bool whole_hours = number % kHour == 0 && number < 100 * kHour;
+  const bool whole_days = number % kDay == 0 && number < 1000 * kDay;
+  return !whole_hours && !whole_days;
+}
+
+// "16 h 40 min".
+std::string spell_out(std::int64_t seconds) {
+  std::string text;
+  const auto add = [&](std::int64_t unit, std::string_view name) {
+    if (seconds >= unit) text.append(text.empty() ? "" : " ").append(std::to_string(seconds / unit)).append(name);
+    seconds %= unit;
+  };
+  add(kDay, " d");
+  add(kHour, " h");
+  add(60, " min");
+  add(1, " s");
+  return text;
+}
+
 }  // namespace
 
 Result<std::chrono::microseconds> parse_duration(std::string_view text) {
@@ -86,6 +112,16 @@ Result<std::chrono::microseconds> parse_written_duration(std::string_view text) 
     const auto found = duration_unit(unit);
     return found ? found->count() : 0;
   });
+}
+
+std::optional<std::string> note_on_milliseconds(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, code] = std::from_chars(text.data(), end, number);
+  if (code != std::errc{} || after != end || !looks_like_milliseconds(number)) return std::nullopt;
+  const std::string likely = format_duration(std::chrono::seconds(number / 1000));
+  return fmt::format("{0} is read as {0} seconds, {1}; for {2} write {3} or \"{2}\"", number, spell_out(number), likely,
+                     number / 1000);
 }
 
 std::optional<std::chrono::microseconds> duration_unit(std::string_view word) {

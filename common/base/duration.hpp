@@ -18,6 +18,11 @@ Result<std::chrono::microseconds> parse_duration(std::string_view text);
 // without a unit ("60").
 Result<std::chrono::microseconds> parse_written_duration(std::string_view text);
 
+// If `text` is a whole number of seconds (for parse_written_duration()) that looks like milliseconds, returns how it is
+// read and what to write instead: 60000 is 16 h 40 min, and most likely a minute was meant. Thousands of seconds that
+// are a span people use, such as 2592000 (30 days) or 36000 (10 hours), do not look so.
+std::optional<std::string> note_on_milliseconds(std::string_view text);
+
 // Returns how long one `word` is: a unit of parse_duration() ("ms"), or an English name such as "day" or "hours".
 std::optional<std::chrono::microseconds> duration_unit(std::string_view word);
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/domain/check_faults.hpp"
+#include "common/domain/check_fields.hpp"
 #include "common/json/scan.hpp"
 #include "common/json/tree.hpp"
 
@@ -122,7 +123,11 @@ class Splitter {
       return false;
     }
     if (name->text() == "checks") return true;
-    faults_.add(400, CheckFaults::pointer_to(name->text()), fmt::format("unknown field; {}", kFrame));
+    const bool of_check = find_check_field(name->text()) != nullptr;
+    std::string rule =
+        of_check ? fmt::format("is a field of one check: send one check to POST {}, or put it into checks", kCheckPath)
+                 : std::string("unknown field");
+    faults_.add(400, CheckFaults::pointer_to(name->text()), fmt::format("{}; {}", rule, kFrame));
     return false;
   }
 

@@ -3,11 +3,16 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "common/domain/check_request.hpp"
 
 namespace sluice {
+
+// Where agents take checks. The faults of a body that is sent to the wrong one name the other.
+inline constexpr std::string_view kCheckPath = "/v1/check";
+inline constexpr std::string_view kBatchPath = "/v1/check/batch";
 
 inline constexpr std::size_t kMaxCheckBytes = std::size_t{16} << 10;  // one check, alone or in a batch
 inline constexpr std::size_t kMaxBatchBytes = std::size_t{1} << 20;

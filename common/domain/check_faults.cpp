@@ -7,8 +7,10 @@
 #include <array>
 
 #include "common/base/utf8.hpp"
+#include "common/domain/check_batch.hpp"
 #include "common/domain/check_fields.hpp"
 #include "common/json/pointer.hpp"
+#include "common/json/syntax_fault.hpp"
 
 namespace sluice {
 namespace {
@@ -53,18 +55,23 @@ std::string CheckFaults::pointer_to(std::string_view name) {
   return token;
 }
 
-void CheckFaults::add(unsigned status, std::string pointer, std::string text) {
+void CheckFaults::add(unsigned status, std::string pointer, std::string text, std::optional<std::size_t> offset) {
   if (faults_.size() == kMaxFaults) {
     if (faults_.back().status <= status) return;
     faults_.pop_back();
   }
   const auto after_same_status = std::ranges::upper_bound(faults_, status, {}, &RequestFault::status);
-  faults_.insert(after_same_status, RequestFault{status, std::move(pointer), std::move(text)});
+  faults_.insert(after_same_status, RequestFault{status, std::move(pointer), std::move(text), offset});
 }
 
 void CheckFaults::add_unknown(std::string_view name) {
   if (const CheckField* const field = check_field_of_go(name)) {
     return add(422, pointer_to(name), fmt::format("is not a field of a check; write it as {}", field->name));
+  }
+  if (name == "checks") {
+    return add(
+        400, "/checks",
+        fmt::format("is the list of a batch: send a batch to POST {}, or one check without this member", kBatchPath));
   }
   std::string text = "unknown field";
   if (name == "tenant" || name == "org") {
@@ -94,8 +101,17 @@ void CheckFaults::add_syntax(rapidjson::ParseErrorCode code, std::size_t offset,
       }
       [[fallthrough]];
     default:
-      return add(400, "", fmt::format("not JSON: {} (byte {})", rapidjson::GetParseError_En(code), offset));
+      return add_unreadable(rapidjson::GetParseError_En(code), offset, body);
   }
+}
+
+void CheckFaults::add_unreadable(std::string_view why, std::size_t offset, std::span<const char> body) {
+  const std::size_t comma = json::trailing_comma({body.data(), body.size()}, offset);
+  if (comma != std::string_view::npos) {
+    why = json::kTrailingComma;
+    offset = comma;
+  }
+  add(400, "", fmt::format("not JSON: {} (byte {})", why, offset), offset);
 }
 
 }  // namespace sluice

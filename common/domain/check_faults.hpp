@@ -5,6 +5,7 @@
 #include <rapidjson/error/error.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ class CheckFaults {
   // The JSON pointer to a top-level member. A name above 64 bytes is cut and ends in "…".
   static std::string pointer_to(std::string_view name);
 
-  void add(unsigned status, std::string pointer, std::string text);
+  void add(unsigned status, std::string pointer, std::string text, std::optional<std::size_t> offset = std::nullopt);
 
   // Adds a fault for an unknown top-level member.
   void add_unknown(std::string_view name);
@@ -32,6 +33,8 @@ class CheckFaults {
   std::vector<RequestFault> take() && { return std::move(faults_); }
 
  private:
+  void add_unreadable(std::string_view why, std::size_t offset, std::span<const char> body);
+
   std::vector<RequestFault> faults_;
 };
 

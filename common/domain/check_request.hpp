@@ -60,6 +60,7 @@ struct RequestFault {
   unsigned status = 400;  // 422 if a value is out of range
   std::string pointer;    // JSON pointer of the field
   std::string text;
+  std::optional<std::size_t> offset = std::nullopt;  // byte where a body that is not JSON breaks
 };
 
 // Parses `body` in place; unescaping writes into `body`. Returns all faults up to the first byte that is not JSON, with

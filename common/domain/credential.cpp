@@ -59,6 +59,31 @@ std::string mint_key(std::string_view id, CredentialKind kind) {
   return key.append(to_base62(big_endian(checksum_of(key)), kChecksumDigits));
 }
 
+std::string_view to_string(CredentialFault fault) {
+  switch (fault) {
+    case CredentialFault::missing:
+      return "missing";
+    case CredentialFault::malformed:
+      return "malformed";
+    case CredentialFault::wrong_kind:
+      return "wrong_kind";
+    case CredentialFault::expired:
+      return "expired";
+    case CredentialFault::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+CredentialFault fault_of_form(std::string_view presented, CredentialKind wanted) {
+  if (presented.empty()) return CredentialFault::missing;
+  for (const CredentialKind kind :
+       {CredentialKind::api_key, CredentialKind::admin_token, CredentialKind::agent_token}) {
+    if (kind != wanted && split_key(presented, kind)) return CredentialFault::wrong_kind;
+  }
+  return CredentialFault::malformed;
+}
+
 std::string hash_secret(std::string_view secret, ByteView salt) {
   Sha256 hash;
   const Sha256Digest digest = hash.update(salt).update(secret).finish();

@@ -39,6 +39,20 @@ std::optional<PresentedKey> parse_key(std::string_view key, CredentialKind kind 
 // REQUIRES: is_id(id).
 std::string mint_key(std::string_view id, CredentialKind kind = CredentialKind::api_key);
 
+// What is wrong with a credential. An id that exists and one that does not are told apart only to a caller who has the
+// secret.
+enum class CredentialFault : std::uint8_t {
+  missing,
+  malformed,   // also a mistyped one, because its checksum does not fit
+  wrong_kind,  // such as an admin token where an API key is required
+  expired,     // the secret is right
+  unknown,     // everything else: no such id, a wrong secret, a revoked credential
+};
+std::string_view to_string(CredentialFault fault);  // the `code` of a 401
+
+// REQUIRES: `presented` has not the form of a credential of the kind `wanted`.
+CredentialFault fault_of_form(std::string_view presented, CredentialKind wanted);
+
 // "sha256:<salt hex>:<hex of SHA-256(salt ‖ secret)>".
 std::string hash_secret(std::string_view secret, ByteView salt);
 // Hashes with a random salt.

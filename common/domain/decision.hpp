@@ -120,7 +120,8 @@ struct Decision {
   std::string_view lease_id;           // "": no lease
   std::int64_t lease_expires_at_us = 0;
   std::string_view request_id;
-  std::string_view cause;  // of the reason no_snapshot: why there are no policies; may be ""
+  // Of the reason no_snapshot: why there are no policies; may be "". With `explain`: why the counter store failed.
+  std::string_view cause;
   std::optional<ShadowResult> shadow_result;
   bool explain = false;
   std::vector<ExplainedLimit> limits;  // explain only

@@ -180,14 +180,19 @@ std::optional<Micros> Fields::duration(std::string_view name, Micros min, Micros
     return std::nullopt;
   }
   const auto seconds = value->type() == Type::number ? whole_number(value->text()) : std::nullopt;
-  const auto duration = parse_written_duration(seconds ? std::to_string(*seconds) : std::string(value->text()));
+  const std::string text = seconds ? std::to_string(*seconds) : std::string(value->text());
+  const auto duration = parse_written_duration(text);
   if (!duration) {
     fault(name, duration.error().text);
     return std::nullopt;
   }
-  if (*duration >= min && *duration <= max) return *duration;
-  fault(name, fmt::format("{} must be from {} to {}, not {}", written(name), format_duration(min), format_duration(max),
-                          format_duration(*duration)));
+  const auto doubt = note_on_milliseconds(text);
+  if (*duration >= min && *duration <= max) {
+    if (doubt) note(name, *doubt);
+    return *duration;
+  }
+  fault(name, fmt::format("{} must be from {} to {}, not {}{}", written(name), format_duration(min),
+                          format_duration(max), format_duration(*duration), doubt ? ": " + *doubt : std::string()));
   return std::nullopt;
 }
 

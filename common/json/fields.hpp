@@ -148,6 +148,7 @@ class Fields {
   }
 
   void fault(std::string_view name, std::string text) { faults_.add(at_, written(name), std::move(text)); }
+  void note(std::string_view name, std::string_view text) { faults_.note(at_, written(name), text); }
   // If the field is absent, adds the fault "`name` is missing: `why`".
   void require(std::string_view name, std::string_view why);
 

@@ -68,6 +68,8 @@ enum class StoreFault : std::uint8_t {
 };
 inline constexpr std::size_t kStoreFaults = 20;
 std::string_view to_string(StoreFault);
+// A sentence for callers: what happened, without addresses or secrets.
+std::string_view describe(StoreFault);
 
 struct StoreError {
   StoreFault fault = StoreFault::disconnected;

@@ -83,6 +83,13 @@ std::optional<WallTime> read_instant(json::Fields& fields, const json::Field& fi
   return time;
 }
 
+// A percentage below 1 is rare, and most likely a share of 1.
+std::optional<std::string> note_on_share(double percent) {
+  if (percent <= 0 || percent >= 1) return std::nullopt;
+  return fmt::format("{} percent, fewer than one subject in a hundred; for {} of all subjects write {:g}", percent,
+                     percent, percent * 100);
+}
+
 void read_validity(json::Fields& fields, Policy& out) {
   if (const auto enabled = fields.boolean(policy_field::kEnabled)) out.enabled = *enabled;
   out.valid_from = read_instant(fields, policy_field::kValidFrom, policy_field::kValidFromUnix);
@@ -90,7 +97,10 @@ void read_validity(json::Fields& fields, Policy& out) {
   if (out.valid_from && out.valid_to && *out.valid_from >= *out.valid_to) {
     fields.fault("valid_to", "valid_to must be after valid_from, else the policy is never valid");
   }
-  if (const auto percent = fields.number(policy_field::kRolloutPercent)) out.rollout_percent = *percent;
+  if (const auto percent = fields.number(policy_field::kRolloutPercent)) {
+    out.rollout_percent = *percent;
+    if (const auto doubt = note_on_share(*percent)) fields.note(policy_field::kRolloutPercent.name, *doubt);
+  }
 }
 
 // With an id from the content, applying a shorthand policy twice does not create two policies.

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/timestamp.hpp"
 #include "common/objects/field_tables.hpp"
 #include "common/objects/policy_json.hpp"
 
@@ -92,13 +93,38 @@ void find_fields_in_metadata(const Bundle& bundle, Faults& found) {
   }
 }
 
+bool is_over(const std::optional<WallTime>& end, std::int64_t now_us) {
+  return end && end->time_since_epoch().count() <= now_us;
+}
+
+// No faults, because what is stored grows old: an export must still be applied.
+void find_ended(const Bundle& bundle, std::int64_t now_us, Faults& found) {
+  for (std::size_t i = 0; i < bundle.policies.size(); ++i) {
+    const auto& end = bundle.policies[i].valid_to;
+    if (!is_over(end, now_us)) continue;
+    found.push_back({fmt::format("/policies/{}/valid_to", i),
+                     fmt::format("{} is in the past, so the policy matches no request any more: write a later time, or "
+                                 "remove valid_to",
+                                 format_timestamp(*end))});
+  }
+  for (std::size_t i = 0; i < bundle.keys.size(); ++i) {
+    const auto& end = bundle.keys[i].expires_at;
+    if (!is_over(end, now_us)) continue;
+    found.push_back({fmt::format("/keys/{}/expires_at", i),
+                     fmt::format("{} is in the past, so every call with the API key is refused: write a later time, or "
+                                 "remove expires_at",
+                                 format_timestamp(*end))});
+  }
+}
+
 }  // namespace
 
-Faults warnings(const Bundle& bundle) {
+Faults warnings(const Bundle& bundle, std::int64_t now_us) {
   Faults found;
   find_conflicts(bundle, found);
   find_single_slots(bundle, found);
   find_fields_in_metadata(bundle, found);
+  find_ended(bundle, now_us, found);
   return found;
 }
 

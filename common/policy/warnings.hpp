@@ -1,6 +1,8 @@
 // Finds settings in a bundle that are allowed, but most likely a mistake.
 #pragma once
 
+#include <cstdint>
+
 #include "common/base/error.hpp"
 #include "common/domain/bundle.hpp"
 
@@ -10,8 +12,9 @@ namespace sluice::policy {
 // descriptions conflict: only version and id would decide between them.
 std::string competition_key(const Policy& policy);
 
-// Warns of policies that conflict, of policies and plans whose counters all share one slot of a Redis Cluster, and of
-// fields of a policy that are in its metadata.
-Faults warnings(const Bundle& bundle);
+// Warns of policies that conflict, of policies and plans whose counters all share one slot of a Redis Cluster, of
+// fields of a policy that are in its metadata, and of policies and API keys whose time is over. `now_us`: Unix time in
+// µs.
+Faults warnings(const Bundle& bundle, std::int64_t now_us);
 
 }  // namespace sluice::policy

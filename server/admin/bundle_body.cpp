@@ -78,7 +78,7 @@ BundleBody::BundleBody(Context& context) : call_(context.call) {
     bundle = std::move(*read);
   }
   if (auto built = policy::build_snapshot(bundle, 0, context.now_us); !built) refuse(std::move(built.error()));
-  std::ranges::move(policy::warnings(bundle), std::back_inserter(warnings));
+  std::ranges::move(policy::warnings(bundle, context.now_us), std::back_inserter(warnings));
   locate(warnings);
 }
 

@@ -1,5 +1,6 @@
 #include "server/admin/caller_gate.hpp"
 
+#include <array>
 #include <chrono>
 
 #include "server/admin/routes.hpp"
@@ -9,14 +10,29 @@ namespace sluice::server::admin {
 using std::chrono::steady_clock;
 using Verdict = auth::KnownMatch::Verdict;
 
-http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view source, std::int64_t now_us) {
+namespace {
+
+// Indexed by CredentialFault.
+constexpr std::array<std::string_view, 5> kCredentialDetails{
+    "An admin token is required: send it as Authorization: Bearer sla_<id>_<secret>.",
+    "Authorization is not Bearer and an admin token, or the token is cut or mistyped: send Authorization: Bearer "
+    "sla_<id>_<secret>, with the token as it was shown when it was made.",
+    "Authorization has an API key or an agent token, which the admin API does not accept: send an admin token, which "
+    "begins with sla_.",
+    "The admin token in Authorization has expired: send one that is valid, or let an administrator make one.",
+    "The admin token in Authorization is unknown or revoked: send one that is valid, or let an administrator make one.",
+};
+
+}  // namespace
+
+http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view source, CredentialFault fault,
+                           std::int64_t now_us) {
   const auto wait = throttle.failed(source, now_us);
   if (wait.count() > 0) return http::too_many_failures(wait);
-  return {401,
-          "unauthorized",
-          "Send a valid admin token: Authorization: Bearer sla_….",
-          {},
-          "WWW-Authenticate: Bearer realm=\"sluice\"\r\n"};
+  http::Refusal refusal(401, "unauthorized", std::string(kCredentialDetails[static_cast<std::size_t>(fault)]), {},
+                        "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+  refusal.code = to_string(fault);
+  return refusal;
 }
 
 void CallerGate::check(const Call& call, bool charged, Next next) {
@@ -24,7 +40,7 @@ void CallerGate::check(const Call& call, bool charged, Next next) {
   const auth::KnownMatch match = auth::match_known(*tokens_, call.authorization, clock_.now_us());
   if (match.verdict == Verdict::accepted) return accept(call, charged, match.id, next);
   if (match.verdict == Verdict::refused || missed_.contains(match.id, steady_clock::now())) {
-    return next(refusal_of(call));
+    return next(refusal_of(call, match.fault));
   }
   lookups_.request(
       [this, &call, charged, next = std::move(next)](bool succeeded) { check_again(call, charged, succeeded, next); });
@@ -40,7 +56,7 @@ void CallerGate::check_again(const Call& call, bool charged, bool looked_up, con
                               {}, "Retry-After: 1\r\n"));
   }
   if (match.verdict == Verdict::outdated) missed_.add(match.id, steady_clock::now());
-  next(refusal_of(call));
+  next(refusal_of(call, match.fault));
 }
 
 void CallerGate::accept(const Call& call, bool charged, std::string_view token_id, const Next& next) {
@@ -56,6 +72,8 @@ std::optional<auth::KnownQuotas::Found> CallerGate::rate_quota(std::string_view 
       writes ? &auth::TokenQuotas::admin_writes_per_second : &auth::TokenQuotas::admin_reads_per_second);
 }
 
-http::Refusal CallerGate::refusal_of(const Call& call) { return unauthorized(throttle_, call.source, clock_.now_us()); }
+http::Refusal CallerGate::refusal_of(const Call& call, CredentialFault fault) {
+  return unauthorized(throttle_, call.source, fault, clock_.now_us());
+}
 
 }  // namespace sluice::server::admin

@@ -25,8 +25,10 @@
 
 namespace sluice::server::admin {
 
-// Counts a failed authentication. Returns 401, or 429 if too many have failed. `now_us`: Unix time in µs.
-http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view source, std::int64_t now_us);
+// Counts a failed authentication. Returns 401 with the fault as its code, or 429 if too many have failed. `now_us`:
+// Unix time in µs.
+http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view source, CredentialFault fault,
+                           std::int64_t now_us);
 
 class CallerGate {
  public:
@@ -50,7 +52,7 @@ class CallerGate {
   void check_again(const Call& call, bool charged, bool looked_up, const Next& next);
   void accept(const Call& call, bool charged, std::string_view token_id, const Next& next);
   std::optional<auth::KnownQuotas::Found> rate_quota(std::string_view token_id, bool writes) const;
-  http::Refusal refusal_of(const Call& call);
+  http::Refusal refusal_of(const Call& call, CredentialFault fault);
 
   auth::TokenLookups& lookups_;
   auth::FailureThrottle& throttle_;

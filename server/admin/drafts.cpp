@@ -32,9 +32,9 @@ namespace {
 constexpr std::size_t kMaxConflicts = 20;  // in warnings
 
 // In `bundle`, the request body is the first object in the list of its kind. `notes`: of the reader.
-Faults warnings_about_body(const Bundle& bundle, Kind kind, Faults notes) {
+Faults warnings_about_body(const Bundle& bundle, Kind kind, std::int64_t now_us, Faults notes) {
   const std::string own = fmt::format("/{}/0", info(kind).plural);
-  std::ranges::move(policy::warnings(bundle), std::back_inserter(notes));
+  std::ranges::move(policy::warnings(bundle, now_us), std::back_inserter(notes));
   Faults found;
   for (Fault& warning : notes) {
     if (warning.pointer != own && !warning.pointer.starts_with(own + "/")) continue;
@@ -159,7 +159,7 @@ void DraftCompiler::compile() {
 Draft DraftCompiler::draft(std::vector<store::ExtraColumn> extra) const {
   const BundleListAccess& access = list_access(kind_);
   const ObjectIdView id = access.id(bundle_, 0);
-  Faults warnings = warnings_about_body(bundle_, kind_, notes_);
+  Faults warnings = warnings_about_body(bundle_, kind_, compiled_us_, notes_);
   std::ranges::move(notes_on_algorithms(body_), std::back_inserter(warnings));
   return {.key = {kind_, std::string(id.tenant_id), std::string(id.id)},
           .organization_id = organization_id_,

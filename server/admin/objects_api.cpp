@@ -44,11 +44,11 @@ std::string policy_id(postgres::Transaction& tx, std::string_view tenant_id, con
 }
 
 // Replaces `policy_id`, another name of `id`.
-json::Value translate_policy(Context& /*context*/, json::Tree& tree, const json::Value& body, Faults& faults) {
+json::Value translate_policy(Context& /*context*/, json::Tree& tree, const json::Value& body, Remarks& remarks) {
   static constexpr std::array<std::string_view, 1> kDropped{"policy_id"};
   if (!is_given(body, "policy_id")) return json::edited(tree, body, kDropped);
   if (is_given(body, "id")) {
-    faults.push_back({"/policy_id", "id and policy_id say the same: keep one"});
+    remarks.faults.push_back({"/policy_id", "id and policy_id say the same: keep one"});
     return json::edited(tree, body, kDropped);
   }
   const json::Member id{"id", *body.find("policy_id")};
@@ -82,23 +82,28 @@ struct BodyReader {
   Context& context;
   const Resource& resource;
   json::Tree tree{};
-  Faults faults{};
+  Remarks remarks{};
 
   json::Value read() {
     const json::Value body = read_body(context.call, tree);
-    return resource.translate == nullptr ? body : resource.translate(context, tree, body, faults);
+    return resource.translate == nullptr ? body : resource.translate(context, tree, body, remarks);
   }
 
-  // A refusal lists the faults of Resource::translate and of Resource::draft together.
+  json::Value complete(const json::Value& body, const store::StoredObject* before, std::optional<Secret>& secret) {
+    return resource.complete == nullptr ? body : resource.complete(context, tree, body, before, secret, remarks);
+  }
+
+  // A refusal lists the faults of the Resource's translate, complete and draft together.
   Draft draft(const json::Value& body) {
     std::optional<Draft> made;
     try {
       made = resource.draft(context.tx, body);
     } catch (http::Refusal& refusal) {
-      if (refusal.status != 422 || faults.empty()) throw;
-      std::ranges::move(refusal.faults, std::back_inserter(faults));
+      if (refusal.status != 422 || remarks.faults.empty()) throw;
+      std::ranges::move(refusal.faults, std::back_inserter(remarks.faults));
     }
-    if (!faults.empty()) http::refuse_faults(422, std::move(faults));
+    if (!remarks.faults.empty()) http::refuse_faults(422, std::move(remarks.faults));
+    std::ranges::move(remarks.warnings, std::back_inserter(made->warnings));
     return std::move(*made);
   }
 };
@@ -142,9 +147,8 @@ Answer create_object(Context& context, const Resource& resource) {
   const std::string_view wanted = id.empty() ? given.text_of("id") : id;
   if (!wanted.empty() && (!id.empty() || info(resource.kind).in_tenant()))
     refuse_taken(context.tx, resource.kind, tenant, wanted);
-  json::Value body = with_ids(reader.tree, given, resource.kind, tenant, id);
   std::optional<Secret> secret;
-  if (resource.complete != nullptr) body = resource.complete(reader.tree, body, nullptr, secret);
+  const json::Value body = reader.complete(with_ids(reader.tree, given, resource.kind, tenant, id), nullptr, secret);
   const Draft draft = reader.draft(body);
   refuse_taken(context.tx, resource.kind, draft.key.tenant_id, draft.key.id);
   check_conditions(context.call, nullptr);
@@ -169,11 +173,9 @@ Answer put_object(Context& context, const Resource& resource) {
   const std::string tenant = body_tenant(context, given, resource.kind);
   const auto before = store::find(context.tx, resource.kind, tenant, id, store::Lock::update);
   check_conditions(context.call, before ? &*before : nullptr);
-  json::Value body = with_ids(reader.tree, given, resource.kind, tenant, id);
   std::optional<Secret> secret;
-  if (resource.complete != nullptr) {
-    body = resource.complete(reader.tree, body, before ? &*before : nullptr, secret);
-  }
+  const json::Value body =
+      reader.complete(with_ids(reader.tree, given, resource.kind, tenant, id), before ? &*before : nullptr, secret);
   const Draft draft = reader.draft(body);
   if (before) return store(context, draft, *before, "update");
   Answer answer = insert_draft(context, draft, resource.collection);

@@ -20,6 +20,12 @@ namespace sluice::server::admin {
 // bindings get a random id then, because two service accounts may have one slug.
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
+// What is said about a body before it is read as an object.
+struct Remarks {
+  Faults faults;
+  Faults warnings;  // for Draft::warnings
+};
+
 struct Resource {
   Kind kind;
   std::string_view collection;  // "/v1/admin/plans"
@@ -27,11 +33,11 @@ struct Resource {
   // Makes an id for a body without one. Returns "" for a shorthand policy: `draft` makes that id from the content.
   std::string (*make_id)(postgres::Transaction& tx, std::string_view tenant_id, const json::Value& body);
   // Replaces members that are never stored; for example, `ttl` becomes `expires_at`. nullptr: replaces nothing.
-  json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) = nullptr;
+  json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Remarks& remarks) = nullptr;
   // Adds members that the server makes, such as `key_hash`, to a body that already has its ids. nullptr: adds
   // nothing. `before` is nullptr if the object is new.
-  json::Value (*complete)(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
-                          std::optional<Secret>& secret) = nullptr;
+  json::Value (*complete)(Context& context, json::Tree& tree, const json::Value& body,
+                          const store::StoredObject* before, std::optional<Secret>& secret, Remarks& remarks) = nullptr;
 };
 
 // Resource::draft for a kind that refers only to its tenant.

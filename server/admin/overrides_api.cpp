@@ -26,7 +26,8 @@ std::optional<WallTime> end_of(std::string_view ttl, std::int64_t now_us) {
 
 // Replaces `ttl`, or its other name `override_ttl`, by `expires_at`. Drops `published`, so that the answer to a GET can
 // be the body of a PUT.
-json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Faults& faults) {
+json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value& body, Remarks& remarks) {
+  Faults& faults = remarks.faults;
   static constexpr std::array<std::string_view, 3> kDropped{"ttl", "override_ttl", "published"};
   const std::string_view name = is_given(body, "ttl") ? "ttl" : "override_ttl";
   const json::Value* const ttl = body.find(name);
@@ -50,6 +51,9 @@ json::Value translate_ttl(Context& context, json::Tree& tree, const json::Value&
     faults.push_back({fmt::format("/{}", name), fmt::format("{} and expires_at are both given: leave one out", name)});
   }
   if (!end || !faults.empty()) return json::edited(tree, body, kDropped);
+  if (auto doubt = note_on_milliseconds(ttl->text())) {
+    remarks.warnings.push_back({fmt::format("/{}", name), *std::move(doubt)});
+  }
   const json::Member expires_at{"expires_at", tree.string(format_timestamp(*end))};
   return json::edited(tree, body, kDropped, {&expires_at, 1});
 }

@@ -114,6 +114,10 @@ void check_idempotency_key(const Call& call) {
 }
 
 void read_call(const sluice::http::Request& request, RouteMatch& found, Call& call) {
+  if (found.allow.empty() && request.path == "/metrics") {
+    throw http::Refusal(404, "not-found",
+                        "Metrics are not on the listener of the API: get /metrics at the address of --admin.");
+  }
   if (found.allow.empty()) {
     throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
   }

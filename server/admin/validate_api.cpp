@@ -1,6 +1,9 @@
 // POST /v1/admin/validate: checks a body as if it were stored, and stores nothing.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/http/problem.hpp"
@@ -83,19 +86,21 @@ ValidateParameters read_validate_parameters(Context& context, const json::Value&
 // has no hash, because nobody gets the secret.
 Answer canonical_answer(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
   const auto& [resource, given_object, tenant_id] = parameters;
-  Faults faults;
+  Remarks remarks;
   const json::Value object =
-      resource->translate == nullptr ? given_object : resource->translate(context, tree, given_object, faults);
-  if (!faults.empty()) http::refuse_faults(422, std::move(faults));
+      resource->translate == nullptr ? given_object : resource->translate(context, tree, given_object, remarks);
+  if (!remarks.faults.empty()) http::refuse_faults(422, std::move(remarks.faults));
   const std::string_view given = object.text_of("id");
   const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
   json::Value body = with_ids(tree, object, resource->kind, tenant_id, id);
   std::optional<Secret> secret;
   if (resource->complete != nullptr) {
     const auto before = store::find(context.tx, resource->kind, tenant_id, id);
-    body = resource->complete(tree, body, before ? &*before : nullptr, secret);
+    body = resource->complete(context, tree, body, before ? &*before : nullptr, secret, remarks);
+    if (!remarks.faults.empty()) http::refuse_faults(422, std::move(remarks.faults));
   }
-  const Draft made = resource->draft(context.tx, body);
+  Draft made = resource->draft(context.tx, body);
+  std::ranges::move(remarks.warnings, std::back_inserter(made.warnings));
   if (!secret) return valid(made.document, made.warnings);
   static constexpr std::array<std::string_view, 1> kMade{"key_hash"};
   std::string shown;

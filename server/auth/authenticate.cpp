@@ -19,18 +19,26 @@ std::string_view bearer(std::string_view authorization) {
   return authorization.substr(kScheme.size());
 }
 
-std::optional<Principal> authenticate(postgres::Transaction& tx, std::string_view authorization, std::int64_t now_us) {
+CredentialFault fault_of_header(std::string_view authorization) {
+  const std::string_view token = bearer(authorization);
+  if (token.empty() && !authorization.empty()) return CredentialFault::malformed;  // such as a token without "Bearer"
+  return fault_of_form(token, CredentialKind::admin_token);
+}
+
+std::expected<Principal, CredentialFault> authenticate(postgres::Transaction& tx, std::string_view authorization,
+                                                       std::int64_t now_us) {
   const auto presented = parse_key(bearer(authorization), CredentialKind::admin_token);
-  if (!presented) return std::nullopt;
+  if (!presented) return std::unexpected(fault_of_header(authorization));
   tx.present(presented->id);
   const pqxx::result rows = tx.exec("SELECT secret_hash FROM tokens WHERE id = $1", std::string(presented->id));
   const std::optional<KeyHash> hash = rows.empty() ? std::nullopt : parse_key_hash(rows[0][0].c_str());
   const bool good = verify(hash ? *hash : dummy_key_hash(), presented->secret);
-  if (!hash || !good) return std::nullopt;
+  if (!hash || !good) return std::unexpected(CredentialFault::unknown);
   const auto found = store::find(tx, Kind::token, "", presented->id);
-  if (!found) return std::nullopt;
+  if (!found) return std::unexpected(CredentialFault::unknown);
   const TokenDocument token = stored_token(found->document, TokenType::admin);
-  if (!is_live(token, now_us)) return std::nullopt;
+  if (token.revoked) return std::unexpected(CredentialFault::unknown);
+  if (!is_live(token, now_us)) return std::unexpected(CredentialFault::expired);
   return principal_of(token);
 }
 

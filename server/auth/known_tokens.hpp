@@ -31,6 +31,7 @@ struct KnownMatch {
   };
   Verdict verdict = Verdict::refused;
   std::string_view id = {};  // within the header that was matched; "" if the header has another form
+  CredentialFault fault = CredentialFault::unknown;  // unless accepted: what to tell the caller
 };
 
 // Matches `Authorization: Bearer sla_…`. Takes equally long whether or not the id exists. `now_us`: Unix time in µs.

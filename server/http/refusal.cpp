@@ -45,6 +45,7 @@ Answer problem(const Refusal& refusal, std::string_view request_id) {
   const std::string type = std::string(sluice::http::kProblemPath) + refusal.type;
   sluice::http::write_problem({.status = refusal.status,
                                .type = type,
+                               .code = refusal.code,
                                .detail = refusal.detail,
                                .request_id = request_id,
                                .errors = refusal.faults},

@@ -30,7 +30,8 @@ class Refusal : public std::exception {
   std::string type;
   std::string detail;
   Faults faults;
-  std::string headers;  // complete header lines
+  std::string headers;         // complete header lines
+  std::string_view code = {};  // as in http::Problem; of a text that lives as long as the program
 };
 
 [[noreturn]] void refuse_faults(unsigned status, Faults faults);

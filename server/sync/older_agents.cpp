@@ -20,12 +20,9 @@ struct NewerField {
 
 // The fields since the release before agents ignored unknown ones. Do not add later fields.
 constexpr std::array kNewerFields{
-    NewerField{Kind::tenant, "trailing_slash"},
-    NewerField{Kind::plan, "expose"},
-    NewerField{Kind::policy, "expose"},
-    NewerField{Kind::plan, "max_override"},
-    NewerField{Kind::policy, "max_override"},
-    NewerField{Kind::key, "may_override"},
+    NewerField{Kind::tenant, "trailing_slash"}, NewerField{Kind::plan, "expose"},
+    NewerField{Kind::policy, "expose"},         NewerField{Kind::plan, "max_override"},
+    NewerField{Kind::policy, "max_override"},   NewerField{Kind::key, "may_override"},
 };
 
 bool may_have(const sluice::sync::Object& object, const NewerField& field) {

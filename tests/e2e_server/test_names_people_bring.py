@@ -206,6 +206,9 @@ def test_override_ttl_is_the_ttl_of_an_override(make_server: Callable[..., Serve
             assert made.status in (200, 201) and made.body["set"] == {"limit": 20 + number}, made
             ends, changed = (datetime.fromisoformat(made.body[name]) for name in ("expires_at", "updated_at"))
             assert timedelta(hours=23) < ends - changed < timedelta(hours=25), made
+        doubtful = admin.put("/overrides/vip", {**override, "set": {"limit": 20}, "ttl": 3600000}, tenant=tenant)
+        assert [warning["pointer"] for warning in doubtful.body["warnings"]] == ["/ttl"], doubtful
+        assert 'for 1h write 3600 or "1h"' in doubtful.body["warnings"][0]["detail"]
         for faulty in [{"override_ttl": "soon"}, {"override_ttl": "1h", "ttl": "1h"}]:
             answer = admin.put("/overrides/vip", {**override, "set": {"limit": 20}, **faulty}, tenant=tenant)
             assert (answer.status, pointers(answer)) == (422, ["/override_ttl"]), answer

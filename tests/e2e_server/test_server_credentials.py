@@ -37,6 +37,27 @@ def test_a_key_is_made_by_the_call_as_written(server: Server, admin: AdminClient
     assert stored == [(made["key_hash"],)]
 
 
+def test_a_key_that_could_never_be_used_is_not_made_but_one_that_has_ended_stays_editable(admin: AdminClient,
+                                                                                       tenant: str) -> None:
+    past, name = "2020-01-01T00:00:00Z", fresh_id("key")
+    for refused in (admin.post("/keys", {"tenant_id": tenant, "name": name, "expires_at": past}),
+                    admin.put(f"/keys/{name}", {"tenant_id": tenant, "expires_at": past}),
+                    admin.post("/validate", {"kind": "key", "object": {"tenant_id": tenant, "expires_at": past}})):
+        assert (refused.status, [at.removeprefix("/object") for at in pointers(refused)]) == (422, ["/expires_at"]), refused
+        assert "in the past" in str(refused.body["errors"]) and "leave expires_at out" in str(refused.body["errors"])
+    admin.create("/keys", {"tenant_id": tenant, "id": name})
+    ended = admin.patch(f"/keys/{name}", {"expires_at": past})
+    assert (ended.status, [warning["pointer"] for warning in ended.body["warnings"]]) == (200, ["/expires_at"])
+    assert admin.patch(f"/keys/{name}", {"name": "old"}).status == 200
+    bundle = admin.get("/export", tenant=tenant).body
+    applied = admin.post("/apply", bundle)
+    assert applied.status == 200, applied
+    assert admin.delete(f"/keys/{name}").status == 204
+    restored = admin.post("/apply", bundle)
+    assert restored.status == 200, "an export is applied, also with keys whose time is over"
+    assert [warning["pointer"] for warning in restored.body["warnings"]] == ["/keys/0/expires_at"]
+
+
 @pytest.mark.parametrize(("path", "member", "prefix"), KINDS)
 def test_a_secret_is_shown_once_and_stored_nowhere(server: Server, admin: AdminClient, bodies: dict[str, Any], path: str,
                                                    member: str, prefix: str) -> None:

@@ -115,18 +115,20 @@ def test_a_merge_patch_is_for_patch_only(admin: AdminClient, tenant: str) -> Non
 
 # --- credentials -----------------------------------------------------------------------------------------------------
 
-def test_every_way_of_having_no_good_token_is_answered_alike(server: Server, admin: AdminClient) -> None:
+def test_every_way_of_having_no_good_token_has_a_code_and_a_fix_that_names_the_header(
+        server: Server, admin: AdminClient, tenant: str) -> None:
     head, secret = server.token.rsplit("_", 1)
     flipped = secret[:-1] + ("a" if secret[-1] != "a" else "b")
-    seen = set()
-    for header in (None, "", "Bearer", "Bearer nonsense", f"Basic {server.token}", server.token, MISSING,
-                   f"Bearer {head}_{flipped}", f"Bearer {server.token}x", f"Bearer slk{server.token[3:]}",
-                   f"Bearer  {server.token}", f"Bearer {server.token},{server.token}"):
+    api_key = admin.create("/keys", {"tenant_id": tenant, "name": "app"})["key"]
+    for header, code in ((None, "missing"), ("", "missing"), ("Bearer", "malformed"), ("Bearer nonsense", "malformed"),
+                         (f"Basic {server.token}", "malformed"), (server.token, "malformed"), (MISSING, "unknown"),
+                         (f"Bearer {head}_{flipped}", "malformed"), (f"Bearer {server.token}x", "malformed"),
+                         (f"Bearer slk{server.token[3:]}", "wrong_kind"), (f"Bearer {api_key}", "wrong_kind"),
+                         (f"Bearer  {server.token}", "malformed"), (f"Bearer {server.token},{server.token}", "malformed")):
         answer = admin.get("/plans", headers={"authorization": header})
-        assert answer.status == 401, (header, answer)
+        assert (answer.status, answer.body["code"]) == (401, code), (header, answer)
+        assert "Authorization" in answer.body["detail"] and answer.body["type"] == "/problems/unauthorized"
         assert answer.header("www-authenticate") == 'Bearer realm="sluice"'
-        seen.add(json.dumps({**answer.body, "request_id": ""}))
-    assert len(seen) == 1
     assert admin.get("/plans", headers={"authorization": f"bEaReR {server.token}"}).status == 200
 
 

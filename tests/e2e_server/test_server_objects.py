@@ -414,6 +414,29 @@ def test_a_policy_that_puts_its_tenant_into_one_slot_is_stored_with_a_warning(ad
     assert made.status == 201 and "slot" in str(made.body["warnings"]), made
 
 
+def test_a_share_written_as_a_percentage_and_milliseconds_written_as_seconds_are_stored_with_a_warning(
+        admin: AdminClient, tenant: str) -> None:
+    limits = [{"algorithm": "fixed_window", "limit": 5, "window": 60000}]
+    made = admin.put("/policies/a", {"rollout_percent": 0.25, "limits": limits}, tenant=tenant)
+    assert made.status == 201, made
+    warned = {warning["pointer"]: warning["detail"] for warning in made.body["warnings"]}
+    assert set(warned) == {"/rollout_percent", "/limits/0/window"}
+    assert "0.25 percent" in warned["/rollout_percent"] and "write 25" in warned["/rollout_percent"]
+    assert "60000 seconds, 16 h 40 min" in warned["/limits/0/window"] and 'write 60 or "1m"' in warned["/limits/0/window"]
+    again = admin.patch("/policies/a", {"rollout_percent": 25}, tenant=tenant)
+    assert again.status == 200 and "warnings" not in again.body, "what is stored is not asked about again"
+
+
+def test_a_policy_whose_time_is_over_is_stored_with_a_warning_and_stays_editable(admin: AdminClient, tenant: str) -> None:
+    ended = {"limits": [ONE_PER_SECOND], "valid_to": "2020-01-01T00:00:00Z"}
+    made = admin.put("/policies/a", ended, tenant=tenant)
+    assert (made.status, [warning["pointer"] for warning in made.body["warnings"]]) == (201, ["/valid_to"])
+    assert "in the past" in made.body["warnings"][0]["detail"]
+    assert admin.patch("/policies/a", {"priority": 1}, tenant=tenant).status == 200
+    later = admin.patch("/policies/a", {"valid_to": "2999-01-01T00:00:00Z"}, tenant=tenant)
+    assert later.status == 200 and "warnings" not in later.body
+
+
 def test_the_sixty_fifth_policy_that_no_index_can_use_is_refused(admin: AdminClient, tenant: str) -> None:
     body = {"scope": {"tenant": "*"}, "limits": [ONE_PER_SECOND]}
     for number in range(64):

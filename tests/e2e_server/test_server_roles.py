@@ -180,9 +180,9 @@ def strangers(world: World) -> dict[str, str]:
 
 @pytest.mark.fault("foreign-and-expired-credentials")
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_route_is_closed_to_strangers_and_tells_all_of_them_the_same(world: World, revision: Callable[[], int],
-                                                                     strangers: dict[str, str], route: str) -> None:
-    seen = set()
+def test_a_route_is_closed_to_strangers_and_tells_revoked_and_deleted_tokens_the_same(
+        world: World, revision: Callable[[], int], strangers: dict[str, str], route: str) -> None:
+    codes, unknown = {}, set()
     with world.server.admin() as admin:
         ask = ROUTES[route].ask(admin, world.places["own"])
     before = revision()
@@ -192,8 +192,12 @@ def test_a_route_is_closed_to_strangers_and_tells_all_of_them_the_same(world: Wo
         with world.server.admin(token, source=source) as client:
             answer = call(client, route, ask)
         assert answer.status == 401, f"{route} with {name}: {answer}"
-        seen.add(json.dumps({**answer.body, "request_id": ""}))
-    assert len(seen) == 1 and revision() == before
+        codes[name] = answer.body["code"]
+        if codes[name] == "unknown":
+            unknown.add(json.dumps({**answer.body, "request_id": ""}))
+    assert codes == {"no token": "missing", "a revoked one": "unknown", "a deleted one": "unknown",
+                     "an expired one": "expired", "an API key": "wrong_kind", "an agent's": "wrong_kind"}
+    assert len(unknown) == 1 and revision() == before
 
 
 # --- what is out of scope looks like what is not there ---------------------------------------------------------------

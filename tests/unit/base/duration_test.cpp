@@ -94,3 +94,20 @@ TEST_CASE("a unit of time is known by its symbol and its name") {
   CHECK_FALSE(duration_unit(""));
   CHECK_FALSE(duration_unit("fortnight"));
 }
+
+TEST_CASE("a number of seconds that looks like milliseconds gets a note that says how it is read, and what to write") {
+  CHECK(note_on_milliseconds("60000") == "60000 is read as 60000 seconds, 16 h 40 min; for 1m write 60 or \"1m\"");
+  CHECK(note_on_milliseconds("1000") == "1000 is read as 1000 seconds, 16 min 40 s; for 1s write 1 or \"1s\"");
+  CHECK(note_on_milliseconds("3600000") ==
+        "3600000 is read as 3600000 seconds, 41 d 16 h; for 1h write 3600 or \"1h\"");
+  CHECK(note_on_milliseconds("86400000"));
+  CHECK(note_on_milliseconds("1500000"));
+}
+
+TEST_CASE("seconds that are a usual span, and durations with a unit, get no note") {
+  for (const char* text : {"0", "60", "900", "3600", "86400", "604800", "36000", "18000", "2592000", "31536000",
+                           "61500", "60000ms", "60000 s", "1m", "", "-60000", "60000.0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(note_on_milliseconds(text));
+  }
+}

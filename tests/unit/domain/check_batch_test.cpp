@@ -149,6 +149,36 @@ TEST_CASE("a body that is not JSON is refused as a whole, wherever it breaks") {
   }
 }
 
+TEST_CASE("a comma before a closing bracket is named in a check and in a batch, with the byte where it is") {
+  const std::string words = "not JSON: a comma before the closing bracket: remove the comma";
+  const Cut list(R"({"checks":[{"subject":"a"},]})");
+  REQUIRE(list.faults.size() == 1);
+  CHECK(list.faults[0].text == words + " (byte 26)");
+  CHECK(list.faults[0].offset == 26);
+  const Cut inner(R"({"checks":[{"subject":"a", }]})");
+  REQUIRE(inner.faults.size() == 1);
+  CHECK(inner.faults[0].offset == 25);
+  CheckRequest request;
+  std::string check = R"({"subject":"\u0061b", })";
+  const auto faults = parse_check(check, request);
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].text == words + " (byte 20)");
+}
+
+TEST_CASE("a batch that is sent as a check, and a check that is sent as a batch, hear of the other path") {
+  CheckRequest request;
+  std::string batch = R"({"checks":[{"subject":"a"}]})";
+  const auto of_check = parse_check(batch, request);
+  REQUIRE_FALSE(of_check.empty());
+  CHECK(of_check[0].status == 400);
+  CHECK(of_check[0].pointer == "/checks");
+  CHECK(of_check[0].text.find("POST /v1/check/batch") != std::string::npos);
+  const Cut single(R"({"resource":"GET:/orders","colour":"red"})");
+  REQUIRE(single.faults.size() == 3);
+  CHECK(single.faults[0].text.find("send one check to POST /v1/check,") != std::string::npos);
+  CHECK(single.faults[1].text.find("POST") == std::string::npos);
+}
+
 TEST_CASE("an unfinished nest as large as a body may be is refused without a deep stack") {
   for (const char* opening : {"[", "{\"a\":"}) {
     std::string text = R"({"checks":[)";

@@ -44,4 +44,20 @@ TEST_CASE("a text that is not JSON is refused with the line and column where it 
   CHECK(fault(R"(["\udc00"])").ends_with("a \\u escape names half of a surrogate pair"));
 }
 
+TEST_CASE("a comma before a closing bracket is named, with its own line and column") {
+  const auto fault = [](std::string_view text) {
+    Tree tree;
+    const auto read = tree.parse(text);
+    REQUIRE_FALSE(read);
+    return std::to_string(read.error().line) + ":" + std::to_string(read.error().column) + " " + read.error().text;
+  };
+  const std::string words = " not valid JSON: a comma before the closing bracket: remove the comma";
+  CHECK(fault("{\"a\": 1,\n}") == "1:8" + words);
+  CHECK(fault("{\"a\": [\n  1, 2 ,\n ]}") == "2:8" + words);
+  CHECK(fault("[,]") == "1:2" + words);
+  CHECK_FALSE(fault("[1,,2]").ends_with(words));
+  CHECK_FALSE(fault("[1 2]").ends_with(words));
+  CHECK_FALSE(fault("]").ends_with(words));
+}
+
 }  // namespace sluice::json

@@ -352,6 +352,34 @@ TEST_CASE("a plan of one limit may have the limit's fields at its top level") {
   check_only_fault(shop(R"("plans":[{"id":"pro","rate":"1/s","user":"a"}])"), "/plans/0/user", "not a field");
 }
 
+TEST_CASE("a rollout_percent between 0 and 1 that a person wrote gets a note, because a quarter is 25") {
+  Faults notes;
+  CHECK(written(R"("rollout_percent":0.25)", notes)->policies[0].rollout_percent == 0.25);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].pointer == "/policies/0/rollout_percent");
+  CHECK(notes[0].text == "0.25 percent, fewer than one subject in a hundred; for 0.25 of all subjects write 25");
+  for (const char* percent : {"0", "1", "1.5", "25", "100"}) {
+    CAPTURE(percent);
+    REQUIRE(written(std::string(R"("rollout_percent":)") + percent, notes));
+    CHECK(notes.empty());
+  }
+}
+
+TEST_CASE("a number of milliseconds as window, lease_ttl or max_delay gets a note with the place; stored ones do not") {
+  Faults notes;
+  const std::string bundle = shop(
+      R"("policies":[{"id":"p","limits":[{"algorithm":"fixed_window","limit":1,"window":60000},)"
+      R"({"name":"held","algorithm":"concurrency","limit":1,"lease_ttl":30000}],"action":"delay","max_delay":2000}])");
+  REQUIRE(parse_written_bundle(bundle, nullptr, notes));
+  REQUIRE(notes.size() == 3);
+  CHECK(has_fault(notes, "/policies/0/limits/0/window", "16 h 40 min"));
+  CHECK(has_fault(notes, "/policies/0/limits/1/lease_ttl", "write 30 or \"30s\""));
+  CHECK(has_fault(notes, "/policies/0/max_delay", "write 2 or \"2s\""));
+  CHECK(parsed(bundle).policies[0].limits[0].window == std::chrono::seconds(60'000));
+  check_only_fault(shop(R"("plans":[{"id":"p","algorithm":"fixed_window","limit":1,"window":86400000}])"),
+                   "/plans/0/window", "not 1000d: 86400000 is read as 86400000 seconds, 1000 d; for 1d write 86400");
+}
+
 TEST_CASE("ipv6_prefix is 64 unless given, and written only where it is another") {
   CHECK(policy_of("").enforcement.ipv6_prefix == 64);
   CHECK(policy_of(R"("ipv6_prefix":128)").enforcement.ipv6_prefix == 128);

@@ -7,10 +7,10 @@
 namespace sluice::policy {
 namespace {
 
-Faults warnings_of(const std::string& members) {
+Faults warnings_of(const std::string& members, std::int64_t now_us = 0) {
   auto bundle = parse_bundle(R"({"format":"sluice/v1","tenants":[{"id":"shop"},{"id":"rival"}],)" + members + "}");
   REQUIRE(bundle);
-  return warnings(*bundle);
+  return warnings(*bundle, now_us);
 }
 
 std::string tenants_policy(const std::string& tenant, const std::string& id, const std::string& more) {
@@ -121,6 +121,21 @@ TEST_CASE("a warning names each field of a policy that is in its metadata, and n
   CHECK(found[0].text ==
         "action in metadata has no effect, it only comes back with the decision: move it beside metadata, or give it "
         "another name");
+}
+
+TEST_CASE("a policy or a key whose time is over gets a warning with the field, from the moment at which it ends") {
+  const std::string bundle =
+      R"("policies":[{"tenant_id":"shop","id":"sale","rate":"1/s","valid_to":"1970-01-01T00:00:10Z"}],)"
+      R"("keys":[{"tenant_id":"shop","id":"old","key_hash":"sha256:0011223344556677:)" +
+      std::string(64, 'a') + R"(","expires_at":"1970-01-01T00:00:10Z"}])";
+  CHECK(warnings_of(bundle, 9'999'999).empty());
+  const Faults found = warnings_of(bundle, 10'000'000);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].pointer == "/policies/0/valid_to");
+  CHECK(found[0].text ==
+        "1970-01-01T00:00:10Z is in the past, so the policy matches no request any more: write a later time, or remove "
+        "valid_to");
+  CHECK(found[1].pointer == "/keys/0/expires_at");
 }
 
 }  // namespace

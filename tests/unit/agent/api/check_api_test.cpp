@@ -35,6 +35,22 @@ TEST_CASE("a 401 says what is wrong with the key, but not whether its id exists"
   CHECK(refused(mint_key("shop-key")).body == unknown.body);
 }
 
+TEST_CASE("a check that is not JSON is refused with the line and column, also behind an escaped line break") {
+  ApiRig rig("");
+  const Answer answer = rig.check("{\"subject\": \"a\\nb\",\n \"resource\": \"r\",\n}");
+  CHECK(answer.status == 400);
+  CHECK(answer.has("a comma before the closing bracket"));
+  CHECK(answer.has(R"("line":2,"column":17)"));
+}
+
+TEST_CASE("the port of checks says where the metrics are") {
+  ApiRig rig("");
+  const Answer answer = rig.answers[rig.send("GET", "/metrics", "", {})];
+  CHECK(answer.status == 404);
+  CHECK(answer.has("--metrics-listen"));
+  CHECK(answer.has("--admin"));
+}
+
 TEST_CASE("JSON is read without a content type, with any JSON type, and with the type that curl sends") {
   ApiRig rig("");
   for (const char* type : {"", "application/json", "Application/JSON; charset=utf-8", "application/vnd.shop+json",
@@ -111,8 +127,8 @@ TEST_CASE("an expired key is refused from the instant it expires") {
   key->expires_at_us = 1000;
   snapshot.keys.put(key);
   CHECK(decide::authenticate(snapshot, rig.shop_key, 999) == key.get());
-  CHECK(decide::authenticate(snapshot, rig.shop_key, 1000).error() == decide::CredentialFault::expired);
-  CHECK(decide::authenticate(snapshot, mint_key("shop-key"), 1000).error() == decide::CredentialFault::unknown);
+  CHECK(decide::authenticate(snapshot, rig.shop_key, 1000).error() == CredentialFault::expired);
+  CHECK(decide::authenticate(snapshot, mint_key("shop-key"), 1000).error() == CredentialFault::unknown);
 }
 
 TEST_CASE("a faulty body names every fault and never reaches the store") {

@@ -39,6 +39,16 @@ TEST_CASE("fail_closed answers 503 with the decision when the store fails") {
   CHECK(rig.metrics.render().find("sluice_failure_mode_decisions_total{mode=\"fail_closed\"} 1") != std::string::npos);
 }
 
+TEST_CASE("with explain, a decision of the failure mode says how the store failed; without it, the reply stays short") {
+  ApiRig rig(one_policy(""));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::timeout, true};
+  CHECK(rig.check(R"({"resource":"r","subject":"u","explain":true})")
+            .has(R"("cause":"Redis did not answer within the agent's --redis-deadline.")"));
+  CHECK_FALSE(rig.check(kCall).has("\"cause\""));
+  rig.store.failing = limiter::StoreError{limiter::StoreFault::authentication, false};
+  CHECK(rig.check(R"({"resource":"r","subject":"u","explain":true})").has("refused the agent's login"));
+}
+
 TEST_CASE("fail_open answers 200 and says so when the store fails") {
   ApiRig rig(one_policy(R"("failure_mode":"fail_open")"));
   rig.store.failing = limiter::StoreError{limiter::StoreFault::unavailable, false};

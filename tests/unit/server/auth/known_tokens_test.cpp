@@ -59,6 +59,22 @@ TEST_CASE("a wrong secret, another kind of token and another form need no look a
   CHECK(known.match("") == Verdict::refused);
 }
 
+TEST_CASE("the fault of a refused token names its form or its end, and never whether the id exists") {
+  using enum CredentialFault;
+  Known known;
+  const auto fault = [&known](const std::string& header) { return match_known(known.tokens, header, kNoon).fault; };
+  CHECK(fault("") == missing);
+  CHECK(fault("Bearer ") == malformed);
+  CHECK(fault(known.add("token-l")) == malformed);  // without "Bearer"
+  CHECK(fault("Bearer sla_token-x_" + std::string(kSecretDigits, 'a')) == malformed);
+  CHECK(fault("Bearer " + mint_key("prod")) == wrong_kind);
+  CHECK(fault("Bearer " + mint_key("pod", CredentialKind::agent_token)) == wrong_kind);
+  CHECK(fault("Bearer " + known.add("token-e", false, kNoon)) == expired);
+  CHECK(fault("Bearer " + mint_key("token-e", CredentialKind::admin_token)) == unknown);
+  CHECK(fault("Bearer " + known.add("token-r", true, kNoon)) == unknown);
+  CHECK(fault("Bearer " + mint_key("token-x", CredentialKind::admin_token)) == unknown);
+}
+
 TEST_CASE("a missed id is known for a second, and the oldest of too many is forgotten") {
   auth::MissedIds missed;
   const auth::MissedIds::Time now{std::chrono::seconds(100)};
