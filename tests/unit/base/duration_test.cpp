@@ -8,6 +8,7 @@
 using namespace std::chrono_literals;
 using sluice::duration_unit;
 using sluice::format_duration;
+using sluice::note_on_milliseconds;
 using sluice::parse_duration;
 using sluice::parse_written_duration;
 

@@ -54,7 +54,7 @@ TEST_CASE("a comma before a closing bracket is named, with its own line and colu
   const std::string words = " not valid JSON: a comma before the closing bracket: remove the comma";
   CHECK(fault("{\"a\": 1,\n}") == "1:8" + words);
   CHECK(fault("{\"a\": [\n  1, 2 ,\n ]}") == "2:8" + words);
-  CHECK(fault("[,]") == "1:2" + words);
+  CHECK_FALSE(fault("[,]").ends_with(words));
   CHECK_FALSE(fault("[1,,2]").ends_with(words));
   CHECK_FALSE(fault("[1 2]").ends_with(words));
   CHECK_FALSE(fault("]").ends_with(words));
