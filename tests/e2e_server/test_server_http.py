@@ -113,6 +113,12 @@ def test_a_merge_patch_is_for_patch_only(admin: AdminClient, tenant: str) -> Non
     assert admin.put("/plans/p", bucket(), tenant=tenant, headers=merge).status == 415
 
 
+def test_the_port_of_the_api_says_where_the_metrics_are(server: Server) -> None:
+    with Client(server.port) as client:
+        answer = client.get("/metrics")
+    assert answer.status == 404 and "--admin" in answer.body["detail"], answer
+
+
 # --- credentials -----------------------------------------------------------------------------------------------------
 
 def test_every_way_of_having_no_good_token_has_a_code_and_a_fix_that_names_the_header(
@@ -121,7 +127,7 @@ def test_every_way_of_having_no_good_token_has_a_code_and_a_fix_that_names_the_h
     flipped = secret[:-1] + ("a" if secret[-1] != "a" else "b")
     api_key = admin.create("/keys", {"tenant_id": tenant, "name": "app"})["key"]
     for header, code in ((None, "missing"), ("", "missing"), ("Bearer", "malformed"), ("Bearer nonsense", "malformed"),
-                         (f"Basic {server.token}", "malformed"), (server.token, "malformed"), (MISSING, "unknown"),
+                         (f"Basic {server.token}", "malformed"), (server.token, "malformed"), (MISSING, "malformed"),
                          (f"Bearer {head}_{flipped}", "malformed"), (f"Bearer {server.token}x", "malformed"),
                          (f"Bearer slk{server.token[3:]}", "wrong_kind"), (f"Bearer {api_key}", "wrong_kind"),
                          (f"Bearer  {server.token}", "malformed"), (f"Bearer {server.token},{server.token}", "malformed")):
