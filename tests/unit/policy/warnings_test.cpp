@@ -126,7 +126,7 @@ TEST_CASE("a warning names each field of a policy that is in its metadata, and n
 TEST_CASE("a policy or a key whose time is over gets a warning with the field, from the moment at which it ends") {
   const std::string bundle =
       R"("policies":[{"tenant_id":"shop","id":"sale","rate":"1/s","valid_to":"1970-01-01T00:00:10Z"}],)"
-      R"("keys":[{"tenant_id":"shop","id":"old","key_hash":"sha256:0011223344556677:)" +
+      R"("keys":[{"tenant_id":"shop","id":"old","key_hash":"sha256:00112233445566770011223344556677:)" +
       std::string(64, 'a') + R"(","expires_at":"1970-01-01T00:00:10Z"}])";
   CHECK(warnings_of(bundle, 9'999'999).empty());
   const Faults found = warnings_of(bundle, 10'000'000);
