@@ -56,8 +56,9 @@ json::Value translate_policy(Context& /*context*/, json::Tree& tree, const json:
 }
 
 // New tenants get "same". A tenant that exists keeps what it has, also if it has nothing: then it has "distinct".
-json::Value complete_tenant(json::Tree& tree, const json::Value& body, const store::StoredObject* before,
-                            std::optional<Secret>& /*secret*/) {
+json::Value complete_tenant(Context& /*context*/, json::Tree& tree, const json::Value& body,
+                            const store::StoredObject* before, std::optional<Secret>& /*secret*/,
+                            Remarks& /*remarks*/) {
   constexpr std::string_view kSlash = "trailing_slash";
   if (is_given(body, kSlash)) return body;
   if (before == nullptr) {
