@@ -132,7 +132,7 @@ def test_a_source_address_is_matched_by_address_and_block(client: Client, addres
 
 
 @pytest.mark.parametrize("resource, policy", [("GET:/files/a", "files"), ("GET:/files/", "files"), ("GET:/file", ""),
-                                              ("GET:/files/pictures/7", "pictures"), ("get:/files/a", "")])
+                                              ("GET:/files/pictures/7", "pictures"), ("PUT:/files/a", "")])
 def test_the_longest_prefix_decides(client: Client, resource: str, policy: str) -> None:
     assert decided_by(client, resource=resource) == policy
 

@@ -7,6 +7,8 @@
 
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
+#include "common/domain/ip_address.hpp"
+#include "common/domain/resource.hpp"
 #include "common/json/tree.hpp"
 #include "tests/fuzz/orderly_refusal.hpp"
 #include "tests/fuzz/require.hpp"
@@ -27,13 +29,30 @@ void require_named(std::span<const json::Member> members, const CheckRequest& re
   REQUIRE_THAT(all.size() == members.size());
 }
 
-std::int64_t integer(const json::Value& value) {
+std::int64_t integer(const json::Value& value, std::int64_t most = kMaxCost) {
   REQUIRE_THAT(value.type() == json::Type::number);
   const std::string text(value.text());
   char* end = nullptr;
   const std::int64_t number = std::strtoll(text.c_str(), &end, 10);
-  REQUIRE_THAT(*end == '\0' && number >= 0 && number <= kMaxCost);
+  REQUIRE_THAT(*end == '\0' && number >= 0 && number <= most);
   return number;
+}
+
+void require_limits(std::span<const json::Member> members, const CheckRequest& request) {
+  REQUIRE_THAT(request.limit_override.size() == members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    REQUIRE_THAT(request.limit_override[i].name == members[i].name);
+    REQUIRE_THAT(request.limit_override[i].limit == integer(members[i].value, kMaxLimit) &&
+                 request.limit_override[i].limit > 0);
+  }
+}
+
+// What a dimension's text stands for.
+std::string meaning(const DimensionRef& dimension, std::string_view written) {
+  std::string text(written);
+  if (dimension.dimension == Dimension::resource) text.resize(canonical_resource(text).size());
+  if (dimension.dimension == Dimension::source_ip && !text.empty()) text = find_address(written).value();
+  return text;
 }
 
 // Compares one member of the accepted body with what parse_check made of it.
@@ -48,10 +67,15 @@ void require_same(const json::Member& member, const CheckRequest& request) {
     require_named(value.members(), request, Dimension::tag);
   } else if (member.name == "attributes") {
     require_named(value.members(), request, Dimension::attr);
+  } else if (member.name == "limit_override") {
+    require_limits(value.members(), request);
+  } else if (member.name == "wait") {
+    REQUIRE_THAT(value.type() == json::Type::string || integer(value, INT64_MAX) >= 0);
   } else if (member.name == "explain") {
     REQUIRE_THAT(value.type() == json::Type::boolean && request.explain == value.boolean());
   } else {
-    REQUIRE_THAT(value.type() == json::Type::string && value.text().size() <= 256);
+    REQUIRE_THAT(value.type() == json::Type::string);
+    REQUIRE_THAT(value.text().size() <= 256 || member.name == "resource");
     if (member.name == "plan_id") {
       REQUIRE_THAT(request.plan_id == value.text());
     } else if (member.name == "request_id") {
@@ -59,7 +83,8 @@ void require_same(const json::Member& member, const CheckRequest& request) {
     } else {
       const auto dimension = parse_dimension(member.name);
       REQUIRE_THAT(dimension.has_value());
-      REQUIRE_THAT(request.find(*dimension) != nullptr && request.find(*dimension)->text == value.text());
+      const Value* const found = request.find(*dimension);
+      REQUIRE_THAT(found != nullptr && found->text == meaning(*dimension, value.text()) && found->text.size() <= 256);
     }
   }
 }
