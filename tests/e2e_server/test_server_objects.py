@@ -358,10 +358,15 @@ def test_defaults_of_tenants_are_left_out_and_the_rest_is_shown(admin: AdminClie
     name = fresh_id("t")
     plain = admin.put(f"/tenants/{name}", {"organization_id": organization, "mode": "on", "default": "allow",
                                            "plan_calls": True})
-    assert content(plain.body) == {"organization_id": organization}
+    assert content(plain.body) == {"organization_id": organization, "trailing_slash": "same"}
     told = admin.put(f"/tenants/{name}", {"organization_id": organization, "mode": "monitor", "default": "deny",
                                           "plan_calls": False})
-    assert content(told.body) == {"organization_id": organization, "mode": "shadow", "default": "deny", "plan_calls": False}
+    assert content(told.body) == {"organization_id": organization, "mode": "shadow", "default": "deny", "plan_calls": False,
+                                  "trailing_slash": "same"}
+    distinct = admin.put(f"/tenants/{name}", {"organization_id": organization, "trailing_slash": "distinct"})
+    assert content(distinct.body) == {"organization_id": organization, "trailing_slash": "distinct"}
+    wrong = admin.put(f"/tenants/{name}", {"organization_id": organization, "trailing_slash": "ignored"})
+    assert wrong.status == 422 and "must be same or distinct" in wrong.body["errors"][0]["detail"]
 
 
 # --- metadata --------------------------------------------------------------------------------------------------------

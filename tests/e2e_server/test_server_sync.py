@@ -97,6 +97,7 @@ def test_expose_reaches_agents_only_where_it_says_something_else_than_all(
         for path in ("plans", "policies"):
             body = {**fields, "limits": [{"name": "l", **LIMIT}], **({"resource": name} if path == "policies" else {})}
             assert admin.put(f"/{path}/{name}", body, tenant=tenant).status == 201
+    agent.reads = "newer-fields"
     wait_until("the last policy", lambda: agent.fetch() and ("policy", tenant, "none") in agent.objects)
     for kind in ("plan", "policy"):
         told = {name: json.loads(agent.objects[kind, tenant, name]).get("expose") for name in written}
@@ -111,7 +112,7 @@ def test_answers_are_packed_where_that_is_taken(server: Server, admin: AdminClie
     packed = agent.request("GET", "/snapshot", packed=True)
     assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
     assert packed.body == plain.body and len(packed.raw) < len(plain.raw)
-    assert {"accept-encoding"} == {answer.headers["vary"].lower() for answer in (plain, packed)}
+    assert {"accept-encoding, sluice-reads"} == {answer.headers["vary"].lower() for answer in (plain, packed)}
 
 
 def test_identical_answers_are_built_once(server: Server, admin: AdminClient, agent: SyncAgent, tenant: str) -> None:

@@ -279,6 +279,7 @@ ROUTES: dict[str, Row] = {
     "GET /agents": Row("read", "tenant", lambda *_: Ask("/agents"), of="any"),
     "GET /analytics": Row("read", "tenant", lambda *_: Ask("/analytics"), of="any"),
     "GET /analytics/subjects": Row("read", "tenant", lambda *_: Ask("/analytics/subjects"), of="any"),
+    "GET /analytics/unmatched": Row("read", "tenant", lambda *_: Ask("/analytics/unmatched"), of="any"),
     "GET /export": Row("read", "tenant", _at("/export")),
     "POST /apply": Row("configure", "tenant", lambda _, place: Ask("/apply", {
         "format": "sluice/v1", "organizations": [{"id": place.organization}],
