@@ -42,7 +42,8 @@ def test_an_expired_certificate_changes_no_answer_and_its_renewal_is_followed(
         new_cert.replace(cert)
         wait_until("the expired certificate in use", lambda: _expiry(secure) < time.time(), 30)
         crew.relay.cut()
-        wait_until("why the agent does not follow", lambda: "certificate has expired" in agent.process.output(), 30)
+        with Client(agent.admin_port) as probe:
+            wait_until("why the agent does not follow", lambda: "certificate has expired" in str(probe.get("/readyz").body), 30)
         crew.set_limit(admin, 5001)
         with Client(agent.port, crew.key) as client:
             for _ in range(100):
