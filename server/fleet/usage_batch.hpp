@@ -33,7 +33,7 @@ struct UsageBatch {
   std::vector<UsageRow> hours;      // denials by throttled subject; sorted like `minutes`
   std::vector<UsageRow> unmatched;  // checks by unmatched resource, of one hour each; sorted like `minutes`
   std::vector<Mark> marks;          // the new mark of each boot (one run of an agent), in the order of `taken` below
-  std::uint64_t stored = 0;         // reports whose usage is in the rows
+  std::uint64_t stored = 0;         // reports that the rows include
   std::uint64_t replayed = 0;       // reports that a server counted before
   std::uint64_t out_of_scope = 0;   // decisions and denials of tenants outside the scope of the agent's token
 };

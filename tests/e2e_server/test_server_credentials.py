@@ -54,7 +54,7 @@ def test_a_key_that_could_never_be_used_is_not_made_but_one_that_has_ended_stays
     assert applied.status == 200, applied
     assert admin.delete(f"/keys/{name}").status == 204
     restored = admin.post("/apply", bundle)
-    assert restored.status == 200, "an export is applied, also with keys whose time is over"
+    assert restored.status == 200, "an export is applied, also with expired keys"
     assert [warning["pointer"] for warning in restored.body["warnings"]] == ["/keys/0/expires_at"]
 
 

@@ -123,7 +123,7 @@ TEST_CASE("a warning names each field of a policy that is in its metadata, and n
         "another name");
 }
 
-TEST_CASE("a policy or a key whose time is over gets a warning with the field, from the moment at which it ends") {
+TEST_CASE("an expired policy or key gets a warning that names the field, from the moment of its end") {
   const std::string bundle =
       R"("policies":[{"tenant_id":"shop","id":"sale","rate":"1/s","valid_to":"1970-01-01T00:00:10Z"}],)"
       R"("keys":[{"tenant_id":"shop","id":"old","key_hash":"sha256:00112233445566770011223344556677:)" +

@@ -29,7 +29,7 @@ std::uint64_t counted(const ApiRig& rig) {
   return sum;
 }
 
-// A log of refusals whose lines the test reads.
+// A log of refusals. The test reads its lines.
 struct LogRig {
   explicit LogRig(const telemetry::CounterVector& counters) : refusals(counters, log) {}
   std::vector<std::string> lines() {
