@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -20,7 +21,7 @@ struct Row {
   unsigned status;
   std::string_view type;
   std::string_view detail;
-  // JSON pointer of the invalid field; problem_of() appends the refusal's dimension. "" if the problem names no field.
+  // JSON pointer of the invalid field. "" if the problem names no field.
   std::string_view pointer;
   std::string_view fault;
   std::string_view headers;
@@ -30,8 +31,7 @@ constexpr Row kRows[] = {
     {Kind::no_policies, 503, "/problems/no-policies", "No policies are loaded yet.", "", "", "Retry-After: 1\r\n"},
     {Kind::unknown_plan, 404, "/problems/unknown-plan", "There is no such plan.", "/plan_id",
      "names no plan of this tenant", ""},
-    {Kind::missing_dimension, 422, kInvalid, "The request lacks a dimension that its counter key needs.", "/",
-     "is required: the policy counts by it", ""},
+    {Kind::missing_dimension, 422, kInvalid, "The request lacks a dimension that its counter key needs.", "", "", ""},
     {Kind::other_tenant, 422, kInvalid, "The request names another tenant.", "/tenant_id",
      "is not the tenant of the API key; leave it out, it follows from the key", ""},
     {Kind::may_not_override, 403, "/problems/may-not-override", "The API key may not bring limits.", "/limit_override",
@@ -74,6 +74,22 @@ std::string text_of(const decide::LimitFault& fault) {
   return fmt::format("must be at most {}, the max_override of the plan", fault.most);
 }
 
+// The pointer is to where a check sends the dimension: {"tags":{"env":…}} for tag.env.
+Fault missing_dimension(const decide::Refusal& refusal) {
+  std::string pointer("/");
+  std::string_view name = refusal.dimension;
+  for (const auto& [prefix, member] : {std::pair{"tag.", "tags/"}, std::pair{"attr.", "attributes/"}}) {
+    if (!name.starts_with(prefix)) continue;
+    name.remove_prefix(std::string_view(prefix).size());
+    pointer += member;
+  }
+  pointer += name;
+  return {std::move(pointer),
+          fmt::format("{0} is required: {1} {2} counts by it. Send it, or leave it out of the {1}'s key_by, or set its "
+                      "require_key_by to false, so that all checks without it share one counter",
+                      refusal.dimension, refusal.by_policy ? "policy" : "plan", quoted(refusal.counted_by))};
+}
+
 }  // namespace
 
 std::span<const CredentialProblem> credential_problems() { return kCredentialProblems; }
@@ -93,12 +109,13 @@ CheckProblem problem_of(const decide::Refusal& refusal) {
   }
   problem.detail += did_you_mean(refusal.nearest);
   if (!row.pointer.empty()) {
-    problem.errors.push_back({std::string(row.pointer).append(refusal.dimension), std::string(row.fault)});
+    problem.errors.push_back({std::string(row.pointer), std::string(row.fault)});
   }
   for (const decide::LimitFault& fault : refusal.limit_faults) {
     problem.errors.push_back(
         {CheckFaults::pointer_to("limit_override") + CheckFaults::pointer_to(fault.name), text_of(fault)});
   }
+  if (refusal.kind == Kind::missing_dimension) problem.errors.push_back(missing_dimension(refusal));
   return problem;
 }
 

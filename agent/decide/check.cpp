@@ -66,7 +66,10 @@ void Check::select(const limiter::Origin& origin) {
     case Selection::Kind::unknown_plan:
       return refuse_plan();
     case Selection::Kind::missing_dimension:
-      return refuse({.kind = Refusal::Kind::missing_dimension, .dimension = selection_.missing});
+      return refuse({.kind = Refusal::Kind::missing_dimension,
+                     .dimension = selection_.missing,
+                     .counted_by = selection_.primary()->owner_id,
+                     .by_policy = selection_.primary()->is_policy});
     case Selection::Kind::out_of_time:
       return refuse_for(OverloadCause::matching);
   }

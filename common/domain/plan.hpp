@@ -68,6 +68,12 @@ enum class FailureMode : std::uint8_t { fail_closed, fail_open, fail_degrade };
 enum class DegradeAction : std::uint8_t { local_limit, downgrade };
 // Which rate limit headers a reply has. Retry-After of a denial is always there.
 enum class Expose : std::uint8_t { all, remaining, none };
+// The dimensions that a check must have, else it is refused with 422.
+enum class RequiredDimensions : std::uint8_t {
+  none,     // an absent dimension is a value of its own in the counter key
+  subject,  // key_by is the default that nobody wrote: not every request is about a resource
+  key_by
+};
 // How analytics show the subjects that a policy throttles.
 enum class ReportSubjects : std::uint8_t { hashed, named, off };
 
@@ -75,7 +81,7 @@ enum class ReportSubjects : std::uint8_t { hashed, named, off };
 struct Enforcement {
   std::vector<DimensionRef> key_by{{Dimension::resource, ""}, {Dimension::subject, ""}};  // sorted, no duplicates
   std::uint8_t ipv6_prefix = 64;  // bits of an IPv6 source_ip that name a counter; an end user has a whole /64
-  bool require_key_by = false;    // a check that lacks any of these dimensions is refused with 422
+  RequiredDimensions required = RequiredDimensions::none;
   Expose expose = Expose::all;
   Action action = Action::deny;
   double sample_rate = 0;  // the share of requests that pass with action sample, 0 to 1

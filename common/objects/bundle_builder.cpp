@@ -93,6 +93,12 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   fields.reject_unknown();
 }
 
+void BundleBuilder::read_plan(json::Fields& fields, Plan& item) {
+  const std::size_t faults_before = faults_.count();
+  sluice::read_plan(fields, tenants_, author_, item);
+  if (!item.tenant_id.empty()) add_id(Kind::plan, fields, faults_.count() == faults_before);
+}
+
 void BundleBuilder::read_policy(json::Fields& fields, Policy& item) {
   const std::size_t faults_before = faults_.count();
   sluice::read_policy(fields, tenants_, author_, item);

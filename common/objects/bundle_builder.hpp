@@ -59,6 +59,7 @@ class BundleBuilder {
   void read_settings(json::Fields& fields);
   void read_organization(json::Fields& fields, Organization& item);
   void read_tenant(json::Fields& fields, Tenant& item);
+  void read_plan(json::Fields& fields, Plan& item);
   void read_policy(json::Fields& fields, Policy& item);
   void read_key(json::Fields& fields, ApiKey& item);
   void read_override(json::Fields& fields, Override& item);

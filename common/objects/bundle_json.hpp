@@ -21,7 +21,7 @@ using ExpressionCheck = std::optional<std::string> (*)(std::string_view expressi
 
 // Who wrote a document. What Sluice wrote is canonical, and keeps the meaning that it had when it was stored. What a
 // person wrote may have names of other limiters in members that are free otherwise: `match_expr` in the metadata of a
-// policy.
+// policy. What it leaves out has the default of new objects: `require_key_by` is true.
 enum class Author : std::uint8_t { sluice, person };
 
 // Accepts the canonical form and every shorthand. Checks match expressions only if `check` is set. Returns all faults,
@@ -34,7 +34,7 @@ std::expected<Bundle, Faults> parse_written_bundle(std::string_view json, Expres
 // Faults have no line and column.
 std::expected<Bundle, Faults> read_written_bundle(const json::Value& document, ExpressionCheck check, Faults& notes);
 
-// Writes the canonical form: parse_bundle(write_bundle(b)) == b.
+// Writes the canonical form, as users see it: parse_bundle(write_bundle(b)) == b.
 std::string write_bundle(const Bundle& bundle);
 
 }  // namespace sluice

@@ -21,6 +21,11 @@ struct BundleLists {
     return {kind, "", item.id};
   }
 
+  template <class Item, auto write>
+  static void write_stored(json::Writer& out, const Item& item) {
+    write(out, item, Form::stored);
+  }
+
   // `list`: a member of Bundle. `read`: a member function of BundleBuilder or, for objects that refer only to their
   // tenant, a free function.
   template <Kind kind, auto list, auto read, auto write>
@@ -48,8 +53,8 @@ struct BundleLists {
     add<Kind::organization, &Bundle::organizations, &Builder::read_organization, &write_organization>(
         rows, organization_field::kAll);
     add<Kind::tenant, &Bundle::tenants, &Builder::read_tenant, &write_tenant>(rows, tenant_field::kAll);
-    add<Kind::plan, &Bundle::plans, &read_plan, &write_plan>(rows, plan_field::kAll);
-    add<Kind::policy, &Bundle::policies, &Builder::read_policy, &write_policy>(rows, policy_field::kAll);
+    add<Kind::plan, &Bundle::plans, &Builder::read_plan, &write_stored<Plan, write_plan>>(rows, plan_field::kAll);
+    add<Kind::policy, &Bundle::policies, &Builder::read_policy, &write_stored<Policy, write_policy>>(rows, policy_field::kAll);
     add<Kind::key, &Bundle::keys, &Builder::read_key, &write_key>(rows, key_field::kAll);
     add<Kind::override_, &Bundle::overrides, &Builder::read_override, &write_override>(rows, override_field::kAll);
     return rows;

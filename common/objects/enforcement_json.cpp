@@ -14,6 +14,14 @@
 namespace sluice {
 namespace {
 
+// An absent `require_key_by` is true in what a person writes. Stored documents and older servers leave it out for false.
+void read_required(json::Fields& fields, Author author, Enforcement& out) {
+  const bool required = fields.boolean(enforcement_field::kRequireKeyBy).value_or(author == Author::person);
+  if (!required) return;
+  out.required =
+      fields.present(enforcement_field::kKeyBy.name) ? RequiredDimensions::key_by : RequiredDimensions::subject;
+}
+
 // `owner`: the action or failure mode that the parameter `name` belongs to, for the text of the fault.
 void check_parameter(json::Fields& fields, std::string_view name, bool needed, std::string_view owner) {
   if (fields.present(name) == needed) return;
@@ -67,13 +75,13 @@ void read_action(json::Fields& fields, Enforcement& out) {
 
 }  // namespace
 
-void read_enforcement(json::Fields& fields, Enforcement& out) {
+void read_enforcement(json::Fields& fields, Author author, Enforcement& out) {
   fields.accept_alias(enforcement_field::kEnforcementMode.name, enforcement_field::kMode.name);
   read_key_by(fields, out.key_by);
   if (const auto prefix = fields.integer(enforcement_field::kIpv6Prefix)) {
     out.ipv6_prefix = static_cast<std::uint8_t>(*prefix);
   }
-  if (const auto required = fields.boolean(enforcement_field::kRequireKeyBy)) out.require_key_by = *required;
+  read_required(fields, author, out);
   if (const auto expose = fields.choice(enforcement_field::kExpose, &expose_from)) out.expose = *expose;
   if (const auto mode = fields.choice(enforcement_field::kMode, &mode_from)) out.mode = *mode;
   read_failure_mode(fields, out);
@@ -101,13 +109,17 @@ void check_enforcement(json::Fields& fields, const Enforcement& enforcement, con
   }
 }
 
-void write_enforcement(json::Writer& out, const Enforcement& enforcement) {
+void write_enforcement(json::Writer& out, const Enforcement& enforcement, Form form) {
   const Enforcement defaults;
-  if (enforcement.key_by != defaults.key_by) write_key_by(out, enforcement.key_by);
+  // A default key_by that a person wrote requires more than an absent one.
+  if (enforcement.key_by != defaults.key_by || enforcement.required == RequiredDimensions::key_by) {
+    write_key_by(out, enforcement.key_by);
+  }
   if (enforcement.ipv6_prefix != defaults.ipv6_prefix) {
     out.field("ipv6_prefix", std::int64_t{enforcement.ipv6_prefix});
   }
-  if (enforcement.require_key_by) out.field("require_key_by", true);
+  const bool required = enforcement.required != RequiredDimensions::none;
+  if (required || form == Form::shown) out.field("require_key_by", required);
   if (enforcement.expose != defaults.expose) out.field("expose", to_string(enforcement.expose));
   if (enforcement.action != defaults.action) out.field("action", to_string(enforcement.action));
   if (enforcement.action == Action::sample) out.field("sample_rate", enforcement.sample_rate);

@@ -114,8 +114,15 @@ inline constexpr Field kIpv6Prefix{
     .help =
         "How many bits of an IPv6 source_ip name a counter. 64: all addresses of a /64 share one, because an end "
         "user usually has a whole /64. 128: each address has its own. IPv4 addresses always have their own."};
-inline constexpr Field kRequireKeyBy =
-    row::flag("require_key_by", "false", "true: a check that lacks a dimension of key_by is refused with 422.");
+inline constexpr Field kRequireKeyBy = [] {
+  Field field = row::flag(
+      "require_key_by", "true",
+      "true: a check that lacks a dimension of key_by is refused with 422; of the default key_by only subject is "
+      "required. false: an absent dimension is a value of its own, so all checks that lack it share one counter. PUT "
+      "and apply without this field keep the value of an object that exists.");
+  field.always = true;
+  return field;
+}();
 inline constexpr Field kExpose =
     row::choice("expose", kExposeNames, "Expose", "all",
                 "Which rate limit headers replies have: all that the agent's --headers names, only the one with what "

@@ -103,8 +103,10 @@ void read_validity(json::Fields& fields, Policy& out) {
   }
 }
 
-// With an id from the content, applying a shorthand policy twice does not create two policies.
-std::string made_id(const Policy& policy) {
+// With an id from the content, applying a shorthand policy twice does not create two policies. `required`: the
+// require_key_by that the author wrote, or false; so the id does not depend on that field's default.
+std::string made_id(Policy policy, bool required) {
+  policy.enforcement.required = required ? RequiredDimensions::subject : RequiredDimensions::none;
   json::Writer content;
   write_policy(content, policy);
   const Sha256Digest digest = sha256(content.take());
@@ -113,12 +115,12 @@ std::string made_id(const Policy& policy) {
 
 }  // namespace
 
-void read_plan(json::Fields& fields, const TenantIndex& tenants, Plan& out) {
+void read_plan(json::Fields& fields, const TenantIndex& tenants, Author author, Plan& out) {
   const std::size_t faults_before = fields.faults().count();
   out.tenant_id = tenants.read_tenant_id(fields);
   out.id = read_id(fields, "plan");
   if (const auto name = fields.text(object_field::kName)) out.name = *name;
-  read_enforcement(fields, out.enforcement);
+  read_enforcement(fields, author, out.enforcement);
   if (read_limits(fields, out.limits) == LimitsForm::none) fields.require("limits", "a plan has 1 to 16 limits");
   fields.reject_unknown();
   if (fields.faults().count() == faults_before) check_enforcement(fields, out.enforcement, out.limits, true);
@@ -133,7 +135,7 @@ void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   if (expression) out.match_expr = *expression;
   const auto metadata_expression = read_metadata(fields, author, out.metadata);
   if (metadata_expression) take_metadata_expression(fields, *metadata_expression, out.match_expr);
-  read_enforcement(fields, out.enforcement);
+  read_enforcement(fields, author, out.enforcement);
   const bool flat = read_plan_or_limits(fields, out);
   out.report_subjects =
       fields.choice(policy_field::kReportSubjects, &report_subjects_from).value_or(ReportSubjects::hashed);
@@ -146,10 +148,13 @@ void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   fields.reject_unknown();
   if (fields.faults().count() != faults_before) return;
   check_enforcement(fields, out.enforcement, out.limits, true);
-  if (makes_id) out.id = made_id(out);
+  if (makes_id) {
+    const bool written = fields.present(enforcement_field::kRequireKeyBy.name);
+    out.id = made_id(out, written && out.enforcement.required != RequiredDimensions::none);
+  }
 }
 
-void write_plan(json::Writer& out, const Plan& plan) {
+void write_plan(json::Writer& out, const Plan& plan, Form form) {
   out.begin_object();
   out.field("tenant_id", plan.tenant_id);
   out.field("id", plan.id);
@@ -159,11 +164,11 @@ void write_plan(json::Writer& out, const Plan& plan) {
   for (const Limit& limit : plan.limits) write_limit(out, limit);
   out.end_list();
   write_max_override(out, plan.limits);
-  write_enforcement(out, plan.enforcement);
+  write_enforcement(out, plan.enforcement, form);
   out.end_object();
 }
 
-void write_policy(json::Writer& out, const Policy& policy) {
+void write_policy(json::Writer& out, const Policy& policy, Form form) {
   out.begin_object();
   out.field("tenant_id", policy.tenant_id);
   out.optional_field("id", policy.id);  // "" if made_id() is the caller
@@ -184,7 +189,7 @@ void write_policy(json::Writer& out, const Policy& policy) {
     out.end_list();
     write_max_override(out, policy.limits);
   }
-  write_enforcement(out, policy.enforcement);
+  write_enforcement(out, policy.enforcement, form);
   if (policy.report_subjects != ReportSubjects::hashed) {
     out.field("report_subjects", to_string(policy.report_subjects));
   }

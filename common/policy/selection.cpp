@@ -13,9 +13,14 @@ void set(CheckRequest& request, Dimension dimension, std::string_view text) {
   if (!text.empty()) request.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
 }
 
-// The first dimension that the counter key needs and the request lacks, or "".
+// The first required dimension that the request lacks, or "".
 std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& request) {
-  if (!rulebook.enforcement.require_key_by) return {};
+  const RequiredDimensions required = rulebook.enforcement.required;
+  if (required == RequiredDimensions::none) return {};
+  if (required == RequiredDimensions::subject) {
+    const DimensionRef subject{Dimension::subject, ""};
+    return request.find(subject) ? std::string() : to_string(subject);
+  }
   for (const DimensionRef& dimension : rulebook.enforcement.key_by) {
     if (!request.find(dimension)) return to_string(dimension);
   }

@@ -1,7 +1,11 @@
 #include "server/admin/apply_wanted.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -34,6 +38,9 @@ ById stored(postgres::Transaction& tx, Kind kind, const Bundle& bundle) {
   }
   return found;
 }
+
+void store_plan(json::Writer& out, const Plan& plan) { write_plan(out, plan, Form::stored); }
+void store_policy(json::Writer& out, const Policy& policy) { write_policy(out, policy, Form::stored); }
 
 class Reader {
  public:
@@ -175,9 +182,12 @@ class Reader {
   void read_objects(Kind kind) {
     const BundleListAccess& access = list_access(kind);
     if (!info(kind).local_id) check_owners(kind);
+    const std::set<std::size_t> lenient = stored_without_requirement(kind);
     for (std::size_t i = 0; i < access.size(bundle_); ++i) {
-      if (kind == Kind::policy) {
-        read_policy(bundle_.policies[i]);
+      if (kind == Kind::plan) {
+        read_plan(bundle_.plans[i], lenient.contains(i));
+      } else if (kind == Kind::policy) {
+        read_policy(bundle_.policies[i], lenient.contains(i));
       } else if (kind == Kind::override_) {
         read_override(i);
       } else {
@@ -208,9 +218,37 @@ class Reader {
     }
   }
 
-  void read_policy(Policy policy) {
+  // Finds the plans or policies of the bundle that leave out `require_key_by`, and are stored with false. Applying the
+  // same file again must not change them.
+  std::set<std::size_t> stored_without_requirement(Kind kind) {
+    const std::vector<std::size_t>& unsaid = body_.without_requirement(kind);
+    std::vector<ObjectId> keys;
+    for (const std::size_t i : unsaid) keys.push_back(key_at(kind, i));
+    std::unordered_set<std::string> lenient;
+    for (const store::StoredObject& object : store::find_all(context_.tx, kind, keys)) {
+      if (!store::requires_key_by(object.document)) lenient.insert(map_key(object.key));
+    }
+    std::set<std::size_t> found;
+    for (std::size_t i = 0; i < unsaid.size(); ++i) {
+      if (lenient.contains(map_key(keys[i]))) found.insert(unsaid[i]);
+    }
+    return found;
+  }
+
+  ObjectId key_at(Kind kind, std::size_t index) const {
+    const ObjectIdView id = list_access(kind).id(bundle_, index);
+    return {.kind = kind, .tenant_id = std::string(id.tenant_id), .id = std::string(id.id)};
+  }
+
+  void read_plan(Plan plan, bool lenient) {
+    if (lenient) plan.enforcement.required = RequiredDimensions::none;
+    add({Kind::plan, plan.tenant_id, plan.id}, canonical(plan, store_plan));
+  }
+
+  void read_policy(Policy policy, bool lenient) {
+    if (lenient) policy.enforcement.required = RequiredDimensions::none;
     policy.version = 1;  // leaves `version` out of the document
-    add({Kind::policy, policy.tenant_id, policy.id}, canonical(policy, write_policy), policy_columns(policy));
+    add({Kind::policy, policy.tenant_id, policy.id}, canonical(policy, store_policy), policy_columns(policy));
   }
 
   void read_override(std::size_t index) {

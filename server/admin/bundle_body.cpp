@@ -103,6 +103,13 @@ void BundleBody::record_lists(const json::Value& document) {
     if (!info(kind).in_bundle) continue;
     listed_[static_cast<std::size_t>(kind)] = document.get(info(kind).plural).type() == json::Type::array;
   }
+  for (const Kind kind : {Kind::plan, Kind::policy}) {
+    const std::span<json::Value> items = document.items_of(info(kind).plural);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const bool given = items[i].get("require_key_by").type() != json::Type::null;
+      if (!given) without_requirement_[static_cast<std::size_t>(kind)].push_back(i);
+    }
+  }
   has_mode_ = document.get("mode").type() != json::Type::null;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/domain/bundle.hpp"
 #include "common/json/tree.hpp"
@@ -29,6 +30,10 @@ class BundleBody {
   // Whether the bundle has a list of this kind, even an empty one.
   bool has_list(Kind kind) const { return listed_[static_cast<std::size_t>(kind)]; }
   bool has_mode() const { return has_mode_; }
+  // The plans or policies without `require_key_by`, as positions in the bundle's list, ascending.
+  const std::vector<std::size_t>& without_requirement(Kind kind) const {
+    return without_requirement_[static_cast<std::size_t>(kind)];
+  }
 
   // The JSON pointer to an object that the bundle lists.
   std::string pointer_to(const ObjectId& key) const;
@@ -46,6 +51,7 @@ class BundleBody {
   const Call& call_;
   yaml::YamlDocument yaml_;
   std::array<bool, kKinds> listed_{};
+  std::array<std::vector<std::size_t>, kKinds> without_requirement_;
   bool has_mode_ = false;
 };
 

@@ -34,7 +34,7 @@ void append_list(postgres::Transaction& tx, const BundleSelection& part, Kind ki
     for (std::size_t i = 0; i < rows; ++i) {
       out += first ? "\n" : ",\n";
       first = false;
-      out += store::bundle_document(found[i].key.kind, found[i].version, found[i].document);
+      out += store::bundle_document(kind, found[i].version, store::shown_document(kind, found[i].document));
     }
     memory.raise_to(kWeight * out.capacity());
     if (out.size() > json::kMaxBytes) {

@@ -7,12 +7,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "common/base/error.hpp"
 #include "common/domain/bundle.hpp"
 #include "common/json/tree.hpp"
 #include "common/json/writer.hpp"
+#include "common/objects/enforcement_json.hpp"
 #include "server/counters/rules.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/store/objects.hpp"
@@ -46,7 +48,11 @@ Draft draft_in_tenant(postgres::Transaction& tx, Kind kind, const json::Value& b
 template <class Item, class Write>
 std::string canonical(const Item& item, Write write) {
   json::Writer out(json::Writer::Layout::compact);
-  write(out, item);
+  if constexpr (std::is_invocable_v<Write, json::Writer&, const Item&>) {
+    write(out, item);
+  } else {
+    write(out, item, Form::stored);
+  }
   return out.take();
 }
 // `index` is a position in the bundle's list of this kind.

@@ -127,7 +127,7 @@ bool has_current_version(const Call& call, const store::StoredObject& found) {
 }
 
 void write_members(json::Writer& out, const store::StoredObject& object, const Faults& warnings) {
-  out.members_of(object.document);
+  out.members_of(store::shown_document(object.key.kind, object.document));
   out.field("version", object.version);
   out.field("created_at", object.created_at);
   out.field("updated_at", object.updated_at);

@@ -79,6 +79,16 @@ void refuse_taken(postgres::Transaction& tx, Kind kind, std::string_view tenant_
       fmt::format("{} {} exists already: choose another id, or replace it with PUT.", info(kind).name, quoted(id)));
 }
 
+// GitOps applies the same body again and again: it must not change an object that was stored with another default.
+json::Value keep_requirement(Context& /*context*/, json::Tree& tree, const json::Value& body,
+                             const store::StoredObject* before, std::optional<Secret>& /*secret*/,
+                             Remarks& /*remarks*/) {
+  static constexpr std::string_view kRequireKeyBy = "require_key_by";
+  if (before == nullptr || is_given(body, kRequireKeyBy)) return body;
+  const json::Member kept{kRequireKeyBy, json::Value(store::requires_key_by(before->document))};
+  return json::edited(tree, body, {}, {&kept, 1});
+}
+
 struct BodyReader {
   Context& context;
   const Resource& resource;
@@ -122,8 +132,10 @@ const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &dr
                               &id_from_name<Kind::organization>};
 const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>,
                         nullptr,      &complete_tenant};
-const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>};
-const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id, &translate_policy};
+const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>, nullptr,
+                      &keep_requirement};
+const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id, &translate_policy,
+                         &keep_requirement};
 
 Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters) {
   const store::Page page = read_page(context.call);
@@ -189,7 +201,7 @@ Answer patch_object(Context& context, const Resource& resource) {
   const json::Value patch = reader.read();
   const store::StoredObject before = require(context, resource.kind, store::Lock::update);
   check_conditions(context.call, &before);
-  const json::Value old = reader.tree.parse(before.document).value();
+  const json::Value old = reader.tree.parse(store::shown_document(resource.kind, before.document)).value();
   const json::Value body = json::merged(reader.tree, old, patch);
   const Draft draft = reader.draft(with_ids(reader.tree, body, resource.kind, before.key.tenant_id, before.key.id));
   return store(context, draft, before, "update");

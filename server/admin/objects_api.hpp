@@ -35,7 +35,7 @@ struct Resource {
   // Replaces members that are never stored; for example, `ttl` becomes `expires_at`. nullptr: replaces nothing.
   json::Value (*translate)(Context& context, json::Tree& tree, const json::Value& body, Remarks& remarks) = nullptr;
   // Adds members that the server makes, such as `key_hash`, to a body that already has its ids. nullptr: adds
-  // nothing. `before` is nullptr if the object is new.
+  // nothing. `before` is nullptr if the object is new; else members that a body may leave out come from it.
   json::Value (*complete)(Context& context, json::Tree& tree, const json::Value& body,
                           const store::StoredObject* before, std::optional<Secret>& secret, Remarks& remarks) = nullptr;
 };

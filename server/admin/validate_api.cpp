@@ -101,7 +101,7 @@ Answer canonical_answer(Context& context, json::Tree& tree, const ValidateParame
   }
   Draft made = resource->draft(context.tx, body);
   std::ranges::move(remarks.warnings, std::back_inserter(made.warnings));
-  if (!secret) return valid(made.document, made.warnings);
+  if (!secret) return valid(store::shown_document(resource->kind, made.document), made.warnings);
   static constexpr std::array<std::string_view, 1> kMade{"key_hash"};
   std::string shown;
   json::append(shown, json::edited(tree, tree.parse(made.document).value(), kMade));

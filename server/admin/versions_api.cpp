@@ -51,7 +51,7 @@ pqxx::result versions(postgres::Transaction& tx, const PastObject& object, std::
   return statement.add(fmt::format(" LIMIT {}", limit)).run(tx);
 }
 
-std::string version_document(const pqxx::row& row) {
+std::string version_document(Kind kind, const pqxx::row& row) {
   const bool removed = row[4].is_null();
   json::Writer out = open_object();
   out.field("version", row[0].as<std::int64_t>());
@@ -60,7 +60,7 @@ std::string version_document(const pqxx::row& row) {
   out.field("actor_id", row[3].c_str());
   out.field("removed", removed);
   out.key("document");
-  out.raw(removed ? "null" : row[4].c_str());
+  out.raw(removed ? "null" : store::shown_document(kind, row[4].c_str()));
   out.end_object();
   return out.take();
 }
@@ -106,7 +106,7 @@ Answer list_versions(Context& context, Kind kind) {
       next = cursor_after("", rows[row.num() - 1][0].c_str());
       break;
     }
-    items.push_back(version_document(row));
+    items.push_back(version_document(kind, row));
   }
   return list_answer(next, items);
 }
@@ -120,7 +120,7 @@ Answer get_version(Context& context, Kind kind) {
     http::refuse_unknown(fmt::format("version {} of {}", quoted(text), info(kind).name), object.key.id);
   }
   Answer answer;
-  answer.body = version_document(rows[0]);
+  answer.body = version_document(kind, rows[0]);
   return answer;
 }
 
@@ -142,7 +142,7 @@ Answer roll_back(Context& context, const Resource& resource) {
         fmt::format("version {} is the removal of the object: name an earlier version, or delete the object", version));
   }
   json::Tree tree;
-  const Draft draft = resource.draft(context.tx, tree.parse(rows[0][4].c_str()).value());
+  const Draft draft = resource.draft(context.tx, tree.parse(store::shown_document(key.kind, rows[0][4].c_str())).value());
   if (!before) return insert_draft(context, draft, resource.collection, "rollback");
   return store(context, draft, *before, "rollback");
 }
@@ -152,7 +152,7 @@ Answer roll_out(Context& context) {
   const json::Member percent{"rollout_percent", read_percent(context.call, tree)};
   const store::StoredObject before = require(context, Kind::policy, store::Lock::update);
   check_conditions(context.call, &before);
-  const json::Value document = tree.parse(before.document).value();
+  const json::Value document = tree.parse(store::shown_document(Kind::policy, before.document)).value();
   const Draft draft = draft_policy(context.tx, json::edited(tree, document, {}, {&percent, 1}));
   return store(context, draft, before, "rollout");
 }

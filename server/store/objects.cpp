@@ -55,6 +55,15 @@ std::string bundle_document(Kind kind, std::int64_t version, std::string_view do
   return fmt::format(R"({},"version":{}}})", document, version);
 }
 
+// In a text value the quotes would be escaped, and the values of metadata are texts, so this is the member itself.
+bool requires_key_by(std::string_view document) { return document.contains(R"("require_key_by":true)"); }
+
+std::string shown_document(Kind kind, std::string_view document) {
+  if ((kind != Kind::plan && kind != Kind::policy) || requires_key_by(document)) return std::string(document);
+  document.remove_suffix(1);
+  return fmt::format(R"({},"require_key_by":false}})", document);
+}
+
 std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock) {
   Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table()));

@@ -29,6 +29,12 @@ std::string random_id(Kind kind);
 // Adds the member `version` to a policy's document, for bundles and agents. Version 1 is the default and is left out.
 std::string bundle_document(Kind kind, std::int64_t version, std::string_view document);
 
+// The document as answers and exports show it, and as a person may send it back: with `require_key_by`, which stored
+// plans and policies leave out for false.
+std::string shown_document(Kind kind, std::string_view document);
+// REQUIRES: `document` is the stored document of a plan or policy.
+bool requires_key_by(std::string_view document);
+
 enum class Lock : std::uint8_t {
   none,
   share,   // other transactions cannot change the row until `tx` ends

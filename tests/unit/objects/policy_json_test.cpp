@@ -55,7 +55,7 @@ TEST_CASE("every field of a policy is read") {
   CHECK(policy.metadata == Metadata{{"team", "pay"}, {"tier", ""}});
   CHECK(policy.match_expr == "region==us-east-1 && method!=DELETE");
   CHECK(policy.enforcement.key_by == std::vector<DimensionRef>{{Dimension::user, ""}, {Dimension::tag, "env"}});
-  CHECK(policy.enforcement.require_key_by);
+  CHECK(policy.enforcement.required == RequiredDimensions::key_by);
   CHECK(policy.enforcement.mode == Mode::shadow);
   CHECK(policy.enforcement.failure_mode == FailureMode::fail_degrade);
   CHECK(policy.enforcement.degrade_share == 0.25);
