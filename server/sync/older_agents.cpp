@@ -1,6 +1,5 @@
 #include "server/sync/older_agents.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
