@@ -39,8 +39,9 @@ struct Refusal {
   Kind kind = Kind::unauthenticated;
   CredentialFault credential = CredentialFault::unknown;  // of `unauthenticated`
   std::string_view dimension = {};
-  std::string_view counted_by = {};  // of `missing_dimension`: the id of the policy, or of the plan that the check names
-  bool by_policy = false;            // counted_by is a policy
+  std::string_view counted_by =
+      {};                  // of `missing_dimension`: the id of the policy, or of the plan that the check names
+  bool by_policy = false;  // counted_by is a policy
   std::string_view request_id = {};
   std::span<const std::string_view> nearest = {};  // of `unknown_plan`: plans that the caller may have meant
   std::span<const LimitFault> limit_faults = {};

@@ -248,7 +248,7 @@ void CheckHandler::take_string(std::string_view text) {
   } else if (field_->kind == Kind::dimension && field_->dimension == Dimension::source_ip && !text.empty()) {
     take_source_ip(text);
   } else if (field_->kind == Kind::dimension) {
-    out_.dimensions[static_cast<std::size_t>(field_->dimension)] = {text, true};
+    out_.dimensions[static_cast<std::size_t>(field_->dimension)] = {text, !text.empty()};
   } else if (field_->kind == Kind::request_id) {
     out_.request_id = text;
   } else if (field_->kind == Kind::tenant_id) {

@@ -7,7 +7,7 @@ namespace {
 
 const Value* find_named(const std::vector<NamedValue>& values, std::string_view name) {
   const auto found = std::ranges::find(values, name, &NamedValue::name);
-  return found == values.end() ? nullptr : &*found;
+  return found == values.end() || found->text.empty() ? nullptr : &*found;
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ struct BundleLists {
         rows, organization_field::kAll);
     add<Kind::tenant, &Bundle::tenants, &Builder::read_tenant, &write_tenant>(rows, tenant_field::kAll);
     add<Kind::plan, &Bundle::plans, &Builder::read_plan, &write_stored<Plan, write_plan>>(rows, plan_field::kAll);
-    add<Kind::policy, &Bundle::policies, &Builder::read_policy, &write_stored<Policy, write_policy>>(rows, policy_field::kAll);
+    add<Kind::policy, &Bundle::policies, &Builder::read_policy, &write_stored<Policy, write_policy>>(
+        rows, policy_field::kAll);
     add<Kind::key, &Bundle::keys, &Builder::read_key, &write_key>(rows, key_field::kAll);
     add<Kind::override_, &Bundle::overrides, &Builder::read_override, &write_override>(rows, override_field::kAll);
     return rows;

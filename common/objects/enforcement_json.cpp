@@ -14,7 +14,8 @@
 namespace sluice {
 namespace {
 
-// An absent `require_key_by` is true in what a person writes. Stored documents and older servers leave it out for false.
+// An absent `require_key_by` is true in what a person writes. Stored documents and older servers leave it out for
+// false.
 void read_required(json::Fields& fields, Author author, Enforcement& out) {
   const bool required = fields.boolean(enforcement_field::kRequireKeyBy).value_or(author == Author::person);
   if (!required) return;

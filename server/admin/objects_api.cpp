@@ -132,10 +132,10 @@ const Resource kOrganizations{Kind::organization, "/v1/admin/organizations", &dr
                               &id_from_name<Kind::organization>};
 const Resource kTenants{Kind::tenant, "/v1/admin/tenants", &draft_tenant, &id_from_name<Kind::tenant>,
                         nullptr,      &complete_tenant};
-const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>, nullptr,
-                      &keep_requirement};
-const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy, &policy_id, &translate_policy,
-                         &keep_requirement};
+const Resource kPlans{Kind::plan, "/v1/admin/plans", &draft_plan, &id_from_name<Kind::plan>,
+                      nullptr,    &keep_requirement};
+const Resource kPolicies{Kind::policy, "/v1/admin/policies", &draft_policy,
+                         &policy_id,   &translate_policy,    &keep_requirement};
 
 Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters) {
   const store::Page page = read_page(context.call);

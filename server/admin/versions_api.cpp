@@ -142,7 +142,8 @@ Answer roll_back(Context& context, const Resource& resource) {
         fmt::format("version {} is the removal of the object: name an earlier version, or delete the object", version));
   }
   json::Tree tree;
-  const Draft draft = resource.draft(context.tx, tree.parse(store::shown_document(key.kind, rows[0][4].c_str())).value());
+  const Draft draft =
+      resource.draft(context.tx, tree.parse(store::shown_document(key.kind, rows[0][4].c_str())).value());
   if (!before) return insert_draft(context, draft, resource.collection, "rollback");
   return store(context, draft, *before, "rollback");
 }

@@ -25,7 +25,7 @@ def bundle(key: MintedKey) -> Bundle:
 
 @pytest.mark.parametrize(("fields", "pointer", "says"), [
     ({"operation": "users"}, "/user", "user is required: policy \"users\" counts by it"),
-    ({"operation": "users", "user": ""}, "/user", "user is required"),
+    ({"operation": "users", "user": "", "subject": "s"}, "/user", "user is required"),
     ({"operation": "tags", "attributes": {"model": "m"}}, "/tags/env", "tag.env is required"),
     ({"operation": "tags", "tags": {"env": "prod"}}, "/attributes/model", "attr.model is required"),
     ({"plan_id": "bucket"}, "/subject", "plan \"bucket\" counts by it"),

@@ -33,7 +33,8 @@ def test_a_plan_is_made_by_the_call_as_written(admin: AdminClient, tenant: str) 
     assert_made(made, f"/v1/admin/plans/pro?tenant_id={tenant}")
     assert (made.body["tenant_id"], made.body["id"]) == (tenant, "pro")
     assert content(made.body) == {"name": "pro", "limits": [
-        {"name": "token_bucket", "algorithm": "token_bucket", "capacity": 100, "refill": "1/50ms"}]}
+        {"name": "token_bucket", "algorithm": "token_bucket", "capacity": 100, "refill": "1/50ms"}],
+        "require_key_by": True}
 
 
 def test_the_flat_rule_is_taken_verbatim_and_answered_as_a_policy(admin: AdminClient, tenant: str) -> None:
@@ -42,7 +43,8 @@ def test_the_flat_rule_is_taken_verbatim_and_answered_as_a_policy(admin: AdminCl
     made = admin.post("/policies", rule, tenant=tenant)
     assert made.status == 201 and made.body["id"].startswith("rule-"), made
     assert content(made.body) == {"scope": {"endpoint": "/v1/pay"}, "key_by": ["api_key"], "limits": [
-        {"name": "token_bucket", "algorithm": "token_bucket", "capacity": 100, "refill": "1/100ms"}]}
+        {"name": "token_bucket", "algorithm": "token_bucket", "capacity": 100, "refill": "1/100ms"}],
+        "require_key_by": True}
     again = admin.post("/policies", rule, tenant=tenant)
     assert (again.status, again.body["type"]) == (409, "/problems/exists"), "the same rule has the same id"
 
@@ -187,7 +189,7 @@ def test_a_patch_merges_objects_replaces_lists_and_removes_with_null(admin: Admi
     patched = admin.patch("/policies/p", {"scope": {"method": None, "region": "eu"}, "metadata": {"b": "3"}, "priority": None,
                                           "key_by": ["region", "user"]}, tenant=tenant)
     assert content(patched.body) == {"scope": {"resource": "x", "region": "eu"}, "metadata": {"a": "1", "b": "3"},
-                                     "key_by": ["user", "region"], "limits": [ONE_PER_SECOND]}
+                                     "key_by": ["user", "region"], "limits": [ONE_PER_SECOND], "require_key_by": True}
 
 
 def test_a_patch_that_breaks_a_rule_changes_nothing_and_names_the_field(admin: AdminClient, tenant: str) -> None:
@@ -290,7 +292,7 @@ def limit(algorithm: str, **fields: Any) -> dict[str, Any]:
     ({"limit": 3, "lease_ttl": "30s"}, limit("concurrency", limit=3, lease_ttl="30s")),
     ({"limit": 1000000, "period": "month"}, limit("quota", limit=1000000, period="month")),
     ({"limit": 5, "window": "5s", "key_by": "user"}, limit("token_bucket", capacity=5, refill="1/s") | {"key_by": ["user"]}),
-    ({"limit": 5, "window": "5s", "key_by": ["resource", "subject"]}, limit("token_bucket", capacity=5, refill="1/s")),
+    ({"limit": 5, "window": "5s", "key_by": ["resource", "subject"]}, limit("token_bucket", capacity=5, refill="1/s") | {"key_by": ["resource", "subject"]}),
     ({"limit": 5, "window": "5s", "mode": "on"}, limit("token_bucket", capacity=5, refill="1/s")),
     ({"limit": 5, "window": "5s", "mode": "monitor"}, limit("token_bucket", capacity=5, refill="1/s") | {"mode": "shadow"}),
     ({"limit": 5, "window": "5s", "fail_open": True},
@@ -301,7 +303,7 @@ def limit(algorithm: str, **fields: Any) -> dict[str, Any]:
 def test_every_shorthand_is_answered_in_canonical_form(admin: AdminClient, tenant: str, written: dict[str, Any],
                                                        canonical: dict[str, Any]) -> None:
     made = admin.put("/plans/p", written, tenant=tenant)
-    assert (made.status, content(made.body)) == (201, canonical)
+    assert (made.status, content(made.body)) == (201, {**canonical, "require_key_by": True})
     again = admin.put("/plans/p", made.body, tenant=tenant)
     assert (again.status, again.body["version"]) == (200, 1), "the canonical form is its own"
 
@@ -320,7 +322,7 @@ def test_every_shorthand_is_answered_in_canonical_form(admin: AdminClient, tenan
 def test_policies_too_are_answered_in_canonical_form(admin: AdminClient, tenant: str, written: dict[str, Any],
                                                      canonical: dict[str, Any]) -> None:
     made = admin.put("/policies/p", {**written, "limits": [ONE_PER_SECOND]}, tenant=tenant)
-    assert (made.status, content(made.body)) == (201, {**canonical, "limits": [ONE_PER_SECOND]})
+    assert (made.status, content(made.body)) == (201, {**canonical, "limits": [ONE_PER_SECOND], "require_key_by": True})
     again = admin.put("/policies/p", made.body, tenant=tenant)
     assert (again.status, again.body["version"]) == (200, 1)
 

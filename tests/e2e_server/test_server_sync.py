@@ -52,6 +52,7 @@ def agent(server: Server, admin: AdminClient, organization: str, tenant: str) ->
 
 def test_an_agent_gets_the_whole_and_then_what_changed(server: Server, admin: AdminClient, agent: SyncAgent,
                                                        organization: str, tenant: str) -> None:
+    agent.reads = "newer-fields"
     await_revision(server, admin.put("/plans/one", bucket(), tenant=tenant).body["revision"])
     first = agent.fetch()
     assert first.status == 200 and "since" not in first.body
