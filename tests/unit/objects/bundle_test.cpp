@@ -96,7 +96,7 @@ TEST_CASE("a written bundle reads back as itself and is written the same again")
   CHECK(write_bundle(parsed(text)) == text);
 }
 
-TEST_CASE("the canonical form has no shorthand and no default") {
+TEST_CASE("the canonical form has no shorthand, and no default but require_key_by") {
   const std::string text = write_bundle(parsed(shop(R"("policies":[{"id":"pay","endpoint":"/v1/pay","strategy":"token",
       "key_by":["subject","resource"],"limit":100,"window":"10s","fail_open":false,"mode":"on","enabled":true,
       "rollout_percent":100,"action":"deny","version":1}],
@@ -123,7 +123,8 @@ TEST_CASE("the canonical form has no shorthand and no default") {
           "capacity": 100,
           "refill": "1/100ms"
         }
-      ]
+      ],
+      "require_key_by": false
     }
   ],
   "overrides": [

@@ -156,6 +156,7 @@ TEST_CASE("random expressions hold exactly where a second evaluator says so") {
       Given given;
       for (auto& value : given) {
         if (maker.below(4) != 0) value = maker.one_of(kValues);
+        if (value == "") value.reset();
       }
       CheckRequest request;
       fill(request, given);

@@ -32,8 +32,8 @@ TEST_CASE("== holds where the dimension has exactly that value") {
   CHECK_FALSE(matches("region==us-east-1", kNoRegion));
 }
 
-TEST_CASE("== with an empty value holds where the dimension is present and empty") {
-  CHECK(matches(R"(region=="")", R"({"resource":"r","region":""})"));
+TEST_CASE("== with an empty value never holds, because an empty dimension is an absent one") {
+  CHECK_FALSE(matches(R"(region=="")", R"({"resource":"r","region":""})"));
   CHECK_FALSE(matches(R"(region=="")", kEast));
   CHECK_FALSE(matches(R"(region=="")", kNoRegion));
 }
@@ -92,7 +92,8 @@ TEST_CASE("=~ finds its pattern anywhere in the value unless it is bound to an e
 }
 
 TEST_CASE("=~ is false where the dimension is absent, even for a pattern that finds everything") {
-  CHECK(matches("region =~ ''", R"({"region":"","resource":"r"})"));
+  CHECK(matches("region =~ ''", kEast));
+  CHECK_FALSE(matches("region =~ ''", R"({"region":"","resource":"r"})"));
   CHECK_FALSE(matches("region =~ ''", kNoRegion));
   CHECK_FALSE(matches("region =~ .*", kNoRegion));
   CHECK(matches("!(region =~ .*)", kNoRegion));
