@@ -39,21 +39,20 @@ TEST_CASE("every dimension of the contract is read into its own place") {
   }
 }
 
-TEST_CASE("an absent dimension differs from an empty one") {
+TEST_CASE("a dimension that is absent or empty is not found") {
   const Parsed p(R"({"resource":"r","subject":""})");
   REQUIRE(p.ok());
-  REQUIRE(p.request.find({Dimension::subject, ""}) != nullptr);
-  CHECK(p.request.find({Dimension::subject, ""})->text.empty());
+  CHECK(p.request.find({Dimension::resource, ""}) != nullptr);
+  CHECK(p.request.find({Dimension::subject, ""}) == nullptr);
   CHECK(p.request.find({Dimension::user, ""}) == nullptr);
 }
 
-TEST_CASE("tags and attributes are found by name, an empty value too") {
+TEST_CASE("tags and attributes are found by name, unless they are empty") {
   const Parsed p(R"({"tags":{"env":"prod","empty":""},"attributes":{"http.route":"/x","env":"other"}})");
   REQUIRE(p.ok());
   REQUIRE(p.request.find({Dimension::tag, "env"}) != nullptr);
   CHECK(p.request.find({Dimension::tag, "env"})->text == "prod");
-  REQUIRE(p.request.find({Dimension::tag, "empty"}) != nullptr);
-  CHECK(p.request.find({Dimension::tag, "empty"})->present);
+  CHECK(p.request.find({Dimension::tag, "empty"}) == nullptr);
   CHECK(p.request.find({Dimension::tag, "http.route"}) == nullptr);
   REQUIRE(p.request.find({Dimension::attr, "http.route"}) != nullptr);
   CHECK(p.request.find({Dimension::attr, "http.route"})->text == "/x");
