@@ -263,12 +263,6 @@ def test_different_subjects_never_share_a_budget(client: Client, pair: tuple[str
     assert client.check(plan_id="log", subject=second, cost=0).body["remaining"] == 5
 
 
-def test_an_absent_subject_is_an_identity_of_its_own(client: Client) -> None:
-    absent = client.check(plan_id="fixed", resource="GET:/anything", cost=2)
-    assert absent.status == 200
-    assert client.check(plan_id="fixed", subject=fresh_subject(), cost=0).body["remaining"] == 5
-
-
 def test_the_unix_socket_answers_the_same(agent: Agent, client: Client, key: MintedKey) -> None:
     subject = fresh_subject()
     with agent.unix_client(key.text) as unix:
