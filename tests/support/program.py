@@ -21,11 +21,6 @@ def program_path(name: str) -> Path:
     return built[-1] if built else build / "asan/bin" / name
 
 
-def has_thread_sanitizer(program: Path) -> bool:
-    """Whether a binary was built with ThreadSanitizer."""
-    return b"__tsan_init" in program.read_bytes()
-
-
 def is_sanitized(program: Path) -> bool:
     """Whether the program was built with a sanitizer (its names are in the symbol table)."""
     content = program.read_bytes()
