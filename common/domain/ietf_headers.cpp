@@ -10,12 +10,19 @@ namespace {
 
 constexpr std::int64_t kMaxStructuredInteger = 999'999'999'999'999;  // RFC 9651 3.3.1: 15 digits
 
+bool is_plain(char c) { return c >= 0x20 && c <= 0x7E && c != '"' && c != '\\'; }
+
 // Adds an sf-string (RFC 9651 3.3.3). Bytes that it cannot hold become '?', so no text can end the header line.
 void add_structured_string(std::string& out, std::string_view text) {
   out.push_back('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    out.push_back(c >= 0x20 && c <= 0x7E ? c : '?');
+  while (!text.empty()) {
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    if (text.front() == '"' || text.front() == '\\') out.push_back('\\');
+    out.push_back(text.front() >= 0x20 && text.front() <= 0x7E ? text.front() : '?');
+    text.remove_prefix(1);
   }
   out.push_back('"');
 }
