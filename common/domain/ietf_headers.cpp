@@ -20,8 +20,9 @@ void add_structured_string(std::string& out, std::string_view text) {
     out.append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) break;
-    if (text.front() == '"' || text.front() == '\\') out.push_back('\\');
-    out.push_back(text.front() >= 0x20 && text.front() <= 0x7E ? text.front() : '?');
+    const char c = text.front();
+    if (c == '"' || c == '\\') out.push_back('\\');
+    out.push_back(c >= 0x20 && c <= 0x7E ? c : '?');
     text.remove_prefix(1);
   }
   out.push_back('"');
