@@ -80,6 +80,11 @@ class App {
         client_ca_(admin_loop_, log_) {
     metrics_.add(memory_metrics(), counters_);
     metrics_.add(waiting_metrics(), shared_.waiting);
+    if (!config.grpc.empty()) {
+      shared_.grpc = &grpc_metrics_.emplace(config.workers);
+      metrics_.add(grpc_metrics_->calls);
+      metrics_.add(rpc::connection_metrics(), *grpc_metrics_);
+    }
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
   }
@@ -118,8 +123,9 @@ class App {
   }
   static http::ServerOptions http_options(const Config& config) {
     http::ServerOptions options;
+    const std::size_t listeners = config.workers * (config.grpc.empty() ? 1 : 2);
     options.max_connections =
-        program::connections_per_worker(program::raise_descriptor_limit(), config.workers, options.max_connections);
+        program::connections_per_worker(program::raise_descriptor_limit(), listeners, options.max_connections);
     options.max_waiting_output = kMaxWaitingOutput / config.workers;
     return options;
   }
@@ -131,6 +137,9 @@ class App {
   std::vector<std::string> degraded_stores() const;
   bool listen();
   bool listen_tcp_all();
+  bool listen_grpc();
+  using ListenOne = std::function<Result<std::uint16_t>(Worker& worker, const std::string& address, bool share_port)>;
+  bool listen_on_all(std::string_view flag, std::string_view what, std::string address, const ListenOne& listen);
   void drain();
   bool alive() const;
   std::vector<std::string> degraded() const;
@@ -146,7 +155,8 @@ class App {
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
-  std::optional<usage::Usage> usage_;  // only with --server
+  std::optional<rpc::Metrics> grpc_metrics_;  // only with --grpc
+  std::optional<usage::Usage> usage_;         // only with --server
   policies::LiveAgents live_agents_;
   std::optional<policies::BundleSource> bundle_;  // only with --policies
   std::optional<policies::ServerSource> server_;  // only with --server
@@ -225,7 +235,7 @@ program::MetricsPage::Admit App::metrics_readers() {
 }
 
 bool App::listen() {
-  if (!listen_tcp_all()) return false;
+  if (!listen_tcp_all() || !listen_grpc()) return false;
   if (!config_.listen_unix.empty()) {
     auto bound = workers_[0].listen_unix(config_.listen_unix, config_.listen_unix_mode);
     // A Unix socket has no port; the log shows 0.
@@ -241,21 +251,43 @@ bool App::listen() {
 }
 
 bool App::listen_tcp_all() {
+  const auto& certificates = certificate_.get();
+  return listen_on_all("--listen", certificates ? "checks over TLS" : "checks", config_.listen,
+                       [&](Worker& worker, const std::string& address, bool share_port) {
+                         return certificates
+                                    ? worker.listen_tls(address, share_port, certificates, client_ca_.get())
+                                    : worker.listen_tcp(address, share_port);
+                       });
+}
+
+bool App::listen_grpc() {
+  constexpr std::string_view kFlag = "--grpc";
+  if (config_.grpc.empty()) return true;
+  if (config_.grpc.starts_with("unix:")) {
+    const auto bound = workers_[0].listen_grpc_unix(config_.grpc.substr(5), config_.listen_unix_mode);
+    const Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
+    return program::log_listener(log_, outcome, "gRPC on a Unix socket", kFlag, config_.grpc);
+  }
+  const auto& certificates = certificate_.get();
+  return listen_on_all(kFlag, certificates ? "gRPC over TLS" : "gRPC", config_.grpc,
+                       [&](Worker& worker, const std::string& address, bool share_port) {
+                         return worker.listen_grpc(address, share_port, certificates, client_ca_.get());
+                       });
+}
+
+// `listen`: lets one worker listen.
+bool App::listen_on_all(std::string_view flag, std::string_view what, std::string address, const ListenOne& listen) {
   const bool share_port = config_.workers > 1;
-  std::string address = config_.listen;
   if (share_port) {
     // Workers share the port (SO_REUSEPORT), and another process of the same user could share it unnoticed. Binding the
     // port once without sharing shows that the port is free, and turns port 0 into a number.
     auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
-    if (!port) return program::log_listener(log_, port, "checks", "--listen", address);
+    if (!port) return program::log_listener(log_, port, what, flag, address);
     address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
   }
-  const auto& certificates = certificate_.get();
   for (Worker& worker : workers_) {
-    auto port = certificates ? worker.listen_tls(address, share_port, certificates, client_ca_.get())
-                             : worker.listen_tcp(address, share_port);
-    const std::string_view what = certificates ? "checks over TLS" : "checks";
-    if ((!port || &worker == &workers_.front()) && !program::log_listener(log_, port, what, "--listen", address))
+    auto port = listen(worker, address, share_port);
+    if ((!port || &worker == &workers_.front()) && !program::log_listener(log_, port, what, flag, address))
       return false;
   }
   return true;

@@ -12,6 +12,7 @@
 #include "common/base/version.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
+#include "common/http/address.hpp"
 #include "common/program/certificate.hpp"
 #include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
@@ -27,6 +28,7 @@ using namespace std::chrono_literals;
 using program::ConfigReader;
 
 constexpr std::size_t kMaxKeyName = 256;  // bytes
+constexpr std::string_view kUnixPrefix = "unix:";  // of --grpc
 
 void read_policies(ConfigReader& reader, Config& config) {
   config.policies_file = reader.file("policies");
@@ -83,27 +85,58 @@ void read_unix_mode(ConfigReader& reader, Config& config) {
     return reader.fault("listen-unix-mode",
                         "must be an octal mode from 0600 to 0777 that lets the owner read and write");
   }
-  reader.require_use("listen-unix-mode", reader.value("listen-unix").given,
-                     "has no use without --listen-unix; leave it out");
+  reader.require_use("listen-unix-mode",
+                     reader.value("listen-unix").given || reader.value("grpc").text.starts_with(kUnixPrefix),
+                     "has no use without --listen-unix or --grpc unix:PATH; leave it out");
   config.listen_unix_mode = mode;
 }
 
-void read_unix_path(ConfigReader& reader, Config& config) {
+void check_unix_path(ConfigReader& reader, std::string_view flag, const std::string& path) {
   constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 1;  // without the NUL byte
+  if (path.size() > kLongest) {
+    return reader.fault(flag, fmt::format("is longer than the {} bytes a socket's path may have", kLongest));
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
+    return reader.fault(flag, "is in a folder that is missing or not writable; make it, or name another");
+  }
+  std::error_code error;
+  const auto there = std::filesystem::symlink_status(path, error).type();
+  if (there != std::filesystem::file_type::socket && there != std::filesystem::file_type::not_found) {
+    reader.fault(flag, "exists and is not a socket, so the agent does not replace it; name another path");
+  }
+}
+
+void read_unix_path(ConfigReader& reader, Config& config) {
   const program::FlagValue& path = reader.value("listen-unix");
   if (!path.given) return;
   config.listen_unix = path.text;
-  if (path.text.size() > kLongest) {
-    return reader.fault("listen-unix", fmt::format("is longer than the {} bytes a socket's path may have", kLongest));
+  check_unix_path(reader, "listen-unix", path.text);
+}
+
+// The rules of --listen hold for --grpc as well: API keys do not cross a network in clear by mistake.
+void read_grpc(ConfigReader& reader, Config& config) {
+  const program::FlagValue& given = reader.value("grpc");
+  if (!given.given) return;
+  config.grpc = given.text;
+  if (given.text.starts_with(kUnixPrefix)) {
+    const std::string path = given.text.substr(kUnixPrefix.size());
+    if (path.empty()) return reader.fault("grpc", "must name a socket after unix:, such as unix:/run/sluice/grpc.sock");
+    if (path == config.listen_unix) return reader.fault("grpc", "is the socket of --listen-unix; name another path");
+    return check_unix_path(reader, "grpc", path);
   }
-  const std::filesystem::path folder = std::filesystem::path(path.text).parent_path();
-  if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
-    return reader.fault("listen-unix", "is in a folder that is missing or not writable; make it, or name another");
+  const std::optional<tcp::endpoint> grpc = reader.address("grpc");
+  if (grpc && config.certificate.chain.empty() && !program::is_loopback(grpc->address()) &&
+      !reader.boolean("insecure-listen")) {
+    reader.fault("grpc",
+                 "can be reached from outside, and API keys would cross the network in clear; listen on 127.0.0.1, add "
+                 "--tls-cert and --tls-key, or --insecure-listen where the network is trusted");
   }
-  std::error_code error;
-  const auto there = std::filesystem::symlink_status(path.text, error).type();
-  if (there != std::filesystem::file_type::socket && there != std::filesystem::file_type::not_found) {
-    reader.fault("listen-unix", "exists and is not a socket, so the agent does not replace it; name another path");
+  for (const std::string_view other : {"listen", "admin", "metrics-listen"}) {
+    const auto taken = http::parse_address(reader.value(other).text);
+    if (grpc && taken && grpc->port() != 0 && grpc->port() == taken->port()) {
+      reader.fault("grpc", fmt::format("has the port of --{}; choose another port", other));
+    }
   }
 }
 
@@ -136,6 +169,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
   config.metrics_token_file = reader.file("metrics-token-file");
   read_unix_path(reader, config);
   read_unix_mode(reader, config);
+  read_grpc(reader, config);
 }
 
 void read_headers(ConfigReader& reader, Config& config) {

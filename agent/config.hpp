@@ -51,6 +51,7 @@ struct Config {
   std::string client_ca;               // file with the CAs of clients of `listen`; "": clients need no certificate
   std::string listen_unix;             // "": no Unix socket
   mode_t listen_unix_mode = 0660;
+  std::string grpc;                // an address, or "unix:" and a path; "": no gRPC
   std::string admin;               // address of probes and metrics
   std::string metrics_listen;      // "": `admin` has the metrics
   std::string metrics_token_file;  // "": everybody may read the metrics

@@ -6,6 +6,7 @@
 #include "agent/api/refusals.hpp"
 #include "agent/decide/overload_cause.hpp"
 #include "agent/decide/wait_outcome.hpp"
+#include "agent/grpc/metrics.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
@@ -69,6 +70,9 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   std::vector<telemetry::MetricSpec> specs = telemetry::Metrics(metrics_options(config), clock).specs();
   append_specs(specs, waiting_metrics());
   append_specs(specs, memory_metrics());
+  const rpc::Metrics grpc(config.workers);
+  specs.push_back(grpc.calls.spec().registered("with `--grpc`"));
+  append_specs(specs, rpc::connection_metrics(), "with `--grpc`");
   append_specs(specs, policies::ServerSource::metric_table(), "with `--server`");
   append_specs(specs, usage::metrics(), "with `--server`");
   append_specs(specs, program::certificate_metrics(), "with `--tls-cert`");

@@ -10,6 +10,8 @@ namespace sluice::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
+// gRPC clients keep connections that they do not use, and open a new one in a call's time.
+constexpr std::chrono::minutes kGrpcIdle{5};
 
 // `code`: the code of an error from redis::Observer::connect_failed or rotation_failed.
 limiter::StoreFault connect_fault(std::string_view code) {
@@ -52,6 +54,12 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
       refusal_log_(shared.metrics.refusals, shared.log),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {
+  if (shared.grpc != nullptr) {
+    http::ServerOptions options = shared.http;
+    options.idle_timeout = kGrpcIdle;
+    grpc_.emplace(context_, options, rpc::ServiceParts{.decider = decider_, .refusals = shared.metrics.refusals},
+                  *shared.grpc, shared.grpc->workers.at(index));
+  }
   tick();
 }
 
@@ -217,6 +225,16 @@ Result<std::uint16_t> Worker::listen_tls(const std::string& address, bool reuse_
 
 Result<> Worker::listen_unix(const std::string& path, mode_t mode) { return server_.listen_unix(path, mode); }
 
+Result<std::uint16_t> Worker::listen_grpc(const std::string& address, bool reuse_port,
+                                          std::shared_ptr<const http::Certificates> certificates,
+                                          std::shared_ptr<const http::ClientAuthorities> clients) {
+  return grpc_->listener().listen_tcp(address, reuse_port, std::move(certificates), std::move(clients));
+}
+
+Result<> Worker::listen_grpc_unix(const std::string& path, mode_t mode) {
+  return grpc_->listener().listen_unix(path, mode);
+}
+
 void Worker::run() {
   if (redis_) redis_->start();
   for (bool stopped = false; !stopped;) {
@@ -234,6 +252,7 @@ void Worker::set_snapshot(policies::Publication publication, std::function<void(
     decider_.set_snapshot(in_force_.snapshot);
     api_.set_head(std::nullopt);
     if (in_force_.snapshot) had_policies_.store(true, std::memory_order_relaxed);
+    tell_health();
     if (on_used) on_used();
     publish_overrides();
   });
@@ -245,14 +264,29 @@ void Worker::set_head(api::CheckApi::Head head) {
 
 void Worker::drain(std::function<void()> drained) {
   boost::asio::post(context_, [this, drained = std::move(drained)] {
-    server_.drain(drained);
+    drain_now(drained);
     waiting_room_.close();
   });
+}
+
+void Worker::drain_now(std::function<void()> drained) {
+  if (!grpc_) return server_.drain(std::move(drained));
+  const auto one_of_two = [left = std::make_shared<int>(2), drained = std::move(drained)] {
+    if (--*left == 0) drained();
+  };
+  server_.drain(one_of_two);
+  grpc_->drain(one_of_two);
+}
+
+// As /readyz: an agent that would answer every check with no_snapshot does not serve.
+void Worker::tell_health() {
+  if (grpc_) grpc_->set_serving(shared_.options.allow_without_snapshot || had_policies());
 }
 
 void Worker::stop() {
   boost::asio::post(context_, [this] {
     server_.close_all();
+    if (grpc_) grpc_->close_all();
     context_.stop();
   });
 }
@@ -284,6 +318,10 @@ void Worker::tick() {
   telemetry::set(metrics.tls_failures, stats.tls_failures);
   telemetry::set(metrics.http_waiting_output, stats.waiting_output);
   telemetry::set(metrics.http_slow_readers, stats.slow_readers);
+  if (grpc_) {
+    grpc_->copy_statistics();
+    tell_health();
+  }
   if (redis_) {
     telemetry::set(metrics.redis_writes, redis_->writes());
     telemetry::set(metrics.redis_waiting, redis_->waiting());

@@ -20,6 +20,7 @@
 #include "agent/api/refusals.hpp"
 #include "agent/decide/decider.hpp"
 #include "agent/decide/local_limits.hpp"
+#include "agent/grpc/front_end.hpp"
 #include "agent/policies/override_publisher.hpp"
 #include "agent/usage/recorder.hpp"
 #include "common/http/tls.hpp"
@@ -55,6 +56,7 @@ struct WorkerShared {
   http::ServerOptions http;
   decide::LocalLimits::LiveAgents live_agents;
   usage::Usage* usage = nullptr;                      // nullptr without --server
+  rpc::Metrics* grpc = nullptr;                       // nullptr without --grpc
   std::function<void()> redis_login_rejected = {};    // called on a worker's loop
   std::function<std::string()> why_no_policies = {};  // called on a worker's loop
   // Each worker is a party of it.
@@ -77,9 +79,11 @@ class Worker {
                                    std::shared_ptr<const http::ClientAuthorities> clients);
   Result<> listen_unix(const std::string& path, mode_t mode);
 
-  // For a front end with another protocol than HTTP. None exists yet.
-  boost::asio::io_context& loop() { return context_; }
-  decide::Decider& decider() { return decider_; }
+  // The same for gRPC. Without certificates, the listener has no TLS. REQUIRES: WorkerShared::grpc is not nullptr.
+  Result<std::uint16_t> listen_grpc(const std::string& address, bool reuse_port,
+                                    std::shared_ptr<const http::Certificates> certificates,
+                                    std::shared_ptr<const http::ClientAuthorities> clients);
+  Result<> listen_grpc_unix(const std::string& path, mode_t mode);
 
   void run();  // returns after stop()
 
@@ -106,6 +110,8 @@ class Worker {
   void note_redis_ready();
   void on_breaker_changed(const std::string& endpoint, redis::Breaker::State state);
   void publish_overrides();
+  void drain_now(std::function<void()> drained);
+  void tell_health();
   void wake_waiting_at(decide::WaitingRoom::Time at);
   void tick();
 
@@ -121,6 +127,7 @@ class Worker {
   decide::Decider decider_;
   api::CheckApi api_;
   http::Server server_;
+  std::optional<rpc::FrontEnd> grpc_;  // only with --grpc
   api::RefusalLog refusal_log_;  // the first worker's speaks for all
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;

@@ -15,7 +15,7 @@
 
 #include "agent/api/api_replies.hpp"
 #include "agent/api/check_problems.hpp"
-#include "agent/api/pool.hpp"
+#include "common/base/pool.hpp"
 #include "agent/decide/check.hpp"
 
 namespace sluice::agent::api {

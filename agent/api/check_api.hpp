@@ -10,7 +10,7 @@
 
 #include "agent/api/api_replies.hpp"
 #include "agent/api/batch.hpp"
-#include "agent/api/pool.hpp"
+#include "common/base/pool.hpp"
 #include "agent/decide/check.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/counters.hpp"

@@ -19,6 +19,7 @@
 #include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
+#include "common/http/host.hpp"
 #include "common/http/output.hpp"
 #include "common/http/read_buffer.hpp"
 #include "common/http/reply_queue.hpp"
@@ -30,19 +31,12 @@ namespace sluice::http {
 
 class ConnectionHost;
 
-using Ticks = std::uint32_t;  // in units of ConnectionHost::kTick (250 ms)
-
-enum class IoResult : std::uint8_t {
-  ok,
-  end,        // the peer will send no more
-  cancelled,  // by cancel_read()
-  failed,
-};
-
 class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
  public:
+  using SharedHost = std::shared_ptr<ConnectionHost>;
+
   // `peer` becomes Request::peer.
-  explicit Connection(std::shared_ptr<ConnectionHost> host, std::string peer = {});
+  explicit Connection(SharedHost host, std::string peer = {});
 
   // Events from the driver.
   void start();
@@ -72,7 +66,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   virtual ~Connection() = default;
 
  private:
-  friend class ConnectionHost;
+  friend class Host<Connection>;
 
   // Implemented by the driver. When a started operation completes, the driver calls on_handshake(), on_read() or
   // on_written(), but never before the start function has returned.

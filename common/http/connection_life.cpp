@@ -52,7 +52,7 @@ void Connection::end_handshake() {
 
 void Connection::take_tick() {
   if (closed_) return;
-  const auto past = [now = host_->tick_](Ticks deadline) { return static_cast<std::int32_t>(now - deadline) >= 0; };
+  const auto past = [now = host_->tick_](Ticks deadline) { return is_past(deadline, now); };
   if (handshaking_) {
     if (!past(read_deadline_)) return;
     ++host_->stats_.tls_failures;

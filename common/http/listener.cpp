@@ -10,16 +10,12 @@
 #include <fmt/core.h>
 #include <sys/socket.h>
 #include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 
 #include "common/http/address.hpp"
 #include "common/http/client_authorities.hpp"
-#include "common/http/stream_connection.hpp"
 #include "common/http/tls.hpp"
-#include "common/http/tls_socket.hpp"
 #include "common/http/unix_path.hpp"
 
 namespace sluice::http {
@@ -32,18 +28,17 @@ using Code = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kPause{100};  // after an accept that failed for lack of descriptors or memory
 
-// The sockets have the io_context's own executor type, because any_io_executor would slow down each operation.
 template <class Protocol>
 class AcceptLoop final : public Listener, public std::enable_shared_from_this<AcceptLoop<Protocol>> {
  public:
   using Executor = asio::io_context::executor_type;
   using Acceptor = asio::basic_socket_acceptor<Protocol, Executor>;
-  using Socket = asio::basic_stream_socket<Protocol, Executor>;
+  using Socket = SocketOf<Protocol>;
   using Clock = std::chrono::steady_clock;
   using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
 
-  AcceptLoop(std::shared_ptr<ConnectionHost> host, Acceptor acceptor, std::uint16_t port)
-      : host_(std::move(host)), acceptor_(std::move(acceptor)), pause_(acceptor_.get_executor()), port_(port) {}
+  AcceptLoop(std::shared_ptr<Receiver> receiver, Acceptor acceptor, std::uint16_t port)
+      : receiver_(std::move(receiver)), acceptor_(std::move(acceptor)), pause_(acceptor_.get_executor()), port_(port) {}
 
   void accept() {
     acceptor_.async_accept(peer_, [self = this->shared_from_this()](const Code& ec, Socket socket) {
@@ -78,13 +73,13 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
     try {
       if (!ec) admit(std::move(socket));
     } catch (const std::bad_alloc&) {  // the client is cut off, others are still accepted
-      ++host_->stats().accept_errors;
+      ++receiver_->statistics().accept_errors;
     }
     if (stopped_) return;
     // ECONNABORTED and EPROTO mean that the client gave up while it waited in the kernel's queue. Any other error is a
     // shortage (descriptors, memory) that an immediate retry would meet again.
     if (!ec || ec.value() == ECONNABORTED || ec.value() == EPROTO) return accept();
-    ++host_->stats().accept_errors;
+    ++receiver_->statistics().accept_errors;
     pause_.expires_after(kPause);
     pause_.async_wait([self = this->shared_from_this()](const Code&) {
       if (!self->stopped_) self->accept();
@@ -92,32 +87,33 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
   }
 
   void admit(Socket socket) {
-    boost::intrusive_ptr<Connection> connection;
-    const bool has_room = certificates_ ? host_->has_room_for_handshake() : host_->has_room();
-    if (has_room) connection = make_connection(std::move(socket));
-    if (connection) {
-      host_->add(*connection);
-    } else {
-      ++host_->stats().refused_connections;
+    if (!receiver_->has_room(certificates_ != nullptr) || !pass_on(std::move(socket))) {
+      ++receiver_->statistics().refused_connections;
     }
   }
 
-  boost::intrusive_ptr<Connection> make_connection(Socket socket) {
+  // Returns false if the client must be cut off.
+  bool pass_on(Socket socket) {
     if constexpr (std::is_same_v<Protocol, tcp>) {
       Code ignored;  // replies are written whole, so Nagle's algorithm would only delay them
       socket.set_option(tcp::no_delay(true), ignored);
       std::string peer = peer_text(peer_.address());
-      if (!certificates_) return new StreamConnection<Socket>(host_, std::move(peer), std::move(socket));
+      if (!certificates_) {
+        receiver_->receive(std::move(socket), std::move(peer));
+        return true;
+      }
       SessionPtr session = certificates_->new_session();
-      if (!session) return nullptr;  // no certificate yet, or no memory
-      if (clients_ && !clients_->demand_certificate(*session)) return nullptr;
-      return new StreamConnection<TlsSocket>(host_, std::move(peer), std::move(socket), std::move(session));
+      if (!session) return false;  // no certificate yet, or no memory
+      if (clients_ && !clients_->demand_certificate(*session)) return false;
+      select_protocol(*session, receiver_->protocol());
+      receiver_->receive(std::move(socket), std::move(peer), std::move(session));
     } else {
-      return new StreamConnection<Socket>(host_, std::string(), std::move(socket));
+      receiver_->receive(std::move(socket));
     }
+    return true;
   }
 
-  std::shared_ptr<ConnectionHost> host_;
+  std::shared_ptr<Receiver> receiver_;
   Acceptor acceptor_;
   typename Protocol::endpoint peer_;                  // address of the connection accepted last
   std::shared_ptr<const Certificates> certificates_;  // nullptr: no TLS
@@ -139,7 +135,7 @@ std::unexpected<Error> failed(const tcp::endpoint& endpoint, const Code& ec) {
 
 }  // namespace
 
-Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::shared_ptr<ConnectionHost> host,
+Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::shared_ptr<Receiver> receiver,
                                              const tcp::endpoint& endpoint, bool reuse_port,
                                              std::shared_ptr<const Certificates> certificates,
                                              std::shared_ptr<const ClientAuthorities> clients) {
@@ -154,13 +150,13 @@ Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::sha
   if (ec) return failed(endpoint, ec);
   const std::uint16_t port = acceptor.local_endpoint(ec).port();
   if (ec) return failed(endpoint, ec);
-  auto loop = std::make_shared<AcceptLoop<tcp>>(std::move(host), std::move(acceptor), port);
+  auto loop = std::make_shared<AcceptLoop<tcp>>(std::move(receiver), std::move(acceptor), port);
   loop->speak_tls(std::move(certificates), std::move(clients));
   loop->accept();
   return loop;
 }
 
-Result<std::shared_ptr<Listener>> listen_unix(asio::io_context& context, std::shared_ptr<ConnectionHost> host,
+Result<std::shared_ptr<Listener>> listen_unix(asio::io_context& context, std::shared_ptr<Receiver> receiver,
                                               const std::string& path, mode_t mode) {
   Result<UnixPath> file = UnixPath::listen(path, mode);
   if (!file) return std::unexpected(file.error());
@@ -168,7 +164,7 @@ Result<std::shared_ptr<Listener>> listen_unix(asio::io_context& context, std::sh
   Code ec;
   acceptor.assign(stream_protocol(), file->take_descriptor(), ec);
   if (ec) return failure("listen_failed", fmt::format("cannot listen on {}: {}", path, ec.message()));
-  auto loop = std::make_shared<AcceptLoop<stream_protocol>>(std::move(host), std::move(acceptor), 0);
+  auto loop = std::make_shared<AcceptLoop<stream_protocol>>(std::move(receiver), std::move(acceptor), 0);
   loop->own(std::move(*file));
   loop->accept();
   return loop;

@@ -1,5 +1,6 @@
-// A Connection that owns its socket and carries out the I/O. In this file a stream is the socket (an Asio socket or a
-// TlsSocket), not a streamed reply.
+// A connection that owns its socket and carries out the I/O. In this file a stream is the socket (an Asio socket or a
+// TlsSocket), not a streamed reply. The protocol is that of `Base`: http::Connection, or a class with the same events
+// and the same functions for the driver.
 //
 // The stream is destroyed once it is closed and no operation is pending, so a Reply that outlives the io_context holds
 // memory only. Completion handlers are small enough for Asio's recycled memory, so an operation allocates nothing.
@@ -16,16 +17,16 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/socket_base.hpp>
 
-#include "common/http/connection.hpp"
+#include "common/http/host.hpp"
 
 namespace sluice::http {
 
-template <class Stream>
-class StreamConnection final : public Connection {
+template <class Stream, class Base>
+class StreamConnection final : public Base {
  public:
   template <class... Parts>
-  StreamConnection(std::shared_ptr<ConnectionHost> host, std::string peer, Parts&&... parts)
-      : Connection(std::move(host), std::move(peer)), stream_(std::in_place, std::forward<Parts>(parts)...) {
+  StreamConnection(typename Base::SharedHost host, std::string peer, Parts&&... parts)
+      : Base(std::move(host), std::move(peer)), stream_(std::in_place, std::forward<Parts>(parts)...) {
     Error ignored;
     stream_->non_blocking(true, ignored);  // so that write_now() never blocks
   }
@@ -62,17 +63,17 @@ class StreamConnection final : public Connection {
   }
 
   void open_now(const Error& waited) {
-    if (waited || !stream_) return on_handshake(waited ? result_of(waited) : IoResult::cancelled);
+    if (waited || !stream_) return this->on_handshake(waited ? result_of(waited) : IoResult::cancelled);
     using Handshake = typename Stream::Handshake;
     switch (stream_->handshake()) {
       case Handshake::done:
-        return on_handshake(IoResult::ok);
+        return this->on_handshake(IoResult::ok);
       case Handshake::wants_read:
         return wait_to_open(Wait::wait_read);
       case Handshake::wants_write:
         return wait_to_open(Wait::wait_write);
       case Handshake::failed:
-        return on_handshake(stream_->handshake_begun() ? IoResult::failed : IoResult::end);
+        return this->on_handshake(stream_->handshake_begun() ? IoResult::failed : IoResult::end);
     }
   }
 
@@ -83,13 +84,13 @@ class StreamConnection final : public Connection {
 
   void read_now(const Error& waited, std::span<char> space) {
     const bool cancelled = std::exchange(read_cancelled_, false);
-    if (waited || !stream_) return on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
+    if (waited || !stream_) return this->on_read(waited ? result_of(waited) : IoResult::cancelled, 0);
     Error ec;
     std::size_t bytes = stream_->read_some(boost::asio::buffer(space.data(), space.size()), ec);
     // The bytes that ended the wait may be only the beginning of a TLS record. If cancel_read() was called after the
     // wait had ended, it found nothing to cancel, so the read ends as cancelled here.
-    if (must_wait(ec)) return cancelled ? on_read(IoResult::cancelled, 0) : start_read(space);
-    on_read(result_of(ec), bytes);
+    if (must_wait(ec)) return cancelled ? this->on_read(IoResult::cancelled, 0) : start_read(space);
+    this->on_read(result_of(ec), bytes);
   }
 
   void start_write(std::string_view text) override {
@@ -98,11 +99,11 @@ class StreamConnection final : public Connection {
   }
 
   void write_when_free(const Error& waited, std::string_view text) {
-    if (waited || !stream_) return on_written(waited ? result_of(waited) : IoResult::cancelled, 0);
+    if (waited || !stream_) return this->on_written(waited ? result_of(waited) : IoResult::cancelled, 0);
     std::size_t sent = 0;
     const IoResult result = write_now(text, sent);
     if (result == IoResult::ok && sent == 0) return start_write(text);
-    on_written(result, sent);
+    this->on_written(result, sent);
   }
 
   IoResult write_now(std::string_view text, std::size_t& sent) override {

@@ -19,7 +19,7 @@ struct FreeKey {
 using OwnedKey = std::unique_ptr<EVP_PKEY, FreeKey>;
 
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // for TLS 1.2
-constexpr std::string_view kProtocol = "http/1.1";
+constexpr std::string_view kProtocol = "http/1.1";  // of sessions without select_protocol()
 
 Result<OwnedKey> read_key(const PemFile& file) {
   if (file.text.find("PRIVATE KEY-----") == std::string_view::npos) {
@@ -35,12 +35,14 @@ Result<OwnedKey> read_key(const PemFile& file) {
 }
 
 // OpenSSL's ALPN callback.
-int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+int choose_protocol(SSL* session, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
+  const auto* selected = static_cast<const char*>(SSL_get_app_data(session));
+  const std::string_view wanted = selected != nullptr ? std::string_view(selected) : kProtocol;
   const unsigned char* end = offered + offered_size;
   while (offered < end) {
     const std::string_view name(reinterpret_cast<const char*>(offered + 1), *offered);
-    if (name == kProtocol) {
+    if (name == wanted) {
       *chosen = offered + 1;
       *size = static_cast<unsigned char>(name.size());
       return SSL_TLSEXT_ERR_OK;
@@ -72,6 +74,10 @@ std::chrono::sys_seconds end_of(const X509* certificate) {
 }  // namespace
 
 void FreeSession::operator()(SSL* session) const { SSL_free(session); }
+
+void select_protocol(SSL& session, std::string_view protocol) {
+  SSL_set_app_data(&session, const_cast<char*>(protocol.data()));
+}
 
 Result<TlsContext> make_tls_context(const PemFile& chain, const PemFile& key) {
   auto certificates = read_certificates(chain);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string_view>
 
 #include <openssl/types.h>
 
@@ -28,6 +29,11 @@ struct TlsContext {
 //
 // The context allows TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption. Sessions are not resumed:
 // OpenSSL would keep one ticket key for the lifetime of the context, and that key could decrypt recorded traffic.
+// Without select_protocol(), a session takes HTTP/1.1 of the protocols that a client offers (ALPN).
 Result<TlsContext> make_tls_context(const PemFile& chain, const PemFile& key);
+
+// Makes the handshake fail for a client that offers protocols (ALPN) without this one. A client that offers none is
+// admitted. `protocol`: a string literal.
+void select_protocol(SSL& session, std::string_view protocol);
 
 }  // namespace sluice::http

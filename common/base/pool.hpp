@@ -1,6 +1,6 @@
 // Reuses objects with their memory. The pool owns idle objects. A taken object owns itself until it calls give_back().
 //
-// Thread: one worker's.
+// Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace sluice::agent::api {
+namespace sluice {
 
 template <class T>
 class Pool {
@@ -33,4 +33,4 @@ class Pool {
   std::size_t made_ = 0;
 };
 
-}  // namespace sluice::agent::api
+}  // namespace sluice

@@ -1,0 +1,54 @@
+// The gRPC status of a call that gets no decision, or whose denial is asked for as a status. Texts, codes and faults are
+// those of the HTTP problems (agent/api/check_problems.hpp).
+//
+// Thread safety: none; it belongs to one worker's thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/api/check_problems.hpp"
+#include "agent/decide/refusal.hpp"
+#include "common/domain/check_request.hpp"
+#include "common/domain/decision.hpp"
+#include "common/grpc/error_details.hpp"
+#include "common/grpc/service.hpp"
+#include "common/grpc/status.hpp"
+#include "common/telemetry/counters.hpp"
+
+namespace sluice::agent::rpc {
+
+// An answer that needs no memory.
+inline constexpr grpc::Status kNoMemory{grpc::Code::unavailable, "There was no memory left for this request."};
+
+grpc::Code code_of(decide::Refusal::Kind kind);
+
+struct Refused {
+  grpc::Code code;
+  api::CheckProblem problem;
+};
+Refused refused_for(const decide::Refusal& refusal);
+// REQUIRES: at least one fault.
+Refused refused_for(const std::vector<RequestFault>& faults, std::string_view request_id);
+
+class StatusWriter {
+ public:
+  // `refusals`: see api::count_refusal().
+  explicit StatusWriter(telemetry::CounterVector& refusals) : refusals_(refusals) {}
+
+  // Ends the call.
+  void refuse(grpc::Reply& reply, const Refused& refused);
+  // REQUIRES: the decision does not allow.
+  void deny(grpc::Reply& reply, const Decision& decision);
+
+  // Appends a sluice.v1.Refusal. `out` is empty or ends a message.
+  void write_refusal(const Refused& refused, std::string& out);
+
+ private:
+  grpc::ErrorDetails details_;
+  std::string message_;
+  telemetry::CounterVector& refusals_;
+};
+
+}  // namespace sluice::agent::rpc
