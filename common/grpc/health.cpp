@@ -37,8 +37,7 @@ class HealthService::Watch final : public CallListener, public Watcher {
   void first(State state) { reply_.send(response(static_cast<std::uint8_t>(state))); }
 
   void on_over() override { end(); }
-  void on_drain() override {
-    tell(State::not_serving);
+  void on_drain() override {  // the owner has told the state before
     reply_.finish({Code::unavailable, "The server stops."});
     end();
   }
