@@ -254,9 +254,8 @@ bool App::listen_tcp_all() {
   const auto& certificates = certificate_.get();
   return listen_on_all("--listen", certificates ? "checks over TLS" : "checks", config_.listen,
                        [&](Worker& worker, const std::string& address, bool share_port) {
-                         return certificates
-                                    ? worker.listen_tls(address, share_port, certificates, client_ca_.get())
-                                    : worker.listen_tcp(address, share_port);
+                         return certificates ? worker.listen_tls(address, share_port, certificates, client_ca_.get())
+                                             : worker.listen_tcp(address, share_port);
                        });
 }
 

@@ -27,7 +27,7 @@ using boost::asio::ip::tcp;
 using namespace std::chrono_literals;
 using program::ConfigReader;
 
-constexpr std::size_t kMaxKeyName = 256;  // bytes
+constexpr std::size_t kMaxKeyName = 256;           // bytes
 constexpr std::string_view kUnixPrefix = "unix:";  // of --grpc
 
 void read_policies(ConfigReader& reader, Config& config) {

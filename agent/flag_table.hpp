@@ -90,18 +90,20 @@ inline constexpr std::array kFlags{
     FlagSpec{"listen", "Listeners", "ADDR:PORT", "127.0.0.1:8088",
              "Where the agent answers checks. Port 0 takes any free port; the log names it. An address that others can "
              "reach needs TLS, or --insecure-listen."},
-    FlagSpec{
-        "insecure-listen", "Listeners", "", "false",
-        "Allow --listen and --grpc without TLS on an address that others can reach. API keys then cross the network in clear."},
+    FlagSpec{"insecure-listen", "Listeners", "", "false",
+             "Allow --listen and --grpc without TLS on an address that others can reach. API keys then cross the "
+             "network in clear."},
     FlagSpec{"tls-cert", "Listeners", "FILE", "",
              "Certificate chain (PEM) of --listen and --grpc. Read again when it changes. Needs --tls-key."},
     FlagSpec{"tls-key", "Listeners", "FILE", "", "Key of the certificate (PEM). Needs --tls-cert."},
-    FlagSpec{"tls-client-ca", "Listeners", "FILE", "",
-             "CA certificates (PEM). Whoever connects to --listen or --grpc must then present a client certificate that "
-             "leads to one of them. Read again when it changes. Needs --tls-cert. Does not concern Unix sockets."},
+    FlagSpec{
+        "tls-client-ca", "Listeners", "FILE", "",
+        "CA certificates (PEM). Whoever connects to --listen or --grpc must then present a client certificate that "
+        "leads to one of them. Read again when it changes. Needs --tls-cert. Does not concern Unix sockets."},
     FlagSpec{"listen-unix", "Listeners", "PATH", "", "Answer checks on this Unix socket as well."},
     FlagSpec{"listen-unix-mode", "Listeners", "MODE", "0660",
-             "Who may connect to the socket of --listen-unix and of --grpc: an octal mode. Use 0666 only in a folder that nobody "
+             "Who may connect to the socket of --listen-unix and of --grpc: an octal mode. Use 0666 only in a folder "
+             "that nobody "
              "else can enter."},
     FlagSpec{"grpc", "Listeners", "ADDR:PORT|unix:PATH", "",
              "Answer checks over gRPC as well: sluice.v1.Decisions, health and reflection. TLS and client certificates "

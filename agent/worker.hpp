@@ -128,7 +128,7 @@ class Worker {
   api::CheckApi api_;
   http::Server server_;
   std::optional<rpc::FrontEnd> grpc_;  // only with --grpc
-  api::RefusalLog refusal_log_;  // the first worker's speaks for all
+  api::RefusalLog refusal_log_;        // the first worker's speaks for all
   policies::OverridePublisher overrides_;
   boost::asio::steady_timer ticker_;
   policies::Publication in_force_;

@@ -1,7 +1,7 @@
 // One call of CheckBatch. Each check gets a result of its own: a decision or a refusal.
 //
-// All checks start in one turn of the event loop, so that they go to Redis in one write. `slot` is the index of a check.
-// Thread: one worker's. Batches are pooled.
+// All checks start in one turn of the event loop, so that they go to Redis in one write. `slot` is the index of a
+// check. Thread: one worker's. Batches are pooled.
 #pragma once
 
 #include <cstddef>

@@ -218,10 +218,11 @@ void CheckReader::take_source_ip(std::string_view text) {
     out_.request.dimensions[static_cast<std::size_t>(Dimension::source_ip)] = {*address, true};
     return;
   }
-  faults_.add(422, "/source_ip",
-              fmt::format("source_ip must be an IP address, such as 203.0.113.7 or 2001:db8::1, with or without a port; "
-                          "got {}. Leave it out if you do not know it",
-                          quoted(text)));
+  faults_.add(
+      422, "/source_ip",
+      fmt::format("source_ip must be an IP address, such as 203.0.113.7 or 2001:db8::1, with or without a port; "
+                  "got {}. Leave it out if you do not know it",
+                  quoted(text)));
 }
 
 void CheckReader::take_wait(std::string_view text) {

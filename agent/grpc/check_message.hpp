@@ -1,5 +1,5 @@
-// Reads the messages of sluice.v1.Decisions that callers send (api/sluice/v1/decisions.proto). The rules for values, and
-// the texts of faults, are those of JSON checks.
+// Reads the messages of sluice.v1.Decisions that callers send (api/sluice/v1/decisions.proto). The rules for values,
+// and the texts of faults, are those of JSON checks.
 //
 // Thread safety: pure functions. A valid check needs no allocation once the vectors of CheckRequest have grown.
 #pragma once

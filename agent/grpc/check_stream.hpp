@@ -67,11 +67,11 @@ class CheckStream final : public decide::CheckListener, private grpc::CallListen
   std::string result_;
   std::string part_;
   std::string out_;
-  bool working_ = false;   // a member function that still needs the object is on the stack
-  bool over_ = false;      // the client is gone, or the status is sent
-  bool last_ = false;      // no further checks come, or are taken
+  bool working_ = false;  // a member function that still needs the object is on the stack
+  bool over_ = false;     // the client is gone, or the status is sent
+  bool last_ = false;     // no further checks come, or are taken
   bool draining_ = false;
-  bool lost_ = false;      // the counter store may still answer a check, so the object stays
+  bool lost_ = false;  // the counter store may still answer a check, so the object stays
 };
 
 }  // namespace sluice::agent::rpc

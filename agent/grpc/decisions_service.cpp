@@ -128,8 +128,8 @@ class DecisionsService::LeaseCall final : public limiter::LeaseListener {
   void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override {
     const std::unique_ptr<LeaseCall> self(this);
     if (!result) {
-      return reply_.finish({grpc::Code::unavailable,
-                            "The counter store does not answer; the lease ends by itself at its expiry."});
+      return reply_.finish(
+          {grpc::Code::unavailable, "The counter store does not answer; the lease ends by itself at its expiry."});
     }
     std::string message;
     protozero::pbf_writer out(message);
@@ -207,7 +207,9 @@ void DecisionsService::change_lease(std::span<char> message, grpc::Reply reply, 
   const auto id = read_lease_id(message);
   if (!id) {
     return statuses_.refuse(
-        reply, refused_for({{.status = 400, .pointer = "/lease_id", .text = "is required; copy it from the check's decision"}}, {}));
+        reply,
+        refused_for({{.status = 400, .pointer = "/lease_id", .text = "is required; copy it from the check's decision"}},
+                    {}));
   }
   const auto leases = decider_.find_leases(*caller, *id);
   if (!leases) return statuses_.refuse(reply, refused_for(leases.error()));

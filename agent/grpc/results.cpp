@@ -10,16 +10,20 @@ namespace sluice::agent::rpc {
 
 std::optional<Refused> read_one(std::span<char> bytes, const decide::Caller& caller, CheckMessage& out) {
   if (bytes.size() > kMaxCheckBytes) {
-    return refused_for({{.status = 422, .pointer = "", .text = fmt::format("a check is at most 16 KiB long; it is {} bytes long", bytes.size())}}, {});
+    return refused_for({{.status = 422,
+                         .pointer = "",
+                         .text = fmt::format("a check is at most 16 KiB long; it is {} bytes long", bytes.size())}},
+                       {});
   }
   const auto faults = read_check(bytes, out);
   if (!faults.empty()) return refused_for(faults, out.request.request_id);
   if (out.request.wait) {  // a held check would hold the results of the others
-    return refused_for({{.status = 422,
-                         .pointer = "/wait",
-                         .text = "must not be in a batch or a stream, which are answered at once; leave it out, or send "
-                                 "the check alone with Check"}},
-                       out.request.request_id);
+    return refused_for(
+        {{.status = 422,
+          .pointer = "/wait",
+          .text = "must not be in a batch or a stream, which are answered at once; leave it out, or send "
+                  "the check alone with Check"}},
+        out.request.request_id);
   }
   if (caller.is_of(out.request.tenant_id)) return std::nullopt;
   return refused_for({.kind = decide::Refusal::Kind::other_tenant, .request_id = out.request.request_id});

@@ -79,8 +79,8 @@ void StatusWriter::deny(grpc::Reply& reply, const Decision& decision) {
   details_.begin(code, message_);
   if (const std::int64_t wait = wait_us(decision); wait != kNever) details_.add_retry_info(wait);
   if (decision.has_limit) {
-    details_.add_quota_failure(decision.limit_name, fmt::format("limit {}, remaining {}", decision.report.limit,
-                                                                decision.report.remaining));
+    details_.add_quota_failure(decision.limit_name,
+                               fmt::format("limit {}, remaining {}", decision.report.limit, decision.report.remaining));
   }
   details_.add_error_info(to_string(decision.reason), kDomain,
                           {{"policy_id", decision.policy_id},

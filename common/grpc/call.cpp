@@ -38,7 +38,8 @@ void Call::begin(http2::Stream& stream) {
   const std::string_view path = stream.header(":path");
   const Dispatcher::Route* route = dispatcher_.find(path);
   if (route == nullptr) {
-    return end_for({Code::unimplemented, fmt::format("There is no method {}; reflection lists what there is.", quoted(path))});
+    return end_for(
+        {Code::unimplemented, fmt::format("There is no method {}; reflection lists what there is.", quoted(path))});
   }
   service_ = route->service;
   method_ = route->method;
@@ -70,7 +71,8 @@ bool Call::read_deadline() {
   if (text.empty()) return true;
   const auto timeout = parse_timeout(text);
   if (!timeout) {
-    end_for({Code::invalid_argument, fmt::format("grpc-timeout must be digits and one of H, M, S, m, u, n; got {}.", quoted(text))});
+    end_for({Code::invalid_argument,
+             fmt::format("grpc-timeout must be digits and one of H, M, S, m, u, n; got {}.", quoted(text))});
     return false;
   }
   has_deadline_ = true;
@@ -144,7 +146,8 @@ void Call::refuse(MessageReader::Step step) {
     case MessageReader::Step::compressed:
       return end_for({Code::unimplemented, "Messages are not decompressed: send them with grpc-encoding identity."});
     case MessageReader::Step::too_large:
-      return end_for({Code::resource_exhausted, fmt::format("The message is too large: at most {} bytes are taken.", limit)});
+      return end_for(
+          {Code::resource_exhausted, fmt::format("The message is too large: at most {} bytes are taken.", limit)});
     default:
       return end_for({Code::internal, "A message begins with a flag that gRPC does not know."});
   }

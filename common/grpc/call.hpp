@@ -75,13 +75,13 @@ class Call final : public boost::intrusive::list_base_hook<>, private http2::Str
   http::Ticks arrive_by_ = 0;  // of a single message
   std::uint32_t references_ = 0;
   bool has_deadline_ = false;
-  bool streams_ = false;    // the client streams
-  bool began_ = false;      // the header fields of the answer are on their way
-  bool finished_ = false;   // so is the status
+  bool streams_ = false;   // the client streams
+  bool began_ = false;     // the header fields of the answer are on their way
+  bool finished_ = false;  // so is the status
   bool half_closed_ = false;
-  bool arrived_ = false;    // the single message is with the service
+  bool arrived_ = false;  // the single message is with the service
   bool paused_ = false;
-  bool reading_ = false;    // read_messages() is on the stack
+  bool reading_ = false;  // read_messages() is on the stack
 };
 
 }  // namespace sluice::grpc

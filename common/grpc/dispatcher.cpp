@@ -18,7 +18,8 @@ std::vector<std::string> method_labels(std::span<const ServiceTable> services) {
 Dispatcher::Dispatcher(std::span<Service* const> services, CallObserver& observer) : observer_(observer) {
   for (Service* service : services) {
     for (std::size_t i = 0; i < service->methods().size(); ++i) {
-      routes_.push_back({fmt::format("/{}/{}", service->name(), service->methods()[i].name), service, i, routes_.size()});
+      routes_.push_back(
+          {fmt::format("/{}/{}", service->name(), service->methods()[i].name), service, i, routes_.size()});
     }
   }
   std::ranges::sort(routes_, {}, &Route::path);
@@ -27,7 +28,8 @@ Dispatcher::Dispatcher(std::span<Service* const> services, CallObserver& observe
 Dispatcher::~Dispatcher() = default;
 
 const Dispatcher::Route* Dispatcher::find(std::string_view path) const {
-  const auto found = std::ranges::lower_bound(routes_, path, {}, [](const Route& route) -> std::string_view { return route.path; });
+  const auto found =
+      std::ranges::lower_bound(routes_, path, {}, [](const Route& route) -> std::string_view { return route.path; });
   return found != routes_.end() && found->path == path ? &*found : nullptr;
 }
 

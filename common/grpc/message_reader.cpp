@@ -28,7 +28,9 @@ MessageReader::Step MessageReader::next() {
     at_ = 0;
   }
   if (waiting == 0 || waiting < kPrefix) return Step::need_more;
-  const auto byte = [this](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(buffer_[at_ + i])); };
+  const auto byte = [this](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(buffer_[at_ + i]));
+  };
   if (byte(0) == 1) return Step::compressed;
   if (byte(0) > 1) return Step::malformed;
   const std::size_t size = byte(1) << 24 | byte(2) << 16 | byte(3) << 8 | byte(4);

@@ -71,7 +71,7 @@ class Reply {
 };
 
 struct Method {
-  std::string_view name;  // "Check"
+  std::string_view name;                 // "Check"
   std::size_t max_message = 16UL << 10;  // bytes of a request
   bool client_streams = false;
   bool server_streams = false;

@@ -117,8 +117,7 @@ class AsioServer {
                                    std::shared_ptr<const ClientAuthorities> clients) {
     const auto endpoint = parse_address(address);
     if (!endpoint) return std::unexpected(endpoint.error());
-    return add(
-        http::listen_tcp(context_, host_, *endpoint, reuse_port, std::move(certificates), std::move(clients)));
+    return add(http::listen_tcp(context_, host_, *endpoint, reuse_port, std::move(certificates), std::move(clients)));
   }
 
   Result<> listen_unix(const std::string& path, mode_t mode) {

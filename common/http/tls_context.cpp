@@ -19,7 +19,7 @@ struct FreeKey {
 using OwnedKey = std::unique_ptr<EVP_PKEY, FreeKey>;
 
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";  // for TLS 1.2
-constexpr std::string_view kProtocol = "http/1.1";  // of sessions without select_protocol()
+constexpr std::string_view kProtocol = "http/1.1";               // of sessions without select_protocol()
 
 Result<OwnedKey> read_key(const PemFile& file) {
   if (file.text.find("PRIVATE KEY-----") == std::string_view::npos) {

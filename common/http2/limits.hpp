@@ -7,11 +7,11 @@
 namespace sluice::http2 {
 
 struct SessionLimits {
-  std::uint32_t max_streams = 128;         // open at the same time; further ones are refused (REFUSED_STREAM)
-  std::size_t max_header_bytes = 8192;     // of one request: names, values and 32 for each field (RFC 9113, 6.5.2)
-  std::size_t max_header_block = 65'536;   // encoded bytes of one header block, with its CONTINUATION frames
-  std::uint32_t max_header_frames = 8;     // HEADERS and CONTINUATION frames of one header block
-  std::uint32_t stream_window = 65'535;    // bytes of a request that may wait for its stream's handler
+  std::uint32_t max_streams = 128;           // open at the same time; further ones are refused (REFUSED_STREAM)
+  std::size_t max_header_bytes = 8192;       // of one request: names, values and 32 for each field (RFC 9113, 6.5.2)
+  std::size_t max_header_block = 65'536;     // encoded bytes of one header block, with its CONTINUATION frames
+  std::uint32_t max_header_frames = 8;       // HEADERS and CONTINUATION frames of one header block
+  std::uint32_t stream_window = 65'535;      // bytes of a request that may wait for its stream's handler
   std::int32_t connection_window = 1 << 20;  // bytes of all requests that may be under way
 
   // The two budgets of FloodGuard: what a client may have at once, and what it gets back each tick (250 ms).

@@ -82,8 +82,8 @@ struct Session::Callbacks {
     });
   }
 
-  static int data(nghttp2_session* session, std::uint8_t, std::int32_t id, const std::uint8_t* bytes,
-                  std::size_t size, void*) {
+  static int data(nghttp2_session* session, std::uint8_t, std::int32_t id, const std::uint8_t* bytes, std::size_t size,
+                  void*) {
     nghttp2_session_consume_connection(session, size);
     Stream* stream = stream_of(session, id);
     if (stream == nullptr || stream->listener_ == nullptr) return 0;
@@ -150,12 +150,12 @@ Session::Session(const SessionLimits& limits, Handler& handler, StreamPool& pool
   static const nghttp2_session_callbacks* const callbacks = Callbacks::make();
   static const nghttp2_option* const options = Callbacks::make_options();
   if (nghttp2_session_server_new2(&session_, callbacks, this, options) != 0) throw std::bad_alloc();
-  const std::array settings{
-      nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.max_streams},
-      nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.stream_window},
-      nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kMaxFrame},
-      nghttp2_settings_entry{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
-      nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(limits.max_header_bytes)}};
+  const std::array settings{nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.max_streams},
+                            nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.stream_window},
+                            nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kMaxFrame},
+                            nghttp2_settings_entry{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
+                            nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+                                                   static_cast<std::uint32_t>(limits.max_header_bytes)}};
   broken(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size()));
   broken(nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, limits.connection_window));
 }

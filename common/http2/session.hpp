@@ -62,7 +62,7 @@ class Session {
   void ping();
   void close();  // tells all streams that they are closed
 
-  bool greeted() const { return greeted_; }          // the client's first SETTINGS have arrived
+  bool greeted() const { return greeted_; }           // the client's first SETTINGS have arrived
   bool in_header_block() const { return in_block_; }  // a header block has begun and not ended
   std::size_t open_streams() const { return open_streams_; }
   std::size_t waiting_bytes() const { return waiting_bytes_; }  // of bodies of replies
@@ -98,7 +98,7 @@ class Session {
   boost::intrusive::list<Stream> streams_;
   std::size_t open_streams_ = 0;
   std::size_t waiting_bytes_ = 0;
-  std::size_t block_bytes_ = 0;    // of the header block that is read
+  std::size_t block_bytes_ = 0;  // of the header block that is read
   std::uint32_t block_frames_ = 0;
   std::uint64_t floods_ = 0;
   std::uint64_t requests_ = 0;

@@ -25,7 +25,7 @@ class StreamListener {
  public:
   // A piece of the request's body. Whoever has handled the bytes calls Stream::credit().
   virtual void on_data(std::string_view bytes) = 0;
-  virtual void on_end() = 0;  // the client sends no more
+  virtual void on_end() = 0;     // the client sends no more
   virtual void on_writable() {}  // all output was taken
   // The stream is gone: answered, reset, or its connection closed. The last call.
   virtual void on_closed() = 0;

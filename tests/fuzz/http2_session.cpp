@@ -1,5 +1,5 @@
-// Any bytes as what a client of HTTP/2 sends after its preface: the gRPC layer over the session neither crashes nor keeps
-// a stream that is closed.
+// Any bytes as what a client of HTTP/2 sends after its preface: the gRPC layer over the session neither crashes nor
+// keeps a stream that is closed.
 #include <cstddef>
 #include <cstdint>
 #include <string>
