@@ -10,8 +10,8 @@
 
 #include "agent/api/api_replies.hpp"
 #include "agent/api/batch.hpp"
-#include "common/base/pool.hpp"
 #include "agent/decide/check.hpp"
+#include "common/base/pool.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/counters.hpp"
 
