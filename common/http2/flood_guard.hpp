@@ -2,8 +2,8 @@
 // are answered (rapid reset), one of control frames (PING, SETTINGS, PRIORITY, empty DATA …). A connection that has
 // spent a budget ends with ENHANCE_YOUR_CALM.
 //
-// Clients send PING and WINDOW_UPDATE with the answers they read, so each answer gives control frames back.
-// Thread safety: none.
+// Clients send PING and WINDOW_UPDATE with the answers they read, so each frame of an answer's body gives control
+// frames back. Thread safety: none.
 #pragma once
 
 #include <algorithm>

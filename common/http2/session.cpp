@@ -103,7 +103,9 @@ struct Session::Callbacks {
     return 0;
   }
 
-  static int frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void*) {
+  static int frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
+    // A stream has many answers, and clients send control frames for each.
+    if (frame->hd.type == NGHTTP2_DATA && frame->hd.length > 0) self(user).guard_.answered();
     const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (!ends || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)) return 0;
     // The reply is complete, so the client need not send the rest of its request (RFC 9113, section 8.1).
@@ -270,7 +272,6 @@ void Session::end_request(Stream& stream) {
 // A stream that ends unanswered was reset by the client, or by the server for a fault of the client.
 void Session::end_stream(Stream& stream, std::uint32_t error) {
   const bool answered = stream.ended_ && stream.waiting_bytes() == 0;
-  if (answered) guard_.answered();
   if (!answered && error != NGHTTP2_NO_ERROR && !guard_.take_reset()) flooded();
   release(stream);
 }
