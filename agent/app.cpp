@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
+#include "agent/authz_key.hpp"
 #include "agent/metrics.hpp"
 #include "agent/metrics_token.hpp"
 #include "agent/policies/bundle_file.hpp"
@@ -77,7 +78,8 @@ class App {
         metrics_server_(admin_loop_, http::ServerOptions{}, metrics_page_),
         shutdown_(admin_loop_, log_, config.drain_timeout),
         certificate_(admin_loop_, log_),
-        client_ca_(admin_loop_, log_) {
+        client_ca_(admin_loop_, log_),
+        authz_key_(admin_loop_, log_) {
     metrics_.add(memory_metrics(), counters_);
     metrics_.add(waiting_metrics(), shared_.waiting);
     if (!config.grpc.empty()) {
@@ -92,7 +94,7 @@ class App {
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
     if (!certificate_.load(config_.certificate, metrics_) || !client_ca_.load(config_.client_ca)) return 1;
-    if (!load_metrics_token() || !load() || !listen()) return 1;
+    if (!load_metrics_token() || !load() || !load_authz_key() || !listen()) return 1;
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
@@ -119,7 +121,8 @@ class App {
             .redis_budget = config.redis_budget,
             .workers = config.workers,
             .allow_without_snapshot = config.allow_without_snapshot,
-            .policy_label = config.metrics_policy_label};
+            .policy_label = config.metrics_policy_label,
+            .authz = config.authz};
   }
   static http::ServerOptions http_options(const Config& config) {
     http::ServerOptions options;
@@ -131,6 +134,7 @@ class App {
   }
   bool load();  // returns false if the agent must not start
   bool load_metrics_token();
+  bool load_authz_key();
   program::MetricsPage::Admit metrics_readers();
   void follow_server(policies::SnapshotSwap::Publish publish);
   WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
@@ -171,6 +175,7 @@ class App {
   program::Shutdown shutdown_;
   program::Certificate certificate_;
   program::ClientCa client_ca_;
+  AuthzKey authz_key_;
 };
 
 // The agent starts even if the server cannot be reached.
@@ -226,6 +231,12 @@ bool App::load_metrics_token() {
   const auto loaded = metrics_token_.emplace(config_.metrics_token_file, log_).load();
   if (!loaded) log_.error("metrics_token_faulty", loaded.error().text, {{"code", loaded.error().code}});
   return loaded.has_value();
+}
+
+bool App::load_authz_key() {
+  return authz_key_.load(config_.authz_key_file, [this](const std::string& key) {
+    for (Worker& worker : workers_) worker.set_authz_key(key);
+  });
 }
 
 // Empty: everybody may read the metrics.
@@ -296,6 +307,7 @@ void App::drain() {
   probes_.set_draining();
   certificate_.stop();
   client_ca_.stop();
+  authz_key_.stop();
   for (Worker& worker : workers_) worker.drain([this] { shutdown_.drained(); });
 }
 

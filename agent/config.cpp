@@ -172,6 +172,20 @@ void read_listeners(ConfigReader& reader, Config& config) {
   read_grpc(reader, config);
 }
 
+void read_proxies(ConfigReader& reader, Config& config) {
+  auto proxies = api::parse_trusted_proxies(reader.value("trusted-proxies").text);
+  if (!proxies) reader.fault("trusted-proxies", proxies.error());
+  auto map = api::parse_authz_map(reader.value("authz-map").text);
+  if (!map) reader.fault("authz-map", map.error());
+  config.authz_key_file = reader.file("authz-key-file");
+  if (!proxies || !map) return;
+  config.authz = {.proxies = *std::move(proxies), .map = *std::move(map)};
+  const bool trusts = config.authz.proxies.unix_socket || !config.authz.proxies.blocks.empty();
+  constexpr std::string_view kUseless = "has no use with --trusted-proxies none; leave it out";
+  reader.require_use("authz-map", trusts, kUseless);
+  reader.require_use("authz-key-file", trusts, kUseless);
+}
+
 void read_headers(ConfigReader& reader, Config& config) {
   config.headers = {.x = false, .ietf = false, .ietf_next = false, .draft6 = false, .retry_after = false};
   std::string_view rest = reader.value("headers").text;
@@ -277,6 +291,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
       read_counters(reader, config);
       read_counters_login(reader, config);
       read_listeners(reader, config);
+      read_proxies(reader, config);
       read_serving(reader, config);
       read_telemetry(reader, config);
   }

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "agent/api/authz.hpp"
 #include "agent/policies/server_source.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
@@ -55,6 +56,9 @@ struct Config {
   std::string admin;               // address of probes and metrics
   std::string metrics_listen;      // "": `admin` has the metrics
   std::string metrics_token_file;  // "": everybody may read the metrics
+
+  api::AuthzOptions authz;
+  std::string authz_key_file;  // "": proxies send an API key
 
   std::size_t workers = 1;
   std::size_t max_in_flight = 10'000;

@@ -49,7 +49,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
                recorder_, {.allow = shared.options.allow_without_snapshot, .cause = shared.why_no_policies},
                decide::MatchingBudget(shared.options.matching_budget),
                decide::RedisTime(shared.options.redis_budget, shared.options.workers)),
-      api_(shared.options.headers, decider_, shared.metrics.http, shared.metrics.refusals),
+      api_(shared.options.headers, decider_, shared.metrics.http, shared.metrics.refusals, shared.options.authz),
       server_(context_, shared.http, api_),
       refusal_log_(shared.metrics.refusals, shared.log),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
@@ -260,6 +260,10 @@ void Worker::set_snapshot(policies::Publication publication, std::function<void(
 
 void Worker::set_head(api::CheckApi::Head head) {
   boost::asio::post(context_, [this, head = std::move(head)]() mutable { api_.set_head(std::move(head)); });
+}
+
+void Worker::set_authz_key(std::string key) {
+  boost::asio::post(context_, [this, key = std::move(key)]() mutable { api_.set_authz_key(std::move(key)); });
 }
 
 void Worker::drain(std::function<void()> drained) {

@@ -42,6 +42,7 @@ struct WorkerOptions {
   std::size_t workers = 1;
   bool allow_without_snapshot = false;
   bool policy_label = false;  // add a policy label to decision metrics
+  api::AuthzOptions authz = {};
 };
 
 // Outlives the workers.
@@ -93,6 +94,7 @@ class Worker {
   // snapshot until no worker refers to it, because a worker that freed a snapshot would delay decisions.
   void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
   void set_head(api::CheckApi::Head head);
+  void set_authz_key(std::string key);
   // Answers the requests in flight, and checks that are held at once, then calls back on the loop.
   void drain(std::function<void()> drained);
   void stop();

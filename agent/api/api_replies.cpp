@@ -4,10 +4,26 @@
 
 #include "agent/api/refusals.hpp"
 #include "common/base/version.hpp"
+#include "common/domain/decision_time.hpp"
 #include "common/http/problem_page.hpp"
+#include "common/json/text.hpp"
 #include "common/openapi/page.hpp"
 
 namespace sluice::agent::api {
+namespace {
+
+void write_for_clients(const Decision& decision, std::string& out) {
+  if (decision.allowed) return;
+  out.append(R"({"allowed":false,"reason":")").append(to_string(decision.reason)).append(R"(","retry_after_ms":)");
+  if (const std::int64_t wait = wait_us(decision); wait == kNever) {
+    out += "null";
+  } else {
+    json::append_integer(out, round_up(wait, kMicrosPerMilli));
+  }
+  out += '}';
+}
+
+}  // namespace
 
 void send_json(RouteReply& reply, unsigned status, std::string_view body) {
   reply.send({.status = status, .content_type = "application/json", .headers = {}, .body = body});
@@ -51,17 +67,19 @@ void send_problem_page(RouteReply& reply, std::string_view type) {
       {.status = 200, .content_type = http::kProblemPageType, .headers = http::kProblemPageHeaders, .body = body});
 }
 
-void DecisionWriter::send(RouteReply& reply, const Decision& decision, bool as_text) {
+void DecisionWriter::send(RouteReply& reply, const Decision& decision, DecisionForm form) {
   headers_.clear();
   body_.clear();
   write_decision_headers(decision, families_, headers_);
-  if (as_text) {
-    body_ = text_of(decision);
+  if (form.as_text) {
+    if (!form.for_clients || !decision.allowed) body_ = text_of(decision);
+  } else if (form.for_clients) {
+    write_for_clients(decision, body_);
   } else {
     write_decision(decision, body_);
   }
   reply.send({.status = status_of(decision),
-              .content_type = as_text ? "text/plain; charset=utf-8" : "application/json",
+              .content_type = form.as_text ? "text/plain; charset=utf-8" : "application/json",
               .headers = headers_,
               .body = body_});
 }

@@ -72,12 +72,19 @@ void send_docs(RouteReply& reply);
 // Sends the page of the problem with this type, or 404.
 void send_problem_page(RouteReply& reply, std::string_view type);
 
+// How a decision is written in a body. Status and headers are the same in all forms.
+struct DecisionForm {
+  bool as_text = false;  // a short text instead of JSON
+  // Proxies pass the body of a denial on to their clients, who must not see names of policies and plans. They drop the
+  // body of an admission, so it is empty.
+  bool for_clients = false;
+};
+
 // Keeps its buffers, so that it does not allocate for each decision.
 class DecisionWriter {
  public:
   explicit DecisionWriter(HeaderFamilies families) : families_(families) {}
-  // `as_text`: the body is a short text instead of JSON. Status and headers stay the same.
-  void send(RouteReply& reply, const Decision& decision, bool as_text);
+  void send(RouteReply& reply, const Decision& decision, DecisionForm form);
 
  private:
   const HeaderFamilies families_;

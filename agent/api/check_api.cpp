@@ -31,7 +31,9 @@ std::size_t index_of(std::string_view path) {
 
 std::size_t route_of(std::string_view path) {
   const std::size_t route = index_of(path);
-  return route == kNoRoute && path.starts_with(http::kProblemPath) ? index_of(kProblemRoute) : route;
+  if (route != kNoRoute) return route;
+  if (path.starts_with(kAuthzPrefix)) return index_of(kAuthzRoute);
+  return path.starts_with(http::kProblemPath) ? index_of(kProblemRoute) : kNoRoute;
 }
 
 // Callers without a content type are understood, and so is the type that curl sends with -d unless it is told another.
@@ -55,16 +57,20 @@ void send_unsupported(RouteReply& reply, const http::Request& request) {
 
 }  // namespace
 
-// One POST /v1/check.
+// One POST /v1/check, or one sub-request of a proxy.
 class CheckApi::Single final : public decide::CheckListener, private http::PeerWatcher {
  public:
   explicit Single(CheckApi& api) : api_(api), check_(api.decider_) {}
 
-  void start(const http::Request& http, RouteReply reply, decide::InFlight::Place place, decide::Caller caller) {
+  // `read(http, text, request)` fills `request` with views into `text`, and returns the faults.
+  template <class Read>
+  void start(const http::Request& http, RouteReply reply, decide::InFlight::Place place, decide::Caller caller,
+             DecisionForm form, Read read) {
     reply_.emplace(std::move(reply));
     caller_ = std::move(caller);
+    form_ = form;
     try {
-      read_and_start(http, std::move(place));
+      read_and_start(http, std::move(place), read);
     } catch (const std::bad_alloc&) {
       api_.decider_.count_overload();
       refuse_without_memory();
@@ -72,7 +78,7 @@ class CheckApi::Single final : public decide::CheckListener, private http::PeerW
   }
 
   void decided(std::size_t, const Decision& decision) override {
-    api_.writer_.send(*reply_, decision, as_text_);
+    api_.writer_.send(*reply_, decision, form_);
     return_to_pool();
   }
   void refused(std::size_t, const decide::Refusal& refusal) override {
@@ -84,12 +90,11 @@ class CheckApi::Single final : public decide::CheckListener, private http::PeerW
  private:
   void on_peer_left() override { check_.abandon(); }
 
-  void read_and_start(const http::Request& http, decide::InFlight::Place place) {
+  template <class Read>
+  void read_and_start(const http::Request& http, decide::InFlight::Place place, Read read) {
     reply_->keep_request_id(request_id_);
-    as_text_ = wants_text(http.header("accept"));
     traceparent_ = http.header("traceparent");
-    body_.assign(http.body.data(), http.body.size());  // the connection reuses its buffer before the decision
-    auto faults = parse_check(body_, request_);
+    const std::vector<RequestFault> faults = read(http, text_, request_);
     if (request_.request_id.empty()) request_.request_id = request_id_;
     if (!faults.empty()) {
       place.leave();
@@ -119,10 +124,10 @@ class CheckApi::Single final : public decide::CheckListener, private http::PeerW
   CheckApi& api_;
   std::optional<RouteReply> reply_;
   decide::Caller caller_;
-  bool as_text_ = false;
+  DecisionForm form_;
   std::string request_id_;  // request_ may point to it
   std::string traceparent_;
-  std::string body_;  // request_ points into it
+  std::string text_;  // request_ points into it, because the connection reuses its buffer before the decision
   CheckRequest request_;
   decide::Check check_;
 };
@@ -173,8 +178,13 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
 };
 
 CheckApi::CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters,
-                   telemetry::CounterVector& refusals)
-    : decider_(decider), counters_(counters), refusals_(refusals), writer_(headers), openapi_(openapi_document()) {}
+                   telemetry::CounterVector& refusals, AuthzOptions authz)
+    : decider_(decider),
+      counters_(counters),
+      refusals_(refusals),
+      writer_(headers),
+      authz_(std::move(authz)),
+      openapi_(openapi_document()) {}
 
 CheckApi::~CheckApi() = default;
 
@@ -195,6 +205,7 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   RouteReply reply(std::move(http_reply), counters_, refusals_, route,
                    http::is_request_id(request_id) ? request_id : std::string_view());
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
+  if (kRoutes[route].any_method) return authorize(request, std::move(reply));
   std::string_view method = kRoutes[route].method;
   bool readable = method == "GET" && request.method == "HEAD";  // GET routes answer HEAD too
   if (request.method != method && !readable) {
@@ -216,20 +227,42 @@ void CheckApi::refused(const http::Refusal& refusal) {
   count_refusal(refusals_, {.status = refusal.status, .type = refusal.type});
 }
 
-void CheckApi::check(http::Request& request, RouteReply reply) {
+template <class Read>
+void CheckApi::start(http::Request& request, RouteReply reply, std::string_view api_key, DecisionForm form, Read read) {
   auto place = decider_.admit();
-  if (!place) return writer_.send(reply, place.error(), wants_text(request.header("accept")));
-  auto caller = decider_.authenticate(request.header("x-api-key"));
+  if (!place) return writer_.send(reply, place.error(), form);
+  auto caller = decider_.authenticate(api_key);
   if (!caller) {
     place->leave();
     return send_refusal(reply, problem_of(caller.error()));
   }
-  singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller));
+  singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller), form, read);
+}
+
+void CheckApi::check(http::Request& request, RouteReply reply) {
+  const DecisionForm form{.as_text = wants_text(request.header("accept")), .for_clients = false};
+  start(request, std::move(reply), request.header("x-api-key"), form,
+        [](const http::Request& http, std::string& text, CheckRequest& out) {
+          text.assign(http.body.data(), http.body.size());
+          return parse_check(text, out);
+        });
+}
+
+// With an API key of its own, the agent ignores the one of a trusted proxy's sub-request: most proxies copy the headers
+// of their clients into it.
+void CheckApi::authorize(http::Request& request, RouteReply reply) {
+  const DecisionForm form{.as_text = wants_text(request.header("accept")), .for_clients = true};
+  const Peer peer = find_peer(request.peer, authz_.proxies);
+  const bool has_key = peer.trusted && !authz_key_.empty();
+  start(request, std::move(reply), has_key ? std::string_view(authz_key_) : request.header("x-api-key"), form,
+        [this, &peer](const http::Request& http, std::string& text, CheckRequest& out) {
+          return read_authz(authz_, http, peer, text, out);
+        });
 }
 
 // Without a snapshot, --no-snapshot=deny gives the whole batch one decision; --no-snapshot=allow gives each check one.
 void CheckApi::check_batch(http::Request& request, RouteReply reply) {
-  if (const auto decision = decider_.refuse_all()) return writer_.send(reply, *decision, false);
+  if (const auto decision = decider_.refuse_all()) return writer_.send(reply, *decision, {});
   std::optional<decide::Caller> authenticated;
   if (decider_.snapshot()) {
     auto caller = decider_.authenticate(request.header("x-api-key"));

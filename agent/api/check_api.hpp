@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/api/api_replies.hpp"
+#include "agent/api/authz.hpp"
 #include "agent/api/batch.hpp"
 #include "agent/decide/check.hpp"
 #include "common/base/pool.hpp"
@@ -23,7 +24,7 @@ std::vector<std::string> route_templates();
 class CheckApi final : public http::Handler {
  public:
   CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters,
-           telemetry::CounterVector& refusals);
+           telemetry::CounterVector& refusals, AuthzOptions authz = {});
   ~CheckApi() override;
 
   // The newest position for which the server has confirmed that the snapshot in force is up to date. A change outside
@@ -35,6 +36,8 @@ class CheckApi final : public http::Handler {
   };
   // Sets the position that /v1/snapshot shows. nullopt means the snapshot's own position.
   void set_head(std::optional<Head> head) { head_ = std::move(head); }
+  // Sets the API key of all sub-requests of trusted proxies. "": they bring their own.
+  void set_authz_key(std::string key) { authz_key_ = std::move(key); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(http::Request& request, http::Reply reply) override;
@@ -46,6 +49,9 @@ class CheckApi final : public http::Handler {
   enum class Change : std::uint8_t { release, renew };
 
   void check(http::Request& request, RouteReply reply);
+  void authorize(http::Request& request, RouteReply reply);
+  template <class Read>
+  void start(http::Request& request, RouteReply reply, std::string_view api_key, DecisionForm form, Read read);
   void check_batch(http::Request& request, RouteReply reply);
   void change_lease(http::Request& request, RouteReply reply, Change change);
   void show_snapshot(RouteReply reply) const;
@@ -54,6 +60,8 @@ class CheckApi final : public http::Handler {
   telemetry::HttpCounters& counters_;
   telemetry::CounterVector& refusals_;  // see count_refusal()
   DecisionWriter writer_;
+  const AuthzOptions authz_;
+  std::string authz_key_;
   const std::string_view openapi_;
   std::optional<Head> head_;
   Pool<Single> singles_;

@@ -15,7 +15,7 @@
 namespace sluice::agent::api {
 namespace {
 
-constexpr std::array kFragments{embedded::checks, embedded::leases, embedded::service};
+constexpr std::array kFragments{embedded::authz, embedded::checks, embedded::leases, embedded::service};
 
 openapi::Operation operation_of(const Route& route) {
   openapi::Operation operation{.method = route.method, .path = route.path, .open = route.is_open()};
@@ -25,10 +25,14 @@ openapi::Operation operation_of(const Route& route) {
     operation.head = true;
     operation.successes = {{"200", {"Success.", {}}}};
   } else {
-    operation.problems.insert({{"401", "Unauthorized"}, {"411", "LengthRequired"}, {"415", "UnsupportedMediaType"}});
+    operation.problems.insert({{"401", "Unauthorized"}, {"411", "LengthRequired"}});
     operation.parameters = {"RequestId"};
+  }
+  if (route.has_body()) {
+    operation.problems.insert({"415", "UnsupportedMediaType"});
     operation.media = {"application/json"};
   }
+  if (route.any_method) operation.problems.erase("405");
   return operation;
 }
 

@@ -25,6 +25,7 @@ struct RigOptions {
   bool allow_without_snapshot = false;
   std::chrono::nanoseconds matching = std::chrono::milliseconds(200);
   std::chrono::nanoseconds redis_budget = std::chrono::milliseconds(500);
+  AuthzOptions authz = {};
 };
 
 struct SetClock final : Clock {
@@ -96,7 +97,7 @@ class ApiRig {
         decider(store, &local_limits, clock, in_flight, waiting_room, recorder,
                 {.allow = options.allow_without_snapshot, .cause = [this] { return why_no_policies; }},
                 decide::MatchingBudget(options.matching), decide::RedisTime(options.redis_budget, 1)),
-        api({}, decider, metrics.http, metrics.refusals) {
+        api({}, decider, metrics.http, metrics.refusals, options.authz) {
     load(members, tenant);
   }
 

@@ -81,7 +81,8 @@ TEST_CASE("The served description is OpenAPI 3.1 of this version") {
   CHECK(document.find({"openapi"})->text() == "3.1.0");
   CHECK(document.find({"info", "version"})->text() == version());
   CHECK(document.names({"paths"}) == std::set<std::string>{"/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew",
-                                                           "/v1/health", "/v1/snapshot", "/openapi.json", "/docs",
+                                                           "/v1/authz", "/v1/authz/{path}", "/v1/health",
+                                                           "/v1/snapshot", "/openapi.json", "/docs",
                                                            "/problems/{name}"});
 }
 
@@ -167,6 +168,15 @@ TEST_CASE("The check documents every status it can answer") {
   CHECK(document.names({"paths", "/v1/check", "post", "responses"}) ==
         std::set<std::string>{"200", "400", "401", "403", "404", "405", "408", "411", "413", "415", "422", "429", "431",
                               "500", "503"});
+}
+
+TEST_CASE("Sub-requests of proxies document every status they can get") {
+  const Document document;
+  for (const char* path : {"/v1/authz", "/v1/authz/{path}"}) {
+    CHECK(document.names({"paths", path, "get", "responses"}) ==
+          std::set<std::string>{"200", "400", "401", "408", "411", "413", "422", "429", "431", "500", "503"});
+    CHECK(document.find({"paths", path, "get", "security"}) == nullptr);
+  }
 }
 
 TEST_CASE("The batch is described with its bounds, and takes and gives what a single check does") {
