@@ -78,8 +78,10 @@ void DecisionWriter::send(RouteReply& reply, const Decision& decision, DecisionF
   } else {
     write_decision(decision, body_);
   }
+  std::string_view content_type = form.as_text ? "text/plain; charset=utf-8" : "application/json";
+  if (body_.empty()) content_type = {};
   reply.send({.status = status_of(decision),
-              .content_type = form.as_text ? "text/plain; charset=utf-8" : "application/json",
+              .content_type = content_type,
               .headers = headers_,
               .body = body_});
 }

@@ -121,3 +121,12 @@ def fails_open(front: Front, app: App, gate: Agent, policies: Policies) -> None:
     wait_until("the agent's decisions", lambda: "x-ratelimit-limit" in ask(front, fresh_client()).headers, 20)
     client = fresh_client()
     assert [answer.status for answer in spend(front, client, policies.limit + 1)] == [200] * policies.limit + [429]
+
+
+def stops_what_cannot_be_judged(front: Front, policies: Policies, status: int = 503) -> None:
+    """An agent that answers, but refuses the proxy itself, lets nothing pass, and shows clients no challenge."""
+    policies.document["keys"] = []
+    policies.write()
+    client = fresh_client()
+    wait_until("the refusal", lambda: ask(front, client, "/other").status == status, 20)
+    assert "www-authenticate" not in ask(front, client, "/other").headers

@@ -37,11 +37,6 @@ def test_it_fails_open_where_the_page_says_so(make_front: Callable[..., Front], 
     scenario.fails_open(front, app, gate, policies)
 
 
-def test_an_agent_that_cannot_judge_is_not_taken_for_one_that_is_away(make_front: Callable[..., Front], gate: Agent,
+def test_an_agent_that_cannot_judge_is_not_taken_for_one_that_is_away(make_front: Callable[..., Front],
                                                                       policies: Policies) -> None:
-    front = make_front(Nginx, "fail-open")
-    policies.document["keys"] = []
-    policies.write()
-    client = scenario.fresh_client()
-    scenario.wait_until("the refusal", lambda: scenario.ask(front, client).status == 503, 20)
-    assert "www-authenticate" not in scenario.ask(front, client).headers
+    scenario.stops_what_cannot_be_judged(make_front(Nginx, "fail-open"), policies)
