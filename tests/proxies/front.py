@@ -62,7 +62,7 @@ class Listening:
         assert self._process is not None and self._process.alive(), (self.folder / "output.log").read_text()[-3000:]
         try:
             with Client(self.port, source="127.0.0.9") as client:
-                return client.get("/start").status > 0
+                return client.get("/start").status == 200   # Traefik listens before it has routes
         except OSError:
             return False
 
