@@ -80,10 +80,7 @@ void DecisionWriter::send(RouteReply& reply, const Decision& decision, DecisionF
   }
   std::string_view content_type = form.as_text ? "text/plain; charset=utf-8" : "application/json";
   if (body_.empty()) content_type = {};
-  reply.send({.status = status_of(decision),
-              .content_type = content_type,
-              .headers = headers_,
-              .body = body_});
+  reply.send({.status = status_of(decision), .content_type = content_type, .headers = headers_, .body = body_});
 }
 
 bool wants_text(std::string_view accept) {
