@@ -439,3 +439,20 @@ TEST_CASE("Metrics have a listener and a token of their own, where that is asked
   CHECK(mentions(only_fault("--metrics-listen", {"--metrics-listen", "somewhere"}), "ADDRESS:PORT"));
   CHECK(mentions(only_fault("--metrics-token-file", {"--metrics-token-file", folder.path("none")}), "cannot be read"));
 }
+
+TEST_CASE("The machine itself is trusted as a proxy, unless the flag says otherwise") {
+  const api::TrustedProxies standard = good({}).authz.proxies;
+  CHECK(standard.unix_socket);
+  CHECK(standard.contains(*parse_ip("127.0.0.1")));
+  CHECK_FALSE(standard.contains(*parse_ip("10.0.0.1")));
+  const Config named = good({"--trusted-proxies", "10.0.0.0/8", "--authz-map", "x-user-id=subject"});
+  CHECK_FALSE(named.authz.proxies.unix_socket);
+  CHECK_FALSE(named.authz.proxies.contains(*parse_ip("127.0.0.1")));
+  CHECK(named.authz.map.at(0).header == "x-user-id");
+}
+
+TEST_CASE("Faulty flags about proxies are named") {
+  CHECK(mentions(only_fault("--trusted-proxies", {"--trusted-proxies", "localhost"}), "must be a list of loopback"));
+  CHECK(mentions(only_fault("--authz-map", {"--authz-map", "x-user"}), "must be a list of HEADER=FIELD"));
+  CHECK(mentions(only_fault("--authz-map", {"--trusted-proxies", "none", "--authz-map", "x-a=user"}), "has no use"));
+}
