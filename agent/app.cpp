@@ -21,6 +21,7 @@
 #include "agent/policies/bundle_file.hpp"
 #include "agent/policies/bundle_source.hpp"
 #include "agent/policies/live_agents.hpp"
+#include "agent/policies/rate_limit_folder.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/startup.hpp"
 #include "agent/usage/metrics.hpp"
@@ -100,10 +101,12 @@ class App {
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
     if (bundle_) bundle_->start();
     if (server_) server_->start();
+    if (rate_limits_) rate_limits_->start();
     probes_.set_ready();
     admin_loop_.run();
     if (bundle_) bundle_->stop();
     if (server_) server_->stop();
+    if (rate_limits_) rate_limits_->stop();
     for (Worker& worker : workers_) worker.stop();
     threads.clear();  // joins
     shutdown_.ignore_signals();
@@ -122,6 +125,8 @@ class App {
             .workers = config.workers,
             .allow_without_snapshot = config.allow_without_snapshot,
             .policy_label = config.metrics_policy_label,
+            .ratelimit = config.ratelimit_folder.empty() ? std::nullopt : std::optional(config.ratelimit),
+            .callers_have_certificates = !config.client_ca.empty(),
             .authz = config.authz};
   }
   static http::ServerOptions http_options(const Config& config) {
@@ -133,6 +138,8 @@ class App {
     return options;
   }
   bool load();  // returns false if the agent must not start
+  bool load_policies();
+  bool load_rate_limits();
   bool load_metrics_token();
   bool load_authz_key();
   program::MetricsPage::Admit metrics_readers();
@@ -162,8 +169,9 @@ class App {
   std::optional<rpc::Metrics> grpc_metrics_;  // only with --grpc
   std::optional<usage::Usage> usage_;         // only with --server
   policies::LiveAgents live_agents_;
-  std::optional<policies::BundleSource> bundle_;  // only with --policies
-  std::optional<policies::ServerSource> server_;  // only with --server
+  std::optional<policies::BundleSource> bundle_;          // only with --policies
+  std::optional<policies::ServerSource> server_;          // only with --server
+  std::optional<policies::RateLimitFolder> rate_limits_;  // only with --ratelimit-config
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
   std::optional<MetricsToken> metrics_token_;  // only with --metrics-token-file
@@ -205,11 +213,29 @@ bool App::load() {
     log_.warn(program::kUnknownVariable, unknown.text, {{"variable", unknown.pointer}});
   }
   shared_.why_no_policies = [this] {
-    return server_ ? server_->why_no_policies() : "the agent was started without --server and --policies";
+    if (server_) return server_->why_no_policies();
+    return std::string("the agent was started without --server and --policies") +
+           (rate_limits_ ? "; with --ratelimit-config alone it answers POST /json" : "");
   };
   if (config_.server) shared_.usage = &usage_.emplace(config_.workers, usage::UsageBounds{}, now());
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
+  return load_policies() && load_rate_limits();
+}
+
+bool App::load_rate_limits() {
+  if (config_.ratelimit_folder.empty()) return true;
+  if (config_.ratelimit.stands_alone) counters_.set_tenants(1);
+  metrics_.add(rls::count_metrics(), shared_.ratelimit_counts);
+  rate_limits_.emplace(config_.ratelimit_folder, clock_, log_, [this](const policies::RateLimitConfig& config) {
+    for (Worker& worker : workers_) worker.set_rate_limits(config);
+  });
+  metrics_.add(policies::RateLimitFolder::metric_table(), *rate_limits_);
+  return rate_limits_->load_first();
+}
+
+bool App::load_policies() {
   if (config_.policies_file.empty() && !config_.server) {
+    if (!config_.ratelimit_folder.empty()) return true;
     log_.warn("no_snapshot",
               "There are no policies (--server URL, --policies FILE): checks are answered with no_snapshot.");
     return true;
@@ -321,17 +347,22 @@ bool App::alive() const {
 
 std::vector<std::string> App::degraded() const {
   std::vector<std::string> found;
-  if (!bundle_ && !server_) found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
+  if (!bundle_ && !server_ && !rate_limits_)
+    found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
   if (bundle_) {
     if (auto refusal = bundle_->refusal()) found.push_back(std::move(*refusal));
   }
   if (server_) found = server_->degraded();
+  if (rate_limits_) {
+    if (auto refusal = rate_limits_->refusal()) found.push_back(std::move(*refusal));
+  }
   for (std::string& reason : degraded_stores()) found.push_back(std::move(reason));
   return found;
 }
 
-// An agent that would answer every check with no_snapshot gets no traffic.
+// An agent that would answer every check with no_snapshot gets no traffic, unless it is there for other requests.
 bool App::equipped() const {
+  if (rate_limits_ && config_.ratelimit.stands_alone) return true;
   return config_.allow_without_snapshot || std::ranges::all_of(workers_, &Worker::had_policies);
 }
 
@@ -365,20 +396,46 @@ void print_faults(const std::string& file, std::string_view kind, const Faults& 
 
 }  // namespace
 
-int check_config(const Config& config) {
+namespace {
+
+bool check_rate_limits(const std::string& folder) {
+  const auto state = policies::look_at_folder(folder);
+  if (!state) {
+    print_faults(folder, "", {state.error()});
+    return false;
+  }
+  const auto read = policies::load_rate_limits(folder, *state);
+  if (!read) {
+    for (const rls_config::FileFaults& each : read.error()) print_faults(each.file, "", each.faults);
+    return false;
+  }
+  for (const rls_config::FileFaults& each : read->notes) print_faults(each.file, "warning: ", each.faults);
+  fmt::print("{}: ok ({} domains, {} limits)\n", folder, read->config->domains.size(), read->config->rules);
+  return true;
+}
+
+bool check_bundle(const Config& config) {
   const std::string& file = config.policies_file;
   auto loaded = policies::load_bundle_file(file, SystemClock().now_us(), config.mode);
   if (!loaded) {
     print_faults(file, "", loaded.error());
     fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");
-    return 1;
+    return false;
   }
   print_faults(file, "warning: ", loaded->warnings);
   const policy::Snapshot& snapshot = *loaded->snapshot;
   fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", file,
              snapshot.tenants.size(), snapshot.plan_count, snapshot.policy_count, snapshot.keys.size(),
              snapshot.overrides.size());
-  return 0;
+  return true;
+}
+
+}  // namespace
+
+int check_config(const Config& config) {
+  const bool bundle_is_good = config.policies_file.empty() || check_bundle(config);
+  const bool limits_are_good = config.ratelimit_folder.empty() || check_rate_limits(config.ratelimit_folder);
+  return bundle_is_good && limits_are_good ? 0 : 1;
 }
 
 }  // namespace sluice::agent

@@ -4,6 +4,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -29,11 +30,14 @@ using program::ConfigReader;
 
 constexpr std::size_t kMaxKeyName = 256;           // bytes
 constexpr std::string_view kUnixPrefix = "unix:";  // of --grpc
+constexpr std::string_view kIdRule = "must match [a-z0-9][a-z0-9.-]{0,62}: lower-case letters, digits, '.' and '-'";
 
 void read_policies(ConfigReader& reader, Config& config) {
   config.policies_file = reader.file("policies");
-  if (config.command == Config::Command::check_config && config.policies_file.empty()) {
-    reader.fault_without_value("policies", "is missing; --check-config needs the bundle to check");
+  if (config.command == Config::Command::check_config && config.policies_file.empty() &&
+      !reader.value("ratelimit-config").given) {
+    reader.fault_without_value("policies",
+                               "is missing; --check-config needs the bundle to check, or --ratelimit-config");
   }
   const std::optional<Mode> mode = mode_from(reader.value("mode").text);
   if (!mode) reader.fault("mode", fmt::format("must be one of {}", kModeNames));
@@ -43,6 +47,31 @@ void read_policies(ConfigReader& reader, Config& config) {
   const std::string& answer = reader.value("no-snapshot").text;
   config.allow_without_snapshot = answer == "allow";
   if (answer != "allow" && answer != "deny") reader.fault("no-snapshot", "must be deny or allow");
+}
+
+void read_rate_limits(ConfigReader& reader, Config& config) {
+  constexpr std::array<std::string_view, 4> kFurther{"ratelimit-tenant", "rls-decision", "rls-response-headers",
+                                                     "rls-dynamic-metadata"};
+  const bool is_served = reader.value("ratelimit-config").given;
+  for (const std::string_view flag : kFurther) {
+    reader.require_use(flag, is_served, "has no use without --ratelimit-config; leave it out");
+  }
+  config.ratelimit.tenant = reader.value("ratelimit-tenant").text;
+  if (!is_id(config.ratelimit.tenant)) reader.fault("ratelimit-tenant", kIdRule);
+  const std::string& decision = reader.value("rls-decision").text;
+  config.ratelimit.atomic = decision == "atomic";
+  if (!config.ratelimit.atomic && decision != "per-descriptor") {
+    reader.fault("rls-decision", "must be per-descriptor or atomic");
+  }
+  config.ratelimit.parts = {.headers = reader.boolean("rls-response-headers"),
+                            .metadata = reader.boolean("rls-dynamic-metadata")};
+  config.ratelimit.stands_alone = !reader.value("policies").given && !reader.value("server").given;
+  if (!is_served) return;
+  config.ratelimit_folder = reader.value("ratelimit-config").text;
+  std::error_code error;
+  if (!std::filesystem::is_directory(config.ratelimit_folder, error)) {
+    reader.fault("ratelimit-config", "is not a folder; name the folder that has the YAML files");
+  }
 }
 
 void read_counters(ConfigReader& reader, Config& config) {
@@ -244,7 +273,6 @@ void read_telemetry(ConfigReader& reader, Config& config) {
 void read_mint_key(ConfigReader& reader, Config& config) {
   config.mint = {
       .id = reader.value("id").text, .tenant = reader.value("tenant").text, .name = reader.value("name").text};
-  constexpr std::string_view kIdRule = "must match [a-z0-9][a-z0-9.-]{0,62}: lower-case letters, digits, '.' and '-'";
   if (!config.mint.id.empty() && !is_id(config.mint.id)) reader.fault("id", kIdRule);
   if (!is_id(config.mint.tenant)) reader.fault("tenant", kIdRule);
   if (config.mint.name.size() > kMaxKeyName) {
@@ -287,6 +315,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
     case Config::Command::run:
     case Config::Command::check_config:
       read_policies(reader, config);
+      read_rate_limits(reader, config);
       config.server = read_server(reader, environment);
       read_counters(reader, config);
       read_counters_login(reader, config);

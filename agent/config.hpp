@@ -12,6 +12,7 @@
 
 #include "agent/api/authz.hpp"
 #include "agent/policies/server_source.hpp"
+#include "agent/rls/service.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
 #include "common/domain/plan.hpp"
@@ -43,6 +44,9 @@ struct Config {
   std::optional<policies::ServerOptions> server;
   Mode mode = Mode::enforce;  // the strictest mode of the policies in `policies_file`
   bool allow_without_snapshot = false;
+
+  std::string ratelimit_folder;  // "": no rate limit service
+  rls::Options ratelimit;
 
   std::optional<redis::Options> redis;  // nullopt: counters in memory
   std::size_t memory_limit = 0;         // bytes that counters in memory may take

@@ -54,7 +54,26 @@ inline constexpr std::array kFlags{
              "RATE_LIMIT_MODE.",
              "RATE_LIMIT_MODE"},
     FlagSpec{"check-config", "Policies", "", "false",
-             "Check the flags and the bundle, print every fault, and exit: 0 good, 1 a faulty bundle, 2 faulty flags."},
+             "Check the flags, the bundle and the files of --ratelimit-config, print every fault, and exit: 0 good, 1 "
+             "a faulty bundle, 2 faulty flags."},
+
+    FlagSpec{"ratelimit-config", "Rate limit service", "DIR", "",
+             "Serve Envoy's rate limit service by the files *.yaml of this folder, in the format of "
+             "envoyproxy/ratelimit. "
+             "Needs neither --policies nor --server. The agent reads the files again when they change, and on SIGHUP. "
+             "Faulty files are refused; the former rules stay in force."},
+    FlagSpec{"ratelimit-tenant", "Rate limit service", "ID", "default",
+             "The tenant that all domains of --ratelimit-config belong to: whose API keys may ask, and whose share of "
+             "the agent the requests take."},
+    FlagSpec{"rls-decision", "Rate limit service", "per-descriptor|atomic", "per-descriptor",
+             "per-descriptor: each descriptor of a request is charged by itself, as envoyproxy/ratelimit does. atomic: "
+             "all of them are charged, or none; the counters of a domain are then in one slot of a Redis Cluster."},
+    FlagSpec{"rls-response-headers", "Rate limit service", "", "false",
+             "Let the proxy add RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset to its responses "
+             "(response_headers_to_add)."},
+    FlagSpec{"rls-dynamic-metadata", "Rate limit service", "", "false",
+             "Answer with dynamic_metadata: the request, the `metadata` of the rules that passed, and with quota_mode "
+             "the models that have quota left."},
 
     FlagSpec{"counters", "Counters", "memory|URL", "redis://127.0.0.1:6379/0",
              "Where counters are kept: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], "

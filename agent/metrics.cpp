@@ -7,7 +7,9 @@
 #include "agent/decide/overload_cause.hpp"
 #include "agent/decide/wait_outcome.hpp"
 #include "agent/grpc/metrics.hpp"
+#include "agent/policies/rate_limit_folder.hpp"
 #include "agent/policies/server_source.hpp"
+#include "agent/rls/counts.hpp"
 #include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/program/certificate.hpp"
@@ -75,6 +77,8 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, rpc::connection_metrics(), "with `--grpc`");
   append_specs(specs, policies::ServerSource::metric_table(), "with `--server`");
   append_specs(specs, usage::metrics(), "with `--server`");
+  append_specs(specs, rls::count_metrics(), "with `--ratelimit-config`");
+  append_specs(specs, policies::RateLimitFolder::metric_table(), "with `--ratelimit-config`");
   append_specs(specs, program::certificate_metrics(), "with `--tls-cert`");
   append_specs(specs, telemetry::log_metrics());
   append_specs(specs, telemetry::decision_log_metrics());

@@ -54,6 +54,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
       refusal_log_(shared.metrics.refusals, shared.log),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {
+  if (shared.options.ratelimit) serve_rate_limits();
   if (shared.grpc != nullptr) {
     http::ServerOptions options = shared.http;
     options.idle_timeout = kGrpcIdle;
@@ -61,6 +62,24 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
                   *shared.grpc, shared.grpc->workers.at(index));
   }
   tick();
+}
+
+void Worker::serve_rate_limits() {
+  const auto agents = [this] {
+    return local_limits_ ? local_limits_->agents_of(shared_.options.ratelimit->tenant) : 1;
+  };
+  const auto is_only_tenant = [this] {
+    const policy::Snapshot* const snapshot = decider_.snapshot();
+    return snapshot == nullptr || snapshot->tenants.empty() ||
+           (snapshot->tenants.size() == 1 && snapshot->tenants.contains(shared_.options.ratelimit->tenant));
+  };
+  rate_limits_.emplace(*shared_.options.ratelimit, rls::Resources{.store = *store_,
+                                                                  .in_flight = shared_.in_flight,
+                                                                  .redis_time = decider_.redis_time(),
+                                                                  .agents = agents,
+                                                                  .is_only_tenant = is_only_tenant,
+                                                                  .counts = shared_.ratelimit_counts});
+  api_.serve_rate_limits(*rate_limits_, shared_.options.callers_have_certificates);
 }
 
 // Waiting calls of the Redis client must fail while the objects that their callbacks use still exist.
@@ -264,6 +283,11 @@ void Worker::set_head(api::CheckApi::Head head) {
 
 void Worker::set_authz_key(std::string key) {
   boost::asio::post(context_, [this, key = std::move(key)]() mutable { api_.set_authz_key(std::move(key)); });
+}
+
+void Worker::set_rate_limits(std::shared_ptr<const rls_config::Config> config) {
+  boost::asio::post(context_,
+                    [this, config = std::move(config)]() mutable { rate_limits_->set_config(std::move(config)); });
 }
 
 void Worker::drain(std::function<void()> drained) {

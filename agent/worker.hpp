@@ -22,6 +22,7 @@
 #include "agent/decide/local_limits.hpp"
 #include "agent/grpc/front_end.hpp"
 #include "agent/policies/override_publisher.hpp"
+#include "agent/rls/service.hpp"
 #include "agent/usage/recorder.hpp"
 #include "common/http/tls.hpp"
 #include "common/limiter/memory_store.hpp"
@@ -41,7 +42,9 @@ struct WorkerOptions {
   std::chrono::milliseconds redis_budget{500};
   std::size_t workers = 1;
   bool allow_without_snapshot = false;
-  bool policy_label = false;  // add a policy label to decision metrics
+  bool policy_label = false;                   // add a policy label to decision metrics
+  std::optional<rls::Options> ratelimit = {};  // nullopt: no rate limit service
+  bool callers_have_certificates = false;      // nobody connects over TCP without one
   api::AuthzOptions authz = {};
 };
 
@@ -65,6 +68,7 @@ struct WorkerShared {
                                     {"redis_still_away", "Redis still cannot be used; failure modes decide meanwhile.",
                                      "redis_back", "Redis decides again."}};
   decide::InFlight in_flight{options.max_in_flight};
+  rls::Counts ratelimit_counts{};
   decide::WaitingPlaces waiting{options.max_waiting};
 };
 
@@ -95,6 +99,8 @@ class Worker {
   void set_snapshot(policies::Publication publication, std::function<void()> on_used = {});
   void set_head(api::CheckApi::Head head);
   void set_authz_key(std::string key);
+  // REQUIRES: WorkerOptions::ratelimit.
+  void set_rate_limits(std::shared_ptr<const rls_config::Config> config);
   // Answers the requests in flight, and checks that are held at once, then calls back on the loop.
   void drain(std::function<void()> drained);
   void stop();
@@ -105,6 +111,7 @@ class Worker {
 
  private:
   std::unique_ptr<limiter::CounterStore> make_store();
+  void serve_rate_limits();
   redis::Observer observe_redis();
   limiter::RedisStoreObserver observe_store();
   void await_login();
@@ -127,6 +134,7 @@ class Worker {
   boost::asio::steady_timer waiting_timer_;
   decide::WaitingRoom waiting_room_;
   decide::Decider decider_;
+  std::optional<rls::Service> rate_limits_;  // nullopt: no rate limit service
   api::CheckApi api_;
   http::Server server_;
   std::optional<rpc::FrontEnd> grpc_;  // only with --grpc

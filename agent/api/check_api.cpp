@@ -196,7 +196,8 @@ std::vector<std::string> route_templates() {
 }
 
 std::size_t CheckApi::body_limit(std::string_view method, std::string_view path) const {
-  return method == "POST" && path == kBatchPath ? kMaxBatchBytes : kMaxCheckBytes;
+  if (method == "POST" && path == kBatchPath) return kMaxBatchBytes;
+  return path == kRateLimitPath && rate_limits_ ? rls::kMaxRequestBytes : kMaxCheckBytes;
 }
 
 void CheckApi::handle(http::Request& request, http::Reply http_reply) {
@@ -204,6 +205,7 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   const std::string_view request_id = request.header(http::kRequestIdField);
   RouteReply reply(std::move(http_reply), counters_, refusals_, route,
                    http::is_request_id(request_id) ? request_id : std::string_view());
+  if (request.path == kRateLimitPath && !rate_limits_) route = kNoRoute;
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   if (kRoutes[route].any_method) return authorize(request, std::move(reply));
   std::string_view method = kRoutes[route].method;
@@ -216,6 +218,7 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   if (request.path == kBatchPath) return check_batch(request, std::move(reply));
   if (request.path == "/v1/release") return change_lease(request, std::move(reply), Change::release);
   if (request.path == "/v1/renew") return change_lease(request, std::move(reply), Change::renew);
+  if (request.path == kRateLimitPath) return rate_limits_->handle(request, std::move(reply));
   if (request.path == "/v1/snapshot") return show_snapshot(std::move(reply));
   if (request.path == "/openapi.json") return send_json(reply, 200, openapi_);
   if (request.path == "/docs") return send_docs(reply);
@@ -297,7 +300,10 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
 
 void CheckApi::show_snapshot(RouteReply reply) const {
   const policy::Snapshot* snapshot = decider_.snapshot();
-  if (!snapshot) return send_json(reply, 200, R"({"loaded":false})");
+  if (!snapshot) {
+    if (!rate_limits_) return send_json(reply, 200, R"({"loaded":false})");
+    return send_json(reply, 200, fmt::format(R"({{"loaded":false,"ratelimit":{}}})", rate_limits_->describe()));
+  }
   const Head head = head_ ? *head_ : Head{snapshot->revision, snapshot->chain, snapshot->made_at_us};
   std::string body = fmt::format(R"({{"loaded":true,"revision":{},"chain":)", head.revision);
   json::append_string(body, head.chain);
@@ -307,6 +313,7 @@ void CheckApi::show_snapshot(RouteReply reply) const {
   if (const std::string_view breaker = decider_.store().breaker(); !breaker.empty()) {
     body += fmt::format(R"(,"breaker":"{}")", breaker);
   }
+  if (rate_limits_) body.append(R"(,"ratelimit":)").append(rate_limits_->describe());
   body += '}';
   send_json(reply, 200, body);
 }

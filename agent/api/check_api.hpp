@@ -11,6 +11,7 @@
 #include "agent/api/api_replies.hpp"
 #include "agent/api/authz.hpp"
 #include "agent/api/batch.hpp"
+#include "agent/api/rate_limit_json.hpp"
 #include "agent/decide/check.hpp"
 #include "common/base/pool.hpp"
 #include "common/http/server.hpp"
@@ -39,6 +40,11 @@ class CheckApi final : public http::Handler {
   // Sets the API key of all sub-requests of trusted proxies. "": they bring their own.
   void set_authz_key(std::string key) { authz_key_ = std::move(key); }
 
+  // Serves /json too. REQUIRES: called before the first request; both outlive this object.
+  void serve_rate_limits(rls::Service& service, bool callers_have_certificates) {
+    rate_limits_.emplace(service, decider_, callers_have_certificates);
+  }
+
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   void handle(http::Request& request, http::Reply reply) override;
   void refused(const http::Refusal& refusal) override;
@@ -66,6 +72,7 @@ class CheckApi final : public http::Handler {
   std::optional<Head> head_;
   Pool<Single> singles_;
   Pool<Batch> batches_;
+  std::optional<RateLimitJson> rate_limits_;  // only with --ratelimit-config
 };
 
 }  // namespace sluice::agent::api

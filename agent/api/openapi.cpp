@@ -15,7 +15,8 @@
 namespace sluice::agent::api {
 namespace {
 
-constexpr std::array kFragments{embedded::authz, embedded::checks, embedded::leases, embedded::service};
+constexpr std::array kFragments{embedded::authz, embedded::checks, embedded::leases, embedded::ratelimit,
+                                embedded::service};
 
 openapi::Operation operation_of(const Route& route) {
   openapi::Operation operation{.method = route.method, .path = route.path, .open = route.is_open()};

@@ -23,10 +23,10 @@ inline constexpr std::string_view kProblemRoute = "/problems/{name}";
 inline constexpr std::string_view kAuthzRoute = "/v1/authz/{path}";
 
 inline constexpr std::array kRoutes{
-    Route{kCheckPath, "POST"},  Route{kBatchPath, "POST"},      Route{"/v1/release", "POST"},
-    Route{"/v1/renew", "POST"}, Route{kAuthzPath, "GET", true}, Route{kAuthzRoute, "GET", true},
-    Route{"/v1/health", "GET"}, Route{"/v1/snapshot", "GET"},   Route{"/openapi.json", "GET"},
-    Route{"/docs", "GET"},      Route{kProblemRoute, "GET"},
+    Route{kCheckPath, "POST"},     Route{kBatchPath, "POST"},      Route{"/v1/release", "POST"},
+    Route{"/v1/renew", "POST"},    Route{kAuthzPath, "GET", true}, Route{kAuthzRoute, "GET", true},
+    Route{"/json", "POST"},        Route{"/v1/health", "GET"},     Route{"/v1/snapshot", "GET"},
+    Route{"/openapi.json", "GET"}, Route{"/docs", "GET"},          Route{kProblemRoute, "GET"},
 };
 
 }  // namespace sluice::agent::api

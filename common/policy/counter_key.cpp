@@ -18,19 +18,6 @@ constexpr std::array<bool, 256> kPlain = [] {
   return plain;
 }();
 
-void append_escaped(std::string_view text, std::string& out) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if (kPlain[byte]) {
-      out.push_back(c);
-    } else {
-      const char escaped[] = {'%', kHex[byte >> 4], kHex[byte & 15]};
-      out.append(escaped, sizeof escaped);
-    }
-  }
-}
-
 // IPv4 addresses have one spelling only, so they are written as they are; so is a text that is no address, which only
 // the identity of an override can have.
 void append_address(std::string_view text, std::uint8_t ipv6_prefix, std::string& out) {
@@ -60,11 +47,7 @@ void append_found(std::span<const DimensionRef> dimensions, std::uint8_t ipv6_pr
       }
     }
   }
-  if (out.size() - start <= kMaxIdentity) return;
-  Sha256Digest digest = sha256(std::string_view(out).substr(start));
-  out.resize(start);
-  out.push_back('#');
-  append_hex(digest, out);
+  shorten_identity(start, out);
 }
 
 // Dimensions that a limit adds to key_by come after the hash tag, so all counter keys of one identity are in one slot
@@ -91,6 +74,27 @@ auto find_in(const CheckRequest& request) {
 }
 
 }  // namespace
+
+void append_escaped(std::string_view text, std::string& out) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (kPlain[byte]) {
+      out.push_back(c);
+    } else {
+      const char escaped[] = {'%', kHex[byte >> 4], kHex[byte & 15]};
+      out.append(escaped, sizeof escaped);
+    }
+  }
+}
+
+void shorten_identity(std::size_t start, std::string& out) {
+  if (out.size() - start <= kMaxIdentity) return;
+  Sha256Digest digest = sha256(std::string_view(out).substr(start));
+  out.resize(start);
+  out.push_back('#');
+  append_hex(digest, out);
+}
 
 void append_identity(const Enforcement& enforcement, const CheckRequest& request, std::string& out) {
   append_found(enforcement.key_by, enforcement.ipv6_prefix, find_in(request), out);

@@ -27,6 +27,11 @@ namespace sluice::policy {
 
 inline constexpr std::size_t kMaxIdentity = 200;  // bytes
 
+// Escapes the bytes outside [A-Za-z0-9._-].
+void append_escaped(std::string_view text, std::string& out);
+// Replaces the identity, which is all of `out` from `start` on, by its hash if it is too long.
+void shorten_identity(std::size_t start, std::string& out);
+
 void append_identity(const Enforcement& enforcement, const CheckRequest& request, std::string& out);
 
 // The parameter `key_head` below is "sl:{<tenant>|".

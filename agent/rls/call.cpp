@@ -1,0 +1,292 @@
+#include "agent/rls/call.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "agent/rls/counter_name.hpp"
+#include "common/domain/plan.hpp"
+
+namespace sluice::agent::rls {
+namespace {
+
+constexpr std::string_view kNegativeHits =
+    "is_negative_hits is not supported: hits cannot be given back. Leave it out.";
+
+std::uint32_t clamped(std::int64_t number) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(number, 0, kMost));
+}
+
+// Windows begin at multiples of their length.
+std::int64_t seconds_until_reset(std::int64_t now_us, rls_config::Unit unit) {
+  const std::int64_t length = rls_config::length_of(unit).count();
+  return length - now_us / 1'000'000 % length;
+}
+
+bool is_overload(limiter::StoreFault fault) {
+  return fault == limiter::StoreFault::overload || fault == limiter::StoreFault::queue_timeout;
+}
+
+}  // namespace
+
+void Call::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& outcome) {
+  if (call.ended_) return;
+  --call.open_;
+  try {
+    call.judgements_[index].outcome = outcome;
+    if (call.open_ == 0) call.on_all_outcomes();
+  } catch (const std::bad_alloc&) {
+    call.end_without_memory();
+  }
+}
+
+void Call::start(const Request& request, Listener& listener) {
+  request_ = &request;
+  listener_ = &listener;
+  started_ = std::chrono::steady_clock::now();
+  config_ = service_.config();
+  judgement_count_ = open_ = 0;
+  in_store_ = ended_ = false;
+  try {
+    decide();
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  }
+}
+
+void Call::decide() {
+  if (!config_) return refuse(Refusal::Kind::no_config, "No rate limit configuration is loaded.");
+  if (std::string fault = fault_of_request(); !fault.empty()) return refuse(Refusal::Kind::invalid, std::move(fault));
+  if (!enter()) {
+    return refuse(Refusal::Kind::overload, "More requests are in flight than the agent, or this tenant, may have.");
+  }
+  find_rules();
+  if (!add_judgements()) {
+    return refuse(Refusal::Kind::invalid, fmt::format("Equal descriptors have more than {} hits together.", kMaxCost));
+  }
+  if (judgement_count_ == 0) return answer();
+  if (!take_redis_time()) {
+    return refuse(Refusal::Kind::overload, "Redis is busy, and this tenant has used up its time of it.");
+  }
+  ask_store();
+}
+
+std::string Call::fault_of_request() const {
+  if (request_->domain.empty()) return "The domain must not be empty.";
+  if (request_->descriptors.empty()) return "There must be at least one descriptor.";
+  const auto at = [](std::size_t index, std::string_view text) {
+    return fmt::format("Descriptor {}: {}", index, text);
+  };
+  for (std::size_t i = 0; i < request_->descriptors.size(); ++i) {
+    const Descriptor& descriptor = request_->descriptors[i];
+    if (descriptor.is_negative_hits) return at(i, kNegativeHits);
+    if (descriptor.hits_addend.value_or(request_->hits_addend) > static_cast<std::uint64_t>(kMaxCost)) {
+      return at(i, fmt::format("hits_addend must be at most {}.", kMaxCost));
+    }
+    if (descriptor.limit && !rls_config::unit_from(descriptor.limit->unit)) {
+      return at(i, fmt::format("The unit of its limit must be one of {}.", rls_config::kUnitNames));
+    }
+  }
+  return {};
+}
+
+bool Call::enter() {
+  const Resources& resources = service_.resources();
+  auto place = resources.in_flight.enter();
+  if (!place) return false;
+  place_ = *std::move(place);
+  const decide::InFlight::Caller caller{
+      .tenant = service_.origin().tenant, .key = 0, .only_tenant = resources.is_only_tenant(), .only_key = true};
+  return place_.claim(caller) == decide::InFlight::Claim::granted;
+}
+
+void Call::find_rules() {
+  const rls_config::Node* const domain = config_->find(request_->domain);
+  if (lines_.size() < request_->descriptors.size()) lines_.resize(request_->descriptors.size());
+  for (std::size_t i = 0; i < request_->descriptors.size(); ++i) find_rule(domain, i);
+  drop_replaced();
+}
+
+void Call::find_rule(const rls_config::Node* domain, std::size_t index) {
+  const Descriptor& descriptor = request_->descriptors[index];
+  Line& line = lines_[index];
+  line.rule = nullptr;
+  line.is_limited = line.is_unlimited = false;
+  line.judgement = kNotJudged;
+  line.match.rule = nullptr;
+  line.match.levels.clear();
+  line.hits = descriptor.hits_addend.value_or(std::max<std::uint32_t>(request_->hits_addend, 1));
+  if (domain == nullptr) return;  // a limit of the request counts only in a known domain
+  if (descriptor.limit) {
+    line.limit = {.name = {},
+                  .requests_per_unit = descriptor.limit->requests_per_unit,
+                  .unit = *rls_config::unit_from(descriptor.limit->unit)};
+    line.is_limited = true;
+    return;
+  }
+  rls_config::find_rule(*domain, descriptor.entries, line.match);
+  line.rule = line.match.rule;
+  if (line.rule == nullptr) return;
+  line.is_unlimited = line.rule->unlimited;
+  line.is_limited = !line.is_unlimited;
+  line.limit = {.name = line.rule->name, .requests_per_unit = line.rule->requests_per_unit, .unit = line.rule->unit};
+}
+
+// An unlimited rule replaces others too, and is not replaced.
+void Call::drop_replaced() {
+  const std::span lines = std::span(lines_).first(request_->descriptors.size());
+  const auto is_replaced = [&lines](std::string_view name) {
+    return std::ranges::any_of(lines, [name](const Line& line) {
+      return line.rule != nullptr && std::ranges::find(line.rule->replaces, name) != line.rule->replaces.end();
+    });
+  };
+  for (Line& line : lines) {
+    if (line.is_limited && !line.limit.name.empty() && is_replaced(line.limit.name)) line.is_limited = false;
+  }
+}
+
+// Returns false if the hits of equal descriptors are too many.
+bool Call::add_judgements() {
+  const std::size_t count = request_->descriptors.size();
+  if (judgements_.size() < count) judgements_.resize(count);
+  while (answers_.size() < count) answers_.emplace_back(*this, answers_.size());
+  calls_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!lines_[i].is_limited) continue;
+    Judgement& judgement = judgement_of(lines_[i], request_->descriptors[i]);
+    judgement.hits += lines_[i].hits;
+    if (judgement.hits > static_cast<std::uint64_t>(kMaxCost)) return false;
+    judgement.call.costs[0] = static_cast<std::uint32_t>(judgement.hits);
+  }
+  return true;
+}
+
+// The rulebooks of one call of the store must have counters of their own, so equal descriptors share a judgement there.
+Call::Judgement& Call::judgement_of(Line& line, const Descriptor& descriptor) {
+  const bool atomic = service_.options().atomic;
+  name_.clear();
+  append_counter_name({.tenant = service_.options().tenant,
+                       .domain = request_->domain,
+                       .entries = descriptor.entries,
+                       .match = line.match,
+                       .unit = line.limit.unit},
+                      atomic, name_);
+  auto program = service_.program(line.limit.requests_per_unit, line.limit.unit);
+  const auto in_use = std::span(judgements_).first(judgement_count_);
+  const auto equal = std::ranges::find_if(in_use, [this](const Judgement& each) { return each.call.keys[0] == name_; });
+  if (atomic && equal != in_use.end()) {
+    line.judgement = static_cast<std::size_t>(equal - in_use.begin());
+    return *equal;
+  }
+  line.judgement = judgement_count_;
+  Judgement& judgement = judgements_[judgement_count_++];
+  judgement.program = std::move(program);
+  judgement.hits = 0;
+  judgement.enforced = atomic && (line.rule == nullptr || (!line.rule->shadow_mode && !line.rule->quota_mode));
+  judgement.call.program = judgement.program.get();
+  judgement.call.keys.resize(1);
+  judgement.call.keys[0] = name_;
+  judgement.call.origin = service_.origin();
+  return judgement;
+}
+
+bool Call::take_redis_time() const {
+  const Resources& resources = service_.resources();
+  if (!resources.redis_time.bounds() || !resources.store.busy(started_)) return true;
+  std::chrono::microseconds cost{0};
+  for (const Judgement& each : std::span(judgements_).first(judgement_count_)) cost += each.program->redis_time;
+  return resources.redis_time.take(service_.origin().tenant, cost, resources.agents(), resources.store.servers(),
+                                   started_);
+}
+
+void Call::ask_store() {
+  open_ = judgement_count_;
+  in_store_ = true;
+  limiter::CounterStore& store = service_.resources().store;
+  const std::size_t count = judgement_count_;  // the last outcome may end this call, and begin another one
+  if (!service_.options().atomic || count == 1) {
+    for (std::size_t i = 0; i < count; ++i) store.judge(judgements_[i].call, answers_[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) calls_[i] = {&judgements_[i].call, &answers_[i], judgements_[i].enforced};
+  const std::span calls = std::span(calls_).first(count);
+  std::ranges::partition(calls, &limiter::RulebookCall::enforced);
+  store.judge_all(calls);
+}
+
+void Call::on_all_outcomes() {
+  const limiter::StoreError* const error = store_error();
+  if (error == nullptr) return answer();
+  refuse(is_overload(error->fault) ? Refusal::Kind::overload : Refusal::Kind::store_unavailable,
+         std::string(limiter::describe(error->fault)));
+}
+
+const limiter::StoreError* Call::store_error() const {
+  for (const Judgement& each : std::span(judgements_).first(judgement_count_)) {
+    if (!each.outcome) return &each.outcome.error();
+  }
+  return nullptr;
+}
+
+DescriptorVerdict Call::verdict_of(std::size_t index) const {
+  const Line& line = lines_[index];
+  DescriptorVerdict verdict{.descriptor = &request_->descriptors[index], .rule = line.rule, .status = {}};
+  Counts& counts = service_.resources().counts;
+  if (line.is_unlimited) {
+    verdict.status.remaining = std::numeric_limits<std::uint32_t>::max();
+    counts.count(DescriptorOutcome::unlimited);
+    return verdict;
+  }
+  if (!line.is_limited) {
+    verdict.rule = nullptr;
+    counts.count(DescriptorOutcome::no_limit);
+    return verdict;
+  }
+  const limiter::Outcome& outcome = *judgements_[line.judgement].outcome;
+  verdict.status.limit = line.limit;
+  verdict.status.reset_seconds = seconds_until_reset(outcome.now_us, line.limit.unit);
+  if (outcome.allowed) {
+    verdict.status.remaining = clamped(outcome.report.remaining);
+    counts.count(DescriptorOutcome::ok);
+  } else if (line.rule != nullptr && line.rule->shadow_mode) {
+    counts.count(DescriptorOutcome::shadowed);
+  } else {
+    verdict.status.code = Code::over_limit;
+    counts.count(DescriptorOutcome::over_limit);
+  }
+  return verdict;
+}
+
+void Call::answer() {
+  std::vector<DescriptorVerdict> verdicts;
+  verdicts.reserve(request_->descriptors.size());
+  for (std::size_t i = 0; i < request_->descriptors.size(); ++i) verdicts.push_back(verdict_of(i));
+  const Response response = make_response(*request_, verdicts, service_.options().parts);
+  place_.leave();
+  const auto config = std::move(config_);  // an idle Call must not keep a former configuration alive
+  service_.resources().counts.count(response.code == Code::ok ? RequestOutcome::ok : RequestOutcome::over_limit);
+  listener_->answered(response);
+}
+
+void Call::refuse(Refusal::Kind kind, std::string text) {
+  place_.leave();
+  config_.reset();
+  RequestOutcome outcome = RequestOutcome::unavailable;
+  if (kind == Refusal::Kind::invalid) outcome = RequestOutcome::invalid;
+  if (kind == Refusal::Kind::overload || kind == Refusal::Kind::out_of_memory) outcome = RequestOutcome::overload;
+  service_.resources().counts.count(outcome);
+  listener_->refused({.kind = kind, .text = std::move(text)});
+}
+
+void Call::end_without_memory() {
+  ended_ = true;
+  lost_ = in_store_ && open_ > 0 && !service_.resources().store.answers_at_once();
+  refuse(Refusal::Kind::out_of_memory, {});
+}
+
+}  // namespace sluice::agent::rls

@@ -1,0 +1,113 @@
+// Takes one request from its message to its response, for a front end of any protocol.
+//
+//   start() ── find rules ── replaced, unlimited ── counters ── counter store ── response
+//
+// Each judged descriptor is a rulebook with one limit, a fixed window aligned to the epoch. Per descriptor, each is a
+// call of its own; all calls go out in one write. Atomic, all of them are one call of the counter store, which charges
+// all or none. A descriptor in shadow_mode or quota_mode never keeps the others from being charged: it is judged by
+// itself in either case.
+//
+// Thread: one worker's. A Call is reused and keeps its memory.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/rls/message.hpp"
+#include "agent/rls/service.hpp"
+#include "common/rls_config/match.hpp"
+
+namespace sluice::agent::rls {
+
+// One of the functions is called, once, possibly before Call::start() returns. The arguments are valid during the call.
+class Listener {
+ public:
+  virtual void answered(const Response& response) = 0;
+  virtual void refused(const Refusal& refusal) = 0;
+
+ protected:
+  ~Listener() = default;
+};
+
+class Call {
+ public:
+  explicit Call(Service& service) : service_(service) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // `request` must stay valid until the listener is called. From then on start() may be called again.
+  void start(const Request& request, Listener& listener);
+
+  // Whether the counter store may still answer, because an allocation failed while it took the call. Then neither start
+  // nor destroy this object.
+  bool is_lost() const { return lost_; }
+
+ private:
+  static constexpr std::size_t kNotJudged = static_cast<std::size_t>(-1);
+
+  // One descriptor of the request.
+  struct Line {
+    rls_config::Match match;
+    const rls_config::Rule* rule = nullptr;
+    CurrentLimit limit;
+    bool is_limited = false;
+    bool is_unlimited = false;
+    std::uint64_t hits = 0;
+    std::size_t judgement = kNotJudged;  // index into judgements_
+  };
+  // One counter. In atomic mode equal descriptors have one together.
+  struct Judgement {
+    std::shared_ptr<const limiter::Program> program;
+    limiter::Call call;
+    std::uint64_t hits = 0;
+    bool enforced = false;
+    limiter::StoreResult<limiter::Outcome> outcome;
+  };
+  struct StoreAnswer final : limiter::JudgeListener {
+    StoreAnswer(Call& owner, std::size_t at) : call(owner), index(at) {}
+    void judged(const limiter::StoreResult<limiter::Outcome>& outcome) override;
+    Call& call;
+    const std::size_t index;
+  };
+
+  void decide();
+  std::string fault_of_request() const;
+  bool enter();
+  void find_rules();
+  void find_rule(const rls_config::Node* domain, std::size_t index);
+  void drop_replaced();
+  bool add_judgements();
+  Judgement& judgement_of(Line& line, const Descriptor& descriptor);
+  bool take_redis_time() const;
+  void ask_store();
+  void on_all_outcomes();
+  const limiter::StoreError* store_error() const;
+  DescriptorVerdict verdict_of(std::size_t index) const;
+  void answer();
+  void refuse(Refusal::Kind kind, std::string text);
+  void end_without_memory();
+
+  Service& service_;
+  const Request* request_ = nullptr;
+  Listener* listener_ = nullptr;
+  std::chrono::steady_clock::time_point started_;
+  std::shared_ptr<const rls_config::Config> config_;
+  decide::InFlight::Place place_;
+  std::vector<Line> lines_;  // by descriptor; more than that are left from former requests
+
+  // The vectors must not grow while an outcome is missing, because the store has pointers into them.
+  std::vector<Judgement> judgements_;
+  std::vector<StoreAnswer> answers_;
+  std::vector<limiter::RulebookCall> calls_;
+  std::size_t judgement_count_ = 0;  // elements in use
+  std::size_t open_ = 0;             // outcomes that are still missing
+  bool in_store_ = false;
+  bool ended_ = false;  // for lack of memory; further outcomes are ignored
+  bool lost_ = false;
+  std::string name_;  // scratch
+};
+
+}  // namespace sluice::agent::rls

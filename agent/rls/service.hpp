@@ -1,0 +1,66 @@
+// What the requests of one worker share: the configuration in force, the counter store, and the programs that judge.
+//
+// Thread: one worker's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "agent/decide/in_flight.hpp"
+#include "agent/decide/redis_time.hpp"
+#include "agent/rls/counts.hpp"
+#include "agent/rls/verdict.hpp"
+#include "common/limiter/counter_store.hpp"
+#include "common/rls_config/config.hpp"
+
+namespace sluice::agent::rls {
+
+struct Options {
+  std::string tenant = "default";  // that all domains belong to
+  bool stands_alone = false;       // the agent has neither a bundle nor a server, so no API keys
+  bool atomic = false;             // charge all descriptors of a request or none
+  ResponseParts parts;
+};
+
+// All references outlive the service.
+struct Resources {
+  limiter::CounterStore& store;
+  decide::InFlight& in_flight;
+  decide::RedisTime& redis_time;
+  std::function<std::int64_t()> agents;  // that serve the tenant, at least 1
+  std::function<bool()> is_only_tenant;  // whether the agent serves no other tenant
+  Counts& counts;
+};
+
+class Service {
+ public:
+  Service(const Options& options, Resources resources);
+
+  // Requests that are being judged keep their configuration.
+  void set_config(std::shared_ptr<const rls_config::Config> config) { config_ = std::move(config); }
+  const std::shared_ptr<const rls_config::Config>& config() const { return config_; }
+
+  const Options& options() const { return options_; }
+  const Resources& resources() const { return resources_; }
+  limiter::Origin origin() const { return {tenant_hash_, 0, false}; }
+
+  // The program of a limit; the same object for the same limit, as long as there are not too many.
+  std::shared_ptr<const limiter::Program> program(std::uint32_t requests_per_unit, rls_config::Unit unit);
+
+ private:
+  static constexpr std::size_t kMaxPrograms = 4096;  // requests can bring limits of any number
+
+  const Options options_;
+  const Resources resources_;
+  const std::uint64_t tenant_hash_;
+  std::shared_ptr<const rls_config::Config> config_;
+  boost::unordered_flat_map<std::uint64_t, std::shared_ptr<const limiter::Program>> programs_;
+};
+
+}  // namespace sluice::agent::rls

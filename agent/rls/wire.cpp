@@ -1,0 +1,219 @@
+#include "agent/rls/wire.hpp"
+
+#include <charconv>
+#include <exception>
+
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include <fmt/core.h>
+
+#include "common/base/utf8.hpp"
+#include "common/json/tree.hpp"
+
+namespace sluice::agent::rls {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+using protozero::pbf_writer;
+using protozero::tag_and_type;
+
+// An exception, because the reader has exceptions too.
+struct Unreadable : std::exception {
+  explicit Unreadable(std::string its_text) : text(std::move(its_text)) {}
+  std::string text;
+};
+
+constexpr std::uint64_t varint(std::uint32_t field) { return tag_and_type(field, pbf_wire_type::varint); }
+constexpr std::uint64_t bytes(std::uint32_t field) { return tag_and_type(field, pbf_wire_type::length_delimited); }
+
+std::string_view text_of(pbf_reader& reader) {
+  const protozero::data_view view = reader.get_view();
+  const std::string_view text(view.data(), view.size());
+  if (!is_utf8(text)) throw Unreadable("A text of the request is not UTF-8.");
+  return text;
+}
+
+rls_config::Entry read_entry(pbf_reader reader) {
+  rls_config::Entry entry;
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case bytes(1):
+        entry.key = text_of(reader);
+        break;
+      case bytes(2):
+        entry.value = text_of(reader);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return entry;
+}
+
+LimitOverride read_limit(pbf_reader reader) {
+  LimitOverride limit;
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case varint(1):
+        limit.requests_per_unit = reader.get_uint32();
+        break;
+      case varint(2):
+        limit.unit = reader.get_uint64();
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return limit;
+}
+
+// A google.protobuf.UInt64Value.
+std::uint64_t read_wrapped(pbf_reader reader) {
+  std::uint64_t value = 0;
+  while (reader.next()) {
+    if (reader.tag_and_type() == varint(1)) {
+      value = reader.get_uint64();
+    } else {
+      reader.skip();
+    }
+  }
+  return value;
+}
+
+Descriptor read_descriptor(pbf_reader reader) {
+  Descriptor descriptor;
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case bytes(1):
+        if (descriptor.entries.size() == kMaxEntries) {
+          throw Unreadable(fmt::format("A descriptor has at most {} entries.", kMaxEntries));
+        }
+        descriptor.entries.push_back(read_entry(reader.get_message()));
+        break;
+      case bytes(2):
+        descriptor.limit = read_limit(reader.get_message());
+        break;
+      case bytes(3):
+        descriptor.hits_addend = read_wrapped(reader.get_message());
+        break;
+      case varint(4):
+        descriptor.is_negative_hits = reader.get_bool();
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return descriptor;
+}
+
+Request read_request(pbf_reader reader) {
+  Request request;
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case bytes(1):
+        request.domain = text_of(reader);
+        break;
+      case bytes(2):
+        if (request.descriptors.size() == kMaxDescriptors) {
+          throw Unreadable(fmt::format("A request has at most {} descriptors.", kMaxDescriptors));
+        }
+        request.descriptors.push_back(read_descriptor(reader.get_message()));
+        break;
+      case varint(3):
+        request.hits_addend = reader.get_uint32();
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return request;
+}
+
+void write_status(const Status& status, pbf_writer& out) {
+  pbf_writer message(out, 2);
+  message.add_enum(1, static_cast<std::int32_t>(status.code));
+  if (status.limit) {
+    pbf_writer limit(message, 2);
+    if (status.limit->requests_per_unit != 0) limit.add_uint32(1, status.limit->requests_per_unit);
+    limit.add_enum(2, static_cast<std::int32_t>(status.limit->unit));
+    if (!status.limit->name.empty()) limit.add_string(3, status.limit->name.data(), status.limit->name.size());
+  }
+  if (status.remaining != 0) message.add_uint32(3, status.remaining);
+  if (status.limit) {
+    pbf_writer duration(message, 4);
+    if (status.reset_seconds != 0) duration.add_int64(1, status.reset_seconds);
+  }
+}
+
+void write_struct(const json::Value& object, pbf_writer& out);
+
+// A google.protobuf.Value.
+void write_value(const json::Value& value, pbf_writer& out) {
+  switch (value.type()) {
+    case json::Type::null:
+      return out.add_enum(1, 0);
+    case json::Type::number: {
+      double number = 0;
+      const std::string_view text = value.text();
+      std::from_chars(text.data(), text.data() + text.size(), number);
+      return out.add_double(2, number);
+    }
+    case json::Type::string:
+      return out.add_string(3, value.text().data(), value.text().size());
+    case json::Type::boolean:
+      return out.add_bool(4, value.boolean());
+    case json::Type::object: {
+      pbf_writer object(out, 5);
+      return write_struct(value, object);
+    }
+    case json::Type::array: {
+      pbf_writer list(out, 6);
+      for (const json::Value& item : value.items()) {
+        pbf_writer each(list, 1);
+        write_value(item, each);
+      }
+    }
+  }
+}
+
+void write_struct(const json::Value& object, pbf_writer& out) {
+  for (const json::Member& member : object.members()) {
+    pbf_writer field(out, 1);
+    field.add_string(1, member.name.data(), member.name.size());
+    pbf_writer value(field, 2);
+    write_value(member.value, value);
+  }
+}
+
+}  // namespace
+
+std::expected<Request, std::string> decode_request(std::string_view bytes_of_request) {
+  try {
+    return read_request(pbf_reader(bytes_of_request.data(), bytes_of_request.size()));
+  } catch (const Unreadable& unreadable) {
+    return std::unexpected(unreadable.text);
+  } catch (const protozero::exception&) {
+    return std::unexpected("The bytes are not a RateLimitRequest.");
+  }
+}
+
+void encode_response(const Response& response, std::string& out) {
+  pbf_writer message(out);
+  message.add_enum(1, static_cast<std::int32_t>(response.code));
+  for (const Status& status : response.statuses) write_status(status, message);
+  for (const Header& header : response.headers) {
+    pbf_writer written(message, 3);
+    written.add_string(1, header.name);
+    written.add_string(2, header.value);
+  }
+  if (response.metadata.empty()) return;
+  json::Tree tree;
+  const auto metadata = tree.parse(response.metadata);
+  if (!metadata) return;
+  pbf_writer written(message, 6);
+  write_struct(*metadata, written);
+}
+
+}  // namespace sluice::agent::rls
