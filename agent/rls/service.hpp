@@ -25,7 +25,7 @@ struct Options {
   std::string tenant = "default";  // that all domains belong to
   bool stands_alone = false;       // the agent has neither a bundle nor a server, so no API keys
   bool atomic = false;             // charge all descriptors of a request or none
-  ResponseParts parts;
+  ResponseParts parts = {};
 };
 
 // All references outlive the service.
