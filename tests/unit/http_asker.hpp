@@ -35,6 +35,7 @@ class Asker {
     request.fields = std::move(headers);
     request.content_type = request.header("content-type");
     request.content_encoding = request.header("content-encoding");
+    request.peer = peer;
     const std::uint64_t slot = next_slot_++;
     handler_.handle(request, Reply(&sink_, slot));
     return slot;
@@ -48,6 +49,7 @@ class Asker {
   }
 
   std::map<std::uint64_t, Answer> answers;
+  std::string peer;       // where the next requests come from; "": a Unix socket
   bool all_left = false;  // every client leaves before a handler can watch it
 
  private:

@@ -81,7 +81,7 @@ TEST_CASE("The served description is OpenAPI 3.1 of this version") {
   CHECK(document.find({"openapi"})->text() == "3.1.0");
   CHECK(document.find({"info", "version"})->text() == version());
   CHECK(document.names({"paths"}) == std::set<std::string>{"/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew",
-                                                           "/v1/authz", "/v1/authz/{path}", "/v1/health",
+                                                           "/v1/authz", "/v1/authz/{path}", "/json", "/v1/health",
                                                            "/v1/snapshot", "/openapi.json", "/docs",
                                                            "/problems/{name}"});
 }
