@@ -112,10 +112,11 @@ constexpr std::array kTable{
                 "Wait for `Retry-After`. If it lasts, `/readyz` and the agent's log say why."},
     ProblemKind{503, "/problems/out-of-memory", both, "The program had no memory left for the request.",
                 "Wait for `Retry-After`. Raise the memory limit of the container."},
-    ProblemKind{503, "/problems/overload", both,
-                "Too many calls wait for PostgreSQL, or other requests use the memory that this one needs. On an agent, "
-                "for `/json`: too many requests are in flight, or Redis is busy.",
-                "Wait for `Retry-After`. Nothing was changed."},
+    ProblemKind{
+        503, "/problems/overload", both,
+        "Too many calls wait for PostgreSQL, or other requests use the memory that this one needs. On an agent, "
+        "for `/json`: too many requests are in flight, or Redis is busy.",
+        "Wait for `Retry-After`. Nothing was changed."},
     ProblemKind{503, "/problems/unavailable", server, "PostgreSQL, or the Kubernetes API, cannot be reached.",
                 "Wait for `Retry-After`. The server recovers by itself."},
     ProblemKind{505, "/problems/http-version", both, "The request is of another HTTP version than 1.0 and 1.1.",
