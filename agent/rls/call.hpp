@@ -18,7 +18,7 @@
 
 #include "agent/rls/message.hpp"
 #include "agent/rls/service.hpp"
-#include "common/rls_config/match.hpp"
+#include "common/rls_config/find_rule.hpp"
 
 namespace sluice::agent::rls {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/rls_config/match.hpp"
+#include "common/rls_config/find_rule.hpp"
 
 namespace sluice::agent::rls {
 

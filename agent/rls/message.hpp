@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/rls_config/match.hpp"
+#include "common/rls_config/find_rule.hpp"
 
 namespace sluice::agent::rls {
 

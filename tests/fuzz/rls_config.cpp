@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/rls_config/config_reader.hpp"
-#include "common/rls_config/match.hpp"
+#include "common/rls_config/find_rule.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

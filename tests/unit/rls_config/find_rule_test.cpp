@@ -1,5 +1,5 @@
 // Which rule a descriptor finds, by what it is counted, and how its metrics are called.
-#include "common/rls_config/match.hpp"
+#include "common/rls_config/find_rule.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "common/rls_config/match.hpp"
+#include "common/rls_config/find_rule.hpp"
 
 #include <algorithm>
 
