@@ -9,9 +9,9 @@
 #include <string>
 
 #include "agent/api/api_replies.hpp"
-#include "agent/api/pool.hpp"
 #include "agent/decide/decider.hpp"
 #include "agent/rls/service.hpp"
+#include "common/base/pool.hpp"
 
 namespace sluice::agent::api {
 
