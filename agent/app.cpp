@@ -84,7 +84,7 @@ class App {
     metrics_.add(memory_metrics(), counters_);
     metrics_.add(waiting_metrics(), shared_.waiting);
     if (!config.grpc.empty()) {
-      shared_.grpc = &grpc_metrics_.emplace(config.workers);
+      shared_.grpc = &grpc_metrics_.emplace(config.workers, !config.ratelimit_folder.empty());
       metrics_.add(grpc_metrics_->calls);
       metrics_.add(rpc::connection_metrics(), *grpc_metrics_);
     }

@@ -72,7 +72,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   std::vector<telemetry::MetricSpec> specs = telemetry::Metrics(metrics_options(config), clock).specs();
   append_specs(specs, waiting_metrics());
   append_specs(specs, memory_metrics());
-  const rpc::Metrics grpc(config.workers);
+  const rpc::Metrics grpc(config.workers, true);
   specs.push_back(grpc.calls.spec().registered("with `--grpc`"));
   append_specs(specs, rpc::connection_metrics(), "with `--grpc`");
   append_specs(specs, policies::ServerSource::metric_table(), "with `--server`");

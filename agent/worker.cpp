@@ -58,7 +58,11 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
   if (shared.grpc != nullptr) {
     http::ServerOptions options = shared.http;
     options.idle_timeout = kGrpcIdle;
-    grpc_.emplace(context_, options, rpc::ServiceParts{.decider = decider_, .refusals = shared.metrics.refusals},
+    grpc_.emplace(context_, options,
+                  rpc::ServiceParts{.decider = decider_,
+                                    .refusals = shared.metrics.refusals,
+                                    .rate_limits = rate_limits_ ? &*rate_limits_ : nullptr,
+                                    .callers_have_certificates = shared.options.callers_have_certificates},
                   *shared.grpc, shared.grpc->workers.at(index));
   }
   tick();
@@ -286,8 +290,10 @@ void Worker::set_authz_key(std::string key) {
 }
 
 void Worker::set_rate_limits(std::shared_ptr<const rls_config::Config> config) {
-  boost::asio::post(context_,
-                    [this, config = std::move(config)]() mutable { rate_limits_->set_config(std::move(config)); });
+  boost::asio::post(context_, [this, config = std::move(config)]() mutable {
+    rate_limits_->set_config(std::move(config));
+    tell_health();
+  });
 }
 
 void Worker::drain(std::function<void()> drained) {
@@ -306,9 +312,11 @@ void Worker::drain_now(std::function<void()> drained) {
   grpc_->drain(one_of_two);
 }
 
-// As /readyz: an agent that would answer every check with no_snapshot does not serve.
+// As /readyz: an agent that would answer every check with no_snapshot does not serve, unless it has other work.
 void Worker::tell_health() {
-  if (grpc_) grpc_->set_serving(shared_.options.allow_without_snapshot || had_policies());
+  if (!grpc_) return;
+  const bool limits_alone = rate_limits_ && rate_limits_->options().stands_alone && rate_limits_->config() != nullptr;
+  grpc_->set_serving(limits_alone || shared_.options.allow_without_snapshot || had_policies());
 }
 
 void Worker::stop() {

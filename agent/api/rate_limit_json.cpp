@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "agent/api/check_problems.hpp"
+#include "agent/rls/admission.hpp"
 #include "agent/rls/call.hpp"
 #include "agent/rls/json.hpp"
 #include "common/json/text.hpp"
@@ -32,11 +33,6 @@ constexpr std::array kRefusalRows{
     RefusalRow{RefusalKind::store_unavailable, 503, "/problems/counters-unavailable", kRetrySoon},
     RefusalRow{RefusalKind::out_of_memory, 503, "/problems/out-of-memory", kRetrySoon},
 };
-
-// `peer`: as in http::Request.
-bool is_on_this_machine(std::string_view peer) {
-  return peer.empty() || peer == "::1" || peer.starts_with("127.") || peer.starts_with("::ffff:127.");
-}
 
 void send_unauthorized(RouteReply& reply, std::string_view detail) {
   send_problem(reply, {.status = 401, .type = kUnauthorized, .detail = detail},
@@ -114,21 +110,14 @@ void RateLimitJson::handle(const http::Request& request, RouteReply reply) {
 }
 
 bool RateLimitJson::admit(const http::Request& request, RouteReply& reply) const {
-  if (callers_have_certificates_ || is_on_this_machine(request.peer)) return true;
-  if (decider_.snapshot() == nullptr && service_.options().stands_alone) {
-    send_unauthorized(
-        reply,
-        "This agent has no API keys: call it from its own machine, on its Unix socket (--listen-unix), or "
-        "with a client certificate (--tls-client-ca).");
-    return false;
+  const auto refusal =
+      rls::refuse_caller(service_, decider_, request.peer, request.header("x-api-key"), callers_have_certificates_);
+  if (!refusal) return true;
+  if (refusal->credential) {
+    send_refusal(reply, problem_of(*refusal->credential));
+  } else {
+    send_unauthorized(reply, refusal->text);
   }
-  const auto caller = decider_.authenticate(request.header("x-api-key"));
-  if (!caller) {
-    send_refusal(reply, problem_of(caller.error()));
-    return false;
-  }
-  if (caller->tenant->tenant.id == service_.options().tenant) return true;
-  send_unauthorized(reply, "The API key is of another tenant than the domains (--ratelimit-tenant).");
   return false;
 }
 

@@ -1,8 +1,5 @@
 // `POST /json`: Envoy's rate limit service over HTTP, as envoyproxy/ratelimit has it.
 //
-// No API key is asked of callers on the same machine, on a Unix socket, or with a client certificate. Others need an
-// API key of the tenant that the domains belong to.
-//
 // Thread: one worker's.
 #pragma once
 

@@ -10,18 +10,18 @@ namespace {
 
 std::vector<std::unique_ptr<grpc::Service>> make_services(const ServiceParts& parts) {
   std::vector<std::unique_ptr<grpc::Service>> made;
-  for (const ServiceKind& kind : service_kinds()) made.push_back(kind.make(parts));
+  for (const ServiceKind& kind : service_kinds(parts.rate_limits != nullptr)) made.push_back(kind.make(parts));
   return made;
 }
 
-std::vector<std::string_view> names() {
+std::vector<std::string_view> names(bool rate_limits) {
   std::vector<std::string_view> found;
-  for (const ServiceKind& kind : service_kinds()) found.push_back(kind.name);
+  for (const ServiceKind& kind : service_kinds(rate_limits)) found.push_back(kind.name);
   return found;
 }
 
-std::vector<std::string_view> listed_names() {
-  std::vector<std::string_view> found = names();
+std::vector<std::string_view> listed_names(bool rate_limits) {
+  std::vector<std::string_view> found = names(rate_limits);
   found.insert(found.end(),
                {grpc::HealthService::kName, grpc::ReflectionService::kV1, grpc::ReflectionService::kV1Alpha});
   return found;
@@ -38,9 +38,9 @@ std::vector<grpc::Service*> all_of(const std::vector<std::unique_ptr<grpc::Servi
 
 }  // namespace
 
-std::vector<std::string> method_labels() {
+std::vector<std::string> method_labels(bool rate_limits) {
   std::vector<grpc::ServiceTable> tables;
-  for (const ServiceKind& kind : service_kinds()) tables.push_back({kind.name, kind.methods()});
+  for (const ServiceKind& kind : service_kinds(rate_limits)) tables.push_back({kind.name, kind.methods()});
   tables.push_back({grpc::HealthService::kName, grpc::HealthService::method_table()});
   tables.push_back({grpc::ReflectionService::kV1, grpc::ReflectionService::method_table()});
   tables.push_back({grpc::ReflectionService::kV1Alpha, grpc::ReflectionService::method_table()});
@@ -52,9 +52,10 @@ FrontEnd::FrontEnd(boost::asio::io_context& context, const http::ServerOptions& 
     : metrics_(metrics),
       worker_(worker),
       services_(make_services(parts)),
-      health_(names()),
-      reflection_(grpc::ReflectionService::kV1, listed_names(), grpc::own_descriptors()),
-      reflection_alpha_(grpc::ReflectionService::kV1Alpha, listed_names(), grpc::own_descriptors()),
+      health_(names(parts.rate_limits != nullptr)),
+      reflection_(grpc::ReflectionService::kV1, listed_names(parts.rate_limits != nullptr), grpc::own_descriptors()),
+      reflection_alpha_(grpc::ReflectionService::kV1Alpha, listed_names(parts.rate_limits != nullptr),
+                        grpc::own_descriptors()),
       server_(context, options, http2::SessionLimits{}, all_of(services_, {&health_, &reflection_, &reflection_alpha_}),
               *this) {}
 

@@ -21,8 +21,8 @@
 
 namespace sluice::agent::rpc {
 
-// The values of the label `method` of sluice_grpc_requests_total.
-std::vector<std::string> method_labels();
+// The values of the label `method` of sluice_grpc_requests_total. `rate_limits`: with --ratelimit-config.
+std::vector<std::string> method_labels(bool rate_limits);
 
 class FrontEnd final : private grpc::CallObserver {
  public:

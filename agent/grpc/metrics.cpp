@@ -44,7 +44,8 @@ std::vector<prometheus::MetricFamily> CallCounters::Collect() const {
   return {std::move(made)};
 }
 
-Metrics::Metrics(std::size_t worker_count) : calls(method_labels()), workers(worker_count) {}
+Metrics::Metrics(std::size_t worker_count, bool rate_limits)
+    : calls(method_labels(rate_limits)), workers(worker_count) {}
 
 const telemetry::MetricTable<Metrics>& connection_metrics() {
   static const telemetry::MetricTable<Metrics> table{

@@ -47,7 +47,7 @@ struct ConnectionMetrics {
 };
 
 struct Metrics {
-  explicit Metrics(std::size_t workers);
+  Metrics(std::size_t workers, bool rate_limits);
 
   CallCounters calls;
   std::deque<ConnectionMetrics> workers;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "agent/grpc/decisions_service.hpp"
+#include "agent/grpc/rate_limit_service.hpp"
 
 namespace sluice::agent::rpc {
 namespace {
@@ -12,10 +13,19 @@ constexpr std::array kKinds{
                 [](const ServiceParts& parts) -> std::unique_ptr<grpc::Service> {
                   return std::make_unique<DecisionsService>(parts.decider, parts.refusals);
                 }},
+    ServiceKind{RateLimitService::kName, &RateLimitService::method_table,
+                [](const ServiceParts& parts) -> std::unique_ptr<grpc::Service> {
+                  return std::make_unique<RateLimitService>(parts);
+                },
+                true},
 };
 
 }  // namespace
 
-std::span<const ServiceKind> service_kinds() { return kKinds; }
+std::vector<ServiceKind> service_kinds(bool rate_limits) {
+  std::vector<ServiceKind> kinds(kKinds.begin(), kKinds.end());
+  if (!rate_limits) std::erase_if(kinds, [](const ServiceKind& kind) { return kind.needs_rate_limits; });
+  return kinds;
+}
 
 }  // namespace sluice::agent::rpc

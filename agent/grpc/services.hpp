@@ -5,8 +5,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "agent/decide/decider.hpp"
+#include "agent/rls/service.hpp"
 #include "common/grpc/service.hpp"
 #include "common/telemetry/counters.hpp"
 
@@ -15,15 +17,19 @@ namespace sluice::agent::rpc {
 // What services are made of; one set for each worker.
 struct ServiceParts {
   decide::Decider& decider;
-  telemetry::CounterVector& refusals;  // see api::count_refusal()
+  telemetry::CounterVector& refusals;      // see api::count_refusal()
+  rls::Service* rate_limits = nullptr;     // nullptr without --ratelimit-config
+  bool callers_have_certificates = false;  // nobody connects over TCP without one
 };
 
 struct ServiceKind {
   std::string_view name;
   std::span<const grpc::Method> (*methods)();
   std::unique_ptr<grpc::Service> (*make)(const ServiceParts& parts);
+  bool needs_rate_limits = false;
 };
 
-std::span<const ServiceKind> service_kinds();
+// The services of an agent with or without --ratelimit-config.
+std::vector<ServiceKind> service_kinds(bool rate_limits);
 
 }  // namespace sluice::agent::rpc
