@@ -11,8 +11,8 @@ from support.process import wait_until
 from support.redis_server import RedisServer
 from support.server import Server
 
-# What an agent says that takes its policies from a file and listens without TLS and gRPC.
-LOCAL = AGENT.types_without("--server", "--tls", "--grpc")
+# What an agent says that takes its policies from a file, and listens without TLS and without further services.
+LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config")
 # What a server has outside of Kubernetes that listens without TLS.
 PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users")
 
@@ -48,7 +48,7 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     agent = make_agent(bundle_of(key), "memory").start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--counters")
+    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--counters")
 
 
 def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metric(
