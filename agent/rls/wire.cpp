@@ -99,7 +99,8 @@ Descriptor read_descriptor(pbf_reader reader) {
         descriptor.hits_addend = read_wrapped(reader.get_message());
         break;
       case varint(4):
-        descriptor.is_negative_hits = reader.get_bool();
+        // get_bool() reads its first byte without looking for the end of the message.
+        descriptor.is_negative_hits = reader.get_uint64() != 0;
         break;
       default:
         reader.skip();

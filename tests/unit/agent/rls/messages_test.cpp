@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -67,6 +68,21 @@ TEST_CASE("unknown fields are skipped") {
   REQUIRE(request);
   CHECK(request->domain == "d");
   CHECK(request->descriptors.size() == 1);
+}
+
+TEST_CASE("a message may end within any field") {
+  const std::string whole =
+      field(1, "d") + field(2, entry("k", "v") + field(2, number_field(1, {5}) + number_field(2, {3})) +
+                                   field(3, number_field(1, {5})) + number_field(4, {0x80, 0x80, 0x01}));
+  CHECK(decode_request(whole)->descriptors[0].is_negative_hits);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));  // of no more memory
+    const auto request = decode_request({cut.data(), cut.size()});
+    CHECK((request || !request.error().empty()));
+  }
+  const std::string ends_in_flag = field(2, std::string{static_cast<char>(4 << 3)});
+  const std::vector<char> exact(ends_in_flag.begin(), ends_in_flag.end());
+  CHECK_FALSE(decode_request({exact.data(), exact.size()}));
 }
 
 TEST_CASE("bytes that are no request are refused with a sentence") {
