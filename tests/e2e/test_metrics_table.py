@@ -1,6 +1,7 @@
 """docs/reference/metrics.md has every metric: its names, types and labels are those of /metrics, and no other."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.metrics_table import AGENT, SERVER, labels_of, types_of
 from support.process import wait_until
+from support.rate_limits import write_config
 from support.redis_server import RedisServer
 from support.server import Server
 
@@ -49,6 +51,14 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
     assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--counters")
+
+
+def test_the_rate_limit_service_adds_its_own(key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
+    limits = write_config(tmp_path / "limits", shop="domain: shop\n")
+    agent = make_agent(bundle_of(key), "memory", "--ratelimit-config", str(limits)).start()
+    with agent.client(key.text) as client:
+        assert client.check(resource="GET:/orders", subject="user:1").status == 200
+    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--counters")
 
 
 def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metric(
