@@ -35,7 +35,7 @@ std::vector<prometheus::MetricFamily> CallCounters::Collect() const {
   for (std::size_t method = 0; method < counts_.size(); ++method) {
     for (std::size_t code = 0; code < grpc::kCodes; ++code) {
       const std::uint64_t count = counts_[method][code].load(std::memory_order_relaxed);
-      if (count == 0) continue;
+      if (count == 0 && code != static_cast<std::size_t>(grpc::Code::ok)) continue;  // rates begin at a 0 of OK
       prometheus::ClientMetric& sample = made.metric.emplace_back();
       sample.label = {{"method", methods[method]}, {"code", std::string(grpc::kCodeNames[code])}};
       sample.counter.value = static_cast<double>(count);

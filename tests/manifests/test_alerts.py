@@ -18,7 +18,8 @@ from support.certificate import certificate
 from support.client import Client
 from support.manifests import K8S, objects, rendered, with_components
 from support.metrics_table import AGENT, SERVER, Table, types_of
-from support.process import wait_until
+from support.process import free_port, wait_until
+from support.rate_limits import write_config
 from support.redis_server import RedisServer
 from support.server import Server
 from testbed.binary import KUSTOMIZE, OLDEST_KUSTOMIZE
@@ -164,7 +165,7 @@ def test_prometheus_reads_every_expression_of_the_dashboard(tmp_path: Path) -> N
 @pytest.fixture
 def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent], make_redis: Callable[..., RedisServer],
             tmp_path: Path) -> dict[str, str]:
-    """Job → /metrics: of a server with Redis and users in it, and of an agent that follows it, has --snapshot-cache and listens with TLS."""
+    """Job → /metrics: of a server with Redis and users in it, and of an agent that follows it and serves all it can."""
     redis = make_redis()
     secret = tmp_path / "redis-users-secret"
     secret.write_text("a secret of more than 32 bytes for passwords")
@@ -178,7 +179,8 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
     cert, key = certificate(tmp_path, "agent")
     agent = make_agent(None, redis.counters, "--server", f"http://127.0.0.1:{server.port}", "--agent-token-file",
                        str(tmp_path / "token"), "--snapshot-cache", str(tmp_path / "kept"), "--tls-cert", str(cert),
-                       "--tls-key", str(key)).start()
+                       "--tls-key", str(key), "--grpc", f"127.0.0.1:{free_port()}", "--ratelimit-config",
+                       str(write_config(tmp_path / "limits", shop="domain: shop\n"))).start()
     with agent.unix_client(api_key) as client:
         wait_until("a decision", lambda: client.check(resource="GET:/", subject="user:1").status == 200)
     metrics = wait_until("a scrape with the eviction policy", lambda: next(
