@@ -8,6 +8,7 @@
 #include "common/base/timestamp.hpp"
 #include "common/objects/field_tables.hpp"
 #include "common/objects/policy_json.hpp"
+#include "common/policy/scope_doubt.hpp"
 
 namespace sluice::policy {
 
@@ -93,6 +94,18 @@ void find_fields_in_metadata(const Bundle& bundle, Faults& found) {
   }
 }
 
+void find_doubtful_scopes(const Bundle& bundle, Faults& found) {
+  for (std::size_t i = 0; i < bundle.policies.size(); ++i) {
+    for (const ScopeTerm& term : bundle.policies[i].scope) {
+      for (const std::string& value : term.values) {
+        auto doubt = scope_doubt(term.dimension, value);
+        if (!doubt) continue;
+        found.push_back({fmt::format("/policies/{}/scope/{}", i, to_string(term.dimension)), *std::move(doubt)});
+      }
+    }
+  }
+}
+
 bool is_over(const std::optional<WallTime>& end, std::int64_t now_us) {
   return end && end->time_since_epoch().count() <= now_us;
 }
@@ -124,6 +137,7 @@ Faults warnings(const Bundle& bundle, std::int64_t now_us) {
   find_conflicts(bundle, found);
   find_single_slots(bundle, found);
   find_fields_in_metadata(bundle, found);
+  find_doubtful_scopes(bundle, found);
   find_ended(bundle, now_us, found);
   return found;
 }

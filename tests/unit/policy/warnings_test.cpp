@@ -123,6 +123,36 @@ TEST_CASE("a warning names each field of a policy that is in its metadata, and n
         "another name");
 }
 
+// The warning about a policy whose scope is `scope`, or "".
+std::string doubt_about(const std::string& scope) {
+  const Faults found = warnings_of(policies({tenants_policy("shop", "a", R"("scope":{)" + scope + "}")}));
+  if (found.empty()) return {};
+  CHECK(found.size() == 1);
+  CHECK(found[0].pointer.starts_with("/policies/0/scope/"));
+  return found[0].text;
+}
+
+bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("a value of a scope that looks like another program's pattern gets a warning with the fix") {
+  CHECK(says(doubt_about(R"("resource":"GET:/users/:id/orders")"), R"(the segment ":id" is compared as it is)"));
+  CHECK(says(doubt_about(R"("resource":"GET:/users/*/orders")"), "only a * at the end"));
+  CHECK(says(doubt_about(R"("resource":"GET /kd/**")"), "only a * at the end"));
+  CHECK(says(doubt_about(R"("resource":"~^/users/[0-9]+$")"), "resource =~ '…'"));
+  CHECK(says(doubt_about(R"("resource":"*:/ke")"), R"(["GET:/orders", "POST:/orders"])"));
+  CHECK(says(doubt_about(R"("resource":"GET,POST:/kg")"), "one value for each method"));
+  CHECK(says(doubt_about(R"("endpoint":"/inv/{id}")"), "patterns are for resource"));
+  CHECK(says(doubt_about(R"("endpoint":"/pay","method":"get")"), R"(write "GET")"));
+}
+
+TEST_CASE("a value of a scope that means what it says gets no warning") {
+  for (const char* scope : {R"("resource":"GET:/users/{id}")", R"("resource":"/users/{id}")",
+                            R"("resource":"GET:/a/*")", R"("resource":"*")", R"("resource":"urn:a:b")",
+                            R"("resource":"http://a/b")", R"("method":["GET","purge"])", R"("tag.path":"/a/:b/*/c")"}) {
+    CHECK_MESSAGE(doubt_about(scope).empty(), std::string(scope));
+  }
+}
+
 TEST_CASE("an expired policy or key gets a warning that names the field, from the moment of its end") {
   const std::string bundle =
       R"("policies":[{"tenant_id":"shop","id":"sale","rate":"1/s","valid_to":"1970-01-01T00:00:10Z"}],)"
