@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -18,7 +17,6 @@
 #include "agent/authz_key.hpp"
 #include "agent/metrics.hpp"
 #include "agent/metrics_token.hpp"
-#include "agent/policies/bundle_file.hpp"
 #include "agent/policies/bundle_source.hpp"
 #include "agent/policies/live_agents.hpp"
 #include "agent/policies/rate_limit_folder.hpp"
@@ -382,60 +380,5 @@ std::vector<std::string> App::degraded_stores() const {
 }  // namespace
 
 int run(const Config& config) { return App(config).run(); }
-
-namespace {
-
-// Prints as compilers do: "FILE:3:12: /policies/0/scope: must …".
-void print_faults(const std::string& file, std::string_view kind, const Faults& faults) {
-  for (const Fault& fault : faults) {
-    const std::string position = fault.line == 0 ? "" : fmt::format(":{}:{}", fault.line, fault.column);
-    fmt::print(stderr, "{}{}: {}{}{}{}\n", file, position, kind, fault.pointer, fault.pointer.empty() ? "" : ": ",
-               fault.text);
-  }
-}
-
-}  // namespace
-
-namespace {
-
-bool check_rate_limits(const std::string& folder) {
-  const auto state = policies::look_at_folder(folder);
-  if (!state) {
-    print_faults(folder, "", {state.error()});
-    return false;
-  }
-  const auto read = policies::load_rate_limits(folder, *state);
-  if (!read) {
-    for (const rls_config::FileFaults& each : read.error()) print_faults(each.file, "", each.faults);
-    return false;
-  }
-  for (const rls_config::FileFaults& each : read->notes) print_faults(each.file, "warning: ", each.faults);
-  fmt::print("{}: ok ({} domains, {} limits)\n", folder, read->config->domains.size(), read->config->rules);
-  return true;
-}
-
-bool check_bundle(const Config& config) {
-  const std::string& file = config.policies_file;
-  auto loaded = policies::load_bundle_file(file, SystemClock().now_us(), config.mode);
-  if (!loaded) {
-    print_faults(file, "", loaded.error());
-    fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");
-    return false;
-  }
-  print_faults(file, "warning: ", loaded->warnings);
-  const policy::Snapshot& snapshot = *loaded->snapshot;
-  fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", file,
-             snapshot.tenants.size(), snapshot.plan_count, snapshot.policy_count, snapshot.keys.size(),
-             snapshot.overrides.size());
-  return true;
-}
-
-}  // namespace
-
-int check_config(const Config& config) {
-  const bool bundle_is_good = config.policies_file.empty() || check_bundle(config);
-  const bool limits_are_good = config.ratelimit_folder.empty() || check_rate_limits(config.ratelimit_folder);
-  return bundle_is_good && limits_are_good ? 0 : 1;
-}
 
 }  // namespace sluice::agent

@@ -9,7 +9,4 @@ namespace sluice::agent {
 // drain, 1 if the agent could not start.
 int run(const Config& config);
 
-// Prints the faults of the bundle, or a summary of it. Returns the exit code: 0 if the bundle is valid, else 1.
-int check_config(const Config& config);
-
 }  // namespace sluice::agent

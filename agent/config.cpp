@@ -35,9 +35,9 @@ constexpr std::string_view kIdRule = "must match [a-z0-9][a-z0-9.-]{0,62}: lower
 void read_policies(ConfigReader& reader, Config& config) {
   config.policies_file = reader.file("policies");
   if (config.command == Config::Command::check_config && config.policies_file.empty() &&
-      !reader.value("ratelimit-config").given) {
-    reader.fault_without_value("policies",
-                               "is missing; --check-config needs the bundle to check, or --ratelimit-config");
+      !reader.value("ratelimit-config").given && !reader.value("server").given) {
+    reader.fault_without_value(
+        "policies", "is missing; --check-config needs the bundle to check, or --ratelimit-config or --server");
   }
   const std::optional<Mode> mode = mode_from(reader.value("mode").text);
   if (!mode) reader.fault("mode", fmt::format("must be one of {}", kModeNames));

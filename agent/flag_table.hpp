@@ -54,8 +54,8 @@ inline constexpr std::array kFlags{
              "RATE_LIMIT_MODE.",
              "RATE_LIMIT_MODE"},
     FlagSpec{"check-config", "Policies", "", "false",
-             "Check the flags, the bundle and the files of --ratelimit-config, print every fault, and exit: 0 good, 1 "
-             "a faulty bundle, 2 faulty flags."},
+             "Check the flags, the bundle, the files of --ratelimit-config and those of TLS, print every fault, and "
+             "exit: 0 good, 1 a faulty file, 2 faulty flags."},
 
     FlagSpec{"ratelimit-config", "Rate limit service", "DIR", "",
              "Serve Envoy's rate limit service by the files *.yaml of this folder, in the format of "

@@ -5,6 +5,7 @@
 
 #include "agent/api/openapi.hpp"
 #include "agent/app.hpp"
+#include "agent/check_config.hpp"
 #include "agent/flag_table.hpp"
 #include "agent/metrics.hpp"
 #include "agent/mint_key.hpp"

@@ -3,6 +3,7 @@
 import http.client
 import json
 import ssl
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,6 +39,27 @@ def test_checks_over_tls_count_with_those_on_the_unix_socket(make_agent: Make, k
     assert agent.metric("sluice_tls_certificate_expiry_timestamp_seconds") > 0
     with agent.client(key.text) as clear:
         assert clear.check(**CHECK).status == 400
+
+
+def test_check_config_looks_into_the_files_of_tls(program: Path, key: MintedKey, other_key: MintedKey, tmp_path: Path) -> None:
+    cert, private = certificate(tmp_path, "gateway")
+    other, _ = certificate(tmp_path, "other")
+    bundle = standard_bundle(key, other_key).write(tmp_path / "bundle.json")
+
+    def check(*flags: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([program, "--check-config", "--counters", "memory", *map(str, flags)],
+                              capture_output=True, text=True, timeout=30, check=False)
+
+    pair = ("--tls-cert", cert, "--tls-key", private)
+    assert check("--policies", bundle, *pair, "--tls-client-ca", other).returncode == 0
+    swapped = check("--policies", bundle, "--tls-cert", private, "--tls-key", cert, "--tls-client-ca", private)
+    assert swapped.returncode == 1 and f"{private} holds no certificate" in swapped.stderr
+    assert "--tls-cert, --tls-key: " in swapped.stderr and "--tls-client-ca: " in swapped.stderr
+    assert "is not the key" in check("--policies", bundle, "--tls-cert", other, "--tls-key", private).stderr
+    token = tmp_path / "agent-token"
+    token.write_text("eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln\n")   # as a service account has it
+    follows = check("--server", "https://127.0.0.1:1", "--agent-token-file", token, *pair)
+    assert (follows.returncode, follows.stdout) == (0, "the flags are good; the server has the policies\n"), follows.stderr
 
 
 def test_a_renewed_certificate_is_taken_without_a_restart(make_agent: Make, key: MintedKey, other_key: MintedKey,
