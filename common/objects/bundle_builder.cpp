@@ -69,7 +69,8 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
     item.organization_id = *id;
     if (ids(Kind::organization).find("", *id) == nullptr) {
       fields.fault("organization_id",
-                   fmt::format("organization {} does not exist: add it to organizations", quoted(*id)));
+                   fmt::format("organization {} does not exist: create it, or list it in the bundle's organizations",
+                               quoted(*id)));
     }
   }
   if (const auto mode = fields.choice(tenant_field::kMode, &mode_from)) item.mode = *mode;

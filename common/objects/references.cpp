@@ -72,7 +72,8 @@ std::string TenantIndex::read_tenant_id(json::Fields& fields) const {
   if (!id) return {};
   if (ids_.contains(std::string(*id))) return std::string(*id);
   if (ids_.size() == count_) {
-    fields.fault("tenant_id", fmt::format("tenant {} does not exist: add it to tenants", quoted(*id)));
+    fields.fault("tenant_id",
+                 fmt::format("tenant {} does not exist: create it, or list it in the bundle's tenants", quoted(*id)));
   }
   return {};
 }

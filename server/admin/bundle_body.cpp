@@ -23,6 +23,49 @@ namespace sluice::server::admin {
 
 namespace {
 
+// The bundle with further items at the end of one of its lists. `items` holds the list of the result.
+json::Value with_items(json::Tree& tree, const json::Value& document, std::string_view list,
+                       const std::vector<std::string>& added, std::span<const std::string_view> dropped,
+                       std::vector<json::Value>& items) {
+  const std::span<json::Value> listed = document.items_of(list);
+  items.assign(listed.begin(), listed.end());
+  for (const std::string& text : added) items.push_back(json::edited(tree, tree.parse(text).value(), dropped));
+  const json::Member member{list, json::Value(std::span(items))};
+  return json::edited(tree, document, {}, {&member, 1});
+}
+
+// Whether a bundle may leave out items of the list: it has the list, or leaves it out.
+bool takes_items(const json::Value& document, std::string_view list) {
+  const json::Type given = document.get(list).type();
+  return given == json::Type::null || given == json::Type::array;
+}
+
+// The documents of the stored objects, as far as there are such.
+std::vector<std::string> documents_of(postgres::Transaction& tx, Kind kind, const std::vector<ObjectId>& keys) {
+  std::vector<std::string> documents;
+  if (keys.empty()) return documents;
+  for (store::StoredObject& object : store::find_all(tx, kind, keys)) documents.push_back(std::move(object.document));
+  return documents;
+}
+
+// Appends the stored organizations that the bundle's tenants name, and that it does not list. Who is limited to one
+// organization learns of no other.
+json::Value with_stored_organizations(Context& context, json::Tree& tree, const json::Value& document,
+                                      std::vector<json::Value>& items) {
+  if (!takes_items(document, "organizations")) return document;
+  std::set<std::string_view> known;
+  for (const json::Value& organization : document.items_of("organizations")) known.insert(organization.text_of("id"));
+  std::vector<ObjectId> keys;
+  for (const json::Value& tenant : document.items_of("tenants")) {
+    const std::string_view id = tenant.text_of("organization_id");
+    const std::string& own = context.principal.organization_id;
+    if (id.empty() || (!own.empty() && id != own) || !known.insert(id).second) continue;
+    keys.push_back({.kind = Kind::organization, .tenant_id = "", .id = std::string(id)});
+  }
+  const auto documents = documents_of(context.tx, Kind::organization, keys);
+  return documents.empty() ? document : with_items(tree, document, "organizations", documents, {}, items);
+}
+
 // The tenants that objects of the bundle belong to, and that it does not list.
 std::set<std::string> unlisted_tenants(postgres::Transaction& tx, const json::Value& document) {
   std::set<std::string_view> listed;
@@ -43,24 +86,17 @@ std::set<std::string> unlisted_tenants(postgres::Transaction& tx, const json::Va
   return unlisted;
 }
 
-// Appends the stored tenants that the bundle leaves out to its tenants. `list` holds the tenants of the result.
+// Appends the stored tenants that the bundle leaves out to its tenants.
 json::Value with_stored_tenants(Context& context, json::Tree& tree, const json::Value& document,
-                                std::vector<json::Value>& list) {
+                                std::vector<json::Value>& items) {
   static constexpr std::array<std::string_view, 1> kDropped{"organization_id"};
-  const json::Type given = document.get("tenants").type();
-  if (given != json::Type::null && given != json::Type::array) return document;
+  if (!takes_items(document, "tenants")) return document;
   std::vector<ObjectId> keys;
   for (const std::string& id : unlisted_tenants(context.tx, document)) {
     keys.push_back({.kind = Kind::tenant, .tenant_id = id, .id = id});
   }
-  if (keys.empty()) return document;
-  const std::span<json::Value> listed = document.items_of("tenants");
-  list.assign(listed.begin(), listed.end());
-  for (const store::StoredObject& tenant : store::find_all(context.tx, Kind::tenant, keys)) {
-    list.push_back(json::edited(tree, tree.parse(tenant.document).value(), kDropped));
-  }
-  const json::Member tenants{"tenants", json::Value(std::span(list))};
-  return json::edited(tree, document, {}, {&tenants, 1});
+  const auto documents = documents_of(context.tx, Kind::tenant, keys);
+  return documents.empty() ? document : with_items(tree, document, "tenants", documents, kDropped, items);
 }
 
 }  // namespace
@@ -68,11 +104,16 @@ json::Value with_stored_tenants(Context& context, json::Tree& tree, const json::
 BundleBody::BundleBody(Context& context) : call_(context.call) {
   {
     json::Tree tree;  // large, so it is freed before the bundle is compiled
+    std::vector<json::Value> organizations;
     std::vector<json::Value> tenants;
     const json::Value body = parse(tree);
     record_lists(body);
     const bool is_object = body.type() == json::Type::object;
-    const json::Value document = is_object ? with_stored_tenants(context, tree, body, tenants) : body;
+    json::Value document = body;
+    if (is_object) {
+      document = with_stored_organizations(context, tree, document, organizations);
+      document = with_stored_tenants(context, tree, document, tenants);
+    }
     auto read = read_written_bundle(document, &policy::check_expression, warnings);
     if (!read) refuse(std::move(read.error()));
     bundle = std::move(*read);

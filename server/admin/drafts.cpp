@@ -103,6 +103,8 @@ class DraftCompiler {
 
   const std::string& organization_id() const { return organization_id_; }
 
+  // Adds a fault of the body that the reader of bundles does not know.
+  void add_fault(std::string_view member, std::string text) { own_faults_.emplace_back(member, std::move(text)); }
   // Throws a Refusal with the faults of the body, or else with the faults of other objects that the body makes invalid.
   // REQUIRES for the functions below: compile() was called.
   void compile();
@@ -122,6 +124,7 @@ class DraftCompiler {
   const std::string tenant_id_;
   std::array<std::map<std::string, std::string, std::less<>>, kKinds> documents_;  // by kind, then id
   std::string organization_id_;
+  std::vector<std::pair<std::string, std::string>> own_faults_;  // member, text
   Bundle bundle_;
   Faults notes_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
@@ -141,6 +144,7 @@ void DraftCompiler::compile() {
       builder.set_author(Author::person);
       builder.read(kind, body_, list.item(index++));
       builder.set_author(Author::sluice);
+      for (const auto& [member, text] : own_faults_) builder.faults().add(list.item(0), member, text);
     }
     for (const auto& [id, document] : documents) {
       builder.read(kind, tree.parse(document).value(), list.item(index++));
@@ -289,9 +293,8 @@ Draft draft_tenant(postgres::Transaction& tx, const json::Value& body) {
   const json::Value* const given = body.find("organization_id");
   // The reader of bundles accepts tenants without an organization.
   if (given == nullptr || given->type() == json::Type::null) {
-    http::refuse_fault(422, "/organization_id", "organization_id is missing: every tenant belongs to an organization");
-  }
-  if (const auto found = store::find(tx, Kind::organization, "", body.text_of("organization_id"))) {
+    compiler.add_fault("organization_id", "organization_id is missing: every tenant belongs to an organization");
+  } else if (const auto found = store::find(tx, Kind::organization, "", body.text_of("organization_id"))) {
     compiler.add(Kind::organization, found->key.id, found->document);
   }
   compiler.compile();

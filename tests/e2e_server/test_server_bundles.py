@@ -38,6 +38,21 @@ def test_an_agent_loads_what_is_exported(admin: AdminClient, program: Path, tmp_
     assert admin.post("/apply", exported.body, query={"prune": "true"}).body["unchanged"] == 2503
 
 
+def test_a_bundle_may_name_a_stored_organization_without_listing_it(admin: AdminClient) -> None:
+    organization = fresh_id("org")
+    assert admin.post("/organizations", {"id": organization, "name": "Stored"}).status == 201
+    whole = bundle(organization, fresh_id("shop"), 1)
+    del whole["organizations"]
+    applied = admin.post("/apply", whole)
+    assert applied.status == 200, applied
+    assert sorted(change["kind"] for change in applied.body["changes"]) == ["plan", "policy", "tenant"]
+    assert admin.get(f"/organizations/{organization}").body["name"] == "Stored", "it is as it was"
+    whole["tenants"].append({"id": fresh_id("shop"), "organization_id": "none.such"})
+    refused = admin.post("/apply", whole)
+    assert refused.status == 422 and pointers(refused) == ["/tenants/1/organization_id"], refused
+    assert "create it, or list it in the bundle's organizations" in refused.body["errors"][0]["detail"]
+
+
 def test_what_is_exported_as_yaml_is_applied_and_loaded_again(admin: AdminClient, program: Path, tmp_path: Path) -> None:
     tenant = fresh_id("shop")
     whole = bundle(fresh_id("org"), tenant, 3)

@@ -227,6 +227,11 @@ def test_ids_of_plans_and_policies_are_their_tenants_own(admin: AdminClient, org
         assert admin.get(f"{path}/shared", tenant=owner).body["tenant_id"] == owner
 
 
+def test_a_tenant_without_an_organization_is_told_of_its_other_faults_too(admin: AdminClient) -> None:
+    refused = admin.post("/tenants", {"id": "Shop_1", "name": "Shop", "organisation_id": "sluice"})
+    assert refused.status == 422 and sorted(pointers(refused)) == ["/id", "/organisation_id", "/organization_id"], refused
+
+
 def test_an_object_of_a_tenant_that_is_not_there_is_refused_with_the_fields_name(admin: AdminClient) -> None:
     for answer in (admin.post("/plans", bucket(), tenant="nobody"), admin.post("/plans", bucket(tenant_id="nobody"))):
         assert (answer.status, pointers(answer)) == (422, ["/tenant_id"])
