@@ -300,7 +300,7 @@ plans:
   REQUIRE_MESSAGE(answer.status == 200, answer.body);
   CHECK(changes_of(answer) == "create organization acme, create tenant shop, create plan pro, create plan max");
   const admin::FinishedAnswer faults =
-      apply("format: sluice/v1\ntenants:\n- id: shop\n  organization_id: acme\n  mode: loud\n", "",
+      apply("format: sluice/v1\ntenants:\n- id: shop\n  organization_id: none\n  mode: loud\n", "",
             {{"content-type", "application/yaml"}});
   CHECK(faults.status == 422);
   CHECK(faulty(faults) == "/tenants/0/organization_id /tenants/0/mode");
