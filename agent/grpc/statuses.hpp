@@ -1,5 +1,5 @@
-// The gRPC status of a call that gets no decision, or whose denial is asked for as a status. Texts, codes and faults
-// are those of the HTTP problems (agent/api/check_problems.hpp).
+// Ends a call with a gRPC status: a call that gets no decision, and a denial if the caller wants it as a status. Texts,
+// codes and faults are those of the HTTP problems (agent/api/check_problems.hpp).
 //
 // Thread safety: none; it belongs to one worker's thread.
 #pragma once

@@ -123,7 +123,7 @@ TEST_CASE("a warning names each field of a policy that is in its metadata, and n
         "another name");
 }
 
-// The warning about a policy whose scope is `scope`, or "".
+// Returns the warning about a policy with this scope; "" if there is none.
 std::string doubt_about(const std::string& scope) {
   const Faults found = warnings_of(policies({tenants_policy("shop", "a", R"("scope":{)" + scope + "}")}));
   if (found.empty()) return {};
