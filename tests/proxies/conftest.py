@@ -1,25 +1,15 @@
 """The application behind the proxies, and the agent that they ask."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from proxies.front import App, Front
+from proxies.fronts import proxy_program
+from proxies.policies import Policies
 from support.agent import Agent
 from support.bundle import MintedKey
-from proxies.policies import Policies
-
-FETCHED = Path(os.environ.get("SLUICE_PROXIES") or Path(__file__).resolve().parents[2] / ".run/proxies")
-
-
-def proxy_program(name: str) -> str:
-    """A proxy's program: of scripts/setup proxies, or Debian's."""
-    found = shutil.which(FETCHED / name) or shutil.which(name) or shutil.which(f"/usr/sbin/{name}")
-    assert found, f"there is no {name}: run scripts/setup test (nginx, haproxy) or scripts/setup proxies (the others)"
-    return found
 
 
 @pytest.fixture

@@ -104,14 +104,17 @@ class App(Listening):
 class Front(Listening):
     """A proxy. Subclasses say how it is started."""
 
-    name = ""   # of the program and of its page
+    name = ""   # of the program
+    page = ""   # of docs/proxies, where it is not the program's name
+    tells_limits = True    # whether clients get the limit's headers with a 200
+    open_after = 0.0       # seconds until a proxy that fails open sees that the agent is away
     paths: dict[str, str] = {}   # what the page shows, and the test's file in the folder instead
 
     def __init__(self, program: str, folder: Path, variant: str, agent_port: int, app_port: int) -> None:
         super().__init__(folder)
         self.program = program
         ports = {AGENT: agent_port, FRONT: self.port, APP: app_port}
-        write(self.configured(files_of(self.name, variant)), folder, ports,
+        write(self.configured(files_of(self.page or self.name, variant)), folder, ports,
               {shown: str(folder / here) for shown, here in self.paths.items()})
 
     def configured(self, files: dict[str, str]) -> dict[str, str]:

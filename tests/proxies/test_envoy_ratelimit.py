@@ -1,17 +1,17 @@
 """docs/proxies/envoy-ratelimit.md in Envoy: its rate limit filter asks the agent over gRPC."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Optional
 
 import pytest
 
-from proxies.conftest import proxy_program
+from proxies import scenario
 from proxies.front import App, Front
+from proxies.fronts import LimitedEnvoy, proxy_program
 from support.agent import Agent
 from support.client import Answer, Client, fresh_subject
 from support.process import free_port, wait_until
-
-SHOWN_GRPC = "8089"   # the agent's port for gRPC on the page
 
 
 def rules(requests: int) -> str:
@@ -19,25 +19,10 @@ def rules(requests: int) -> str:
     return f"domain: shop\ndescriptors:\n  - key: user\n    rate_limit: {{unit: year, requests_per_unit: {requests}}}\n"
 
 
-class LimitedEnvoy(Front):
-    """Envoy with the page's configuration."""
-
-    name = "envoy-ratelimit"
-
-    def __init__(self, program: str, folder: Path, variant: str, agent: Agent, grpc_port: int, app: App) -> None:
-        self._grpc_port = grpc_port
-        super().__init__(program, folder, variant, agent_port=agent.port, app_port=app.port)
-
-    def configured(self, files: dict[str, str]) -> dict[str, str]:
-        return {name: text.replace(SHOWN_GRPC, str(self._grpc_port)) for name, text in files.items()}
-
-    def command(self) -> list[str]:
-        return [self.program, "-c", "envoy.yaml", "--use-dynamic-base-id", "--concurrency", "1", "-l", "warn"]
-
-    def get(self, user: str) -> Answer:
-        """A request of this user."""
-        with Client(self.port) as client:
-            return client.request("GET", "/orders", headers={"x-user": user})
+def get(front: Front, user: str, headers: Optional[Mapping[str, str]] = None) -> Answer:
+    """A request of this user."""
+    with Client(front.port) as client:
+        return client.request("GET", "/orders", headers={"x-user": user, **(headers or {})})
 
 
 @pytest.fixture
@@ -59,7 +44,7 @@ def make_envoy(program: Path, tmp_path: Path, app: App, files: Path) -> Iterator
         agent = Agent(program, tmp_path / "agent", None, "memory", ["--ratelimit-config", str(files), "--grpc", f"127.0.0.1:{port}"])
         made.append(agent)
         agent.start()
-        front = LimitedEnvoy(proxy_program("envoy"), tmp_path / "front", variant, agent, port, app)
+        front = LimitedEnvoy(proxy_program("envoy"), tmp_path / "front", variant, agent.port, app.port, port)
         made.append(front)
         front.start()
         return front, agent
@@ -73,25 +58,26 @@ def test_envoy_limits_by_the_files_follows_them_and_fails_closed(make_envoy: Cal
                                                                  files: Path) -> None:
     front, agent = make_envoy()
     user = fresh_subject()
-    answers = [front.get(user) for _ in range(3)]
+    answers = [get(front, user) for _ in range(3)]
     assert [answer.status for answer in answers] == [200, 200, 429]
     assert [answer.header("x-ratelimit-remaining") for answer in answers] == ["1", "0", "0"]
     assert str(answers[0].header("x-ratelimit-limit")).startswith("2, 2;w=")
-    assert front.get(fresh_subject()).status == 200, "another user has a count of its own"
+    assert get(front, user, scenario.FORGED).status == 429
+    assert get(front, fresh_subject()).status == 200, "another user has a count of its own"
 
     (files / "shop.yaml").write_text(rules(3))
-    assert wait_until("the new limit", lambda: front.get(user).status == 200)
+    assert wait_until("the new limit", lambda: get(front, user).status == 200)
     (files / "shop.yaml").write_text("domain: shop\ndescriptors: [{kee: user}]\n")
     wait_until("the refusal of faulty files", lambda: agent.metric("sluice_ratelimit_config_refused") == 1)
-    assert front.get(fresh_subject()).status == 200 and front.get(user).status == 429
+    assert get(front, fresh_subject()).status == 200 and get(front, user).status == 429
 
     agent.stop()
-    assert front.get(fresh_subject()).status == 503
+    assert get(front, fresh_subject()).status == 503
 
 
 def test_envoy_fails_open_where_the_page_says_so(make_envoy: Callable[..., tuple[LimitedEnvoy, Agent]]) -> None:
     front, agent = make_envoy("fail-open")
     user = fresh_subject()
-    assert [front.get(user).status for _ in range(3)] == [200, 200, 429]
+    assert [get(front, user).status for _ in range(3)] == [200, 200, 429]
     agent.stop()
-    assert front.get(user).status == 200
+    assert get(front, user).status == 200

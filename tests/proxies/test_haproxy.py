@@ -4,23 +4,9 @@ from collections.abc import Callable
 
 from proxies import scenario
 from proxies.front import App, Front
+from proxies.fronts import HaProxy
 from proxies.policies import Policies
 from support.agent import Agent
-
-
-class HaProxy(Front):
-    """Debian's."""
-
-    name = "haproxy"
-    paths = {"/etc/haproxy/sluice.lua": "sluice.lua"}
-
-    def configured(self, files: dict[str, str]) -> dict[str, str]:
-        # Abstract sockets are the machine's: another test may run beside this one.
-        assert all("abns@sluice" in text for text in files.values())
-        return {name: text.replace("abns@sluice", f"abns@sluice-{self.port}") for name, text in files.items()}
-
-    def command(self) -> list[str]:
-        return [self.program, "-db", "-f", "haproxy.cfg"]
 
 
 def test_the_page_limits_as_it_says_and_fails_closed(make_front: Callable[..., Front], app: App, gate: Agent,
@@ -30,12 +16,15 @@ def test_the_page_limits_as_it_says_and_fails_closed(make_front: Callable[..., F
     scenario.believes_no_client(front, policies)
     scenario.passes_requests_on(front, app)
     scenario.follows_changes(front, policies)
-    scenario.fails_closed(front, app, gate, 503)
+    scenario.waits_for_a_hanging_agent(front, gate, 503)
+    scenario.fails_closed(front, app, gate, policies, 503)
 
 
 def test_it_fails_open_where_the_page_says_so(make_front: Callable[..., Front], app: App, gate: Agent, policies: Policies) -> None:
     front = make_front(HaProxy, "fail-open")
     scenario.decides(front, app, policies)
+    scenario.believes_no_client(front, policies)
+    scenario.waits_for_a_hanging_agent(front, gate, 200)
     scenario.fails_open(front, app, gate, policies)
 
 

@@ -3,21 +3,10 @@
 from collections.abc import Callable
 
 from proxies import scenario
-from proxies.front import NGINX_TEMPORARY, App, Front, nginx_command
+from proxies.front import App, Front
+from proxies.fronts import Nginx
 from proxies.policies import Policies
 from support.agent import Agent
-
-
-class Nginx(Front):
-    """Debian's."""
-
-    name = "nginx"
-
-    def configured(self, files: dict[str, str]) -> dict[str, str]:
-        return {"nginx.conf": files["nginx.conf"].replace("http {\n", "http {\n  access_log off;\n" + NGINX_TEMPORARY, 1)}
-
-    def command(self) -> list[str]:
-        return nginx_command(self.program, self.folder, "nginx.conf")
 
 
 def test_the_page_limits_as_it_says_and_fails_closed(make_front: Callable[..., Front], app: App, gate: Agent,
@@ -28,12 +17,15 @@ def test_the_page_limits_as_it_says_and_fails_closed(make_front: Callable[..., F
     scenario.passes_requests_on(front, app)
     scenario.follows_changes(front, policies)
     assert "unexpected status" not in (front.folder / "error.log").read_text(), "each denial fills the log"
-    scenario.fails_closed(front, app, gate, 503)
+    scenario.waits_for_a_hanging_agent(front, gate, 503)
+    scenario.fails_closed(front, app, gate, policies, 503)
 
 
 def test_it_fails_open_where_the_page_says_so(make_front: Callable[..., Front], app: App, gate: Agent, policies: Policies) -> None:
     front = make_front(Nginx, "fail-open")
     scenario.decides(front, app, policies)
+    scenario.believes_no_client(front, policies)
+    scenario.waits_for_a_hanging_agent(front, gate, 200)
     scenario.fails_open(front, app, gate, policies)
 
 

@@ -1,0 +1,42 @@
+"""docs/proxies/caddy.md in Caddy."""
+
+from collections.abc import Callable
+
+from proxies import scenario
+from proxies.front import App, Front
+from proxies.fronts import Caddy
+from proxies.policies import Policies
+from support.agent import Agent
+
+
+def test_the_page_limits_as_it_says_and_fails_closed(make_front: Callable[..., Front], app: App, gate: Agent,
+                                                     policies: Policies) -> None:
+    front = make_front(Caddy)
+    scenario.decides(front, app, policies)
+    scenario.believes_no_client(front, policies)
+    scenario.passes_requests_on(front, app)
+    scenario.follows_changes(front, policies)
+    scenario.waits_for_a_hanging_agent(front, gate, 503)
+    scenario.fails_closed(front, app, gate, policies, 503)
+
+
+def test_it_fails_open_where_the_page_says_so(make_front: Callable[..., Front], app: App, gate: Agent, policies: Policies) -> None:
+    front = make_front(Caddy, "fail-open")
+    scenario.decides(front, app, policies)
+    scenario.believes_no_client(front, policies)
+    scenario.waits_for_a_hanging_agent(front, gate, 200)
+    scenario.fails_open(front, app, gate, policies)
+
+
+def test_an_agent_that_cannot_judge_is_not_taken_for_one_that_is_away(make_front: Callable[..., Front],
+                                                                      policies: Policies) -> None:
+    scenario.stops_what_cannot_be_judged(make_front(Caddy, "fail-open"), policies)
+
+
+def test_an_application_that_is_away_is_not_taken_for_an_agent_that_is(make_front: Callable[..., Front], app: App) -> None:
+    for variant in ("", "fail-open"):
+        front = make_front(Caddy, variant)
+        app.close()
+        answers = scenario.spend(front, scenario.fresh_client(), 6)
+        assert [answer.status for answer in answers] == [502] * 5 + [429], variant
+        app.start()
