@@ -1,10 +1,14 @@
 #include "agent/rls/admission.hpp"
 
+#include "common/domain/ip_address.hpp"
+
 namespace sluice::agent::rls {
 namespace {
 
 bool is_on_this_machine(std::string_view peer) {
-  return peer.empty() || peer == "::1" || peer.starts_with("127.") || peer.starts_with("::ffff:127.");
+  if (peer.empty()) return true;
+  const auto address = parse_ip(peer);
+  return address && is_loopback(*address);
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ std::optional<IpAddress> parse_ip(std::string_view text) {
   return address;
 }
 
+bool is_loopback(const IpAddress& address) {
+  constexpr std::uint8_t kLoopbackNet = 127;
+  constexpr IpAddress kLoopback{.bits = 128, .bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+  return address.bits == 32 ? address.bytes[0] == kLoopbackNet : address == kLoopback;
+}
+
 std::optional<std::string_view> find_address(std::string_view text) {
   std::string_view address = without_blanks(text);
   std::optional<std::string_view> port;

@@ -31,6 +31,9 @@ struct IpBlock {
 // (::ffff:10.0.0.7) into the IPv4 address.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
+// Whether only the machine itself has this address: 127.0.0.0/8 or ::1.
+bool is_loopback(const IpAddress& address);
+
 // Finds the address in what a program knows of its peer: "203.0.113.7", "203.0.113.7:51234", "2001:db8::1" or
 // "[2001:db8::1]:80", with blanks around it. Returns the part of `text` that parse_ip() reads.
 std::optional<std::string_view> find_address(std::string_view text);

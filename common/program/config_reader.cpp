@@ -12,24 +12,19 @@
 
 #include "common/base/byte_size.hpp"
 #include "common/base/duration.hpp"
+#include "common/domain/ip_address.hpp"
 #include "common/http/address.hpp"
 
 namespace sluice::program {
 
 using std::chrono::milliseconds;
 
-bool is_loopback(const boost::asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback();
-  }
-  return address.is_loopback();
-}
+bool is_loopback(const boost::asio::ip::address& address) { return is_loopback(address.to_string()); }
 
 bool is_loopback(std::string_view host) {
   if (host == "localhost") return true;
-  boost::system::error_code no_address;
-  const auto address = boost::asio::ip::make_address(host, no_address);
-  return !no_address && is_loopback(address);
+  const auto address = parse_ip(host);
+  return address && sluice::is_loopback(*address);
 }
 
 void ConfigReader::fault(std::string_view flag, std::string_view rule) {

@@ -116,3 +116,15 @@ TEST_CASE("a block contains its first and last address, not their neighbours, an
   CHECK(block("10.0.0.7/32").contains(address("10.0.0.7")));
   CHECK_FALSE(block("10.0.0.7/32").contains(address("10.0.0.6")));
 }
+
+TEST_CASE("only the machine itself has a loopback address, also one that IPv6 holds") {
+  for (const char* ours : {"127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"}) {
+    CAPTURE(ours);
+    CHECK(is_loopback(address(ours)));
+  }
+  for (const char* other :
+       {"126.255.255.255", "128.0.0.0", "10.127.0.1", "::", "::2", "1::1", "7f00::", "::ffff:10.0.0.1"}) {
+    CAPTURE(other);
+    CHECK_FALSE(is_loopback(address(other)));
+  }
+}
