@@ -7,25 +7,10 @@
 #include <string>
 
 #include "tests/unit/agent/api/api_rig.hpp"
+#include "tests/unit/agent/api/sub_request.hpp"
 
 namespace sluice::agent::api {
 namespace {
-
-struct SubRequest final : http::Request {
-  SubRequest(std::string_view its_method, std::string_view its_target, std::map<std::string, std::string> its_fields)
-      : fields(std::move(its_fields)) {
-    method = its_method;
-    target = its_target;
-    path = target.substr(0, target.find('?'));
-    query = target.substr(std::min(path.size() + 1, target.size()));
-    peer = "127.0.0.1";
-  }
-  std::string_view header(std::string_view name) const override {
-    const auto found = fields.find(std::string(name));
-    return found == fields.end() ? std::string_view() : found->second;
-  }
-  std::map<std::string, std::string> fields;
-};
 
 struct Reading {
   explicit Reading(std::string_view map = "", std::string_view proxies = "loopback")
