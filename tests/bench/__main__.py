@@ -35,6 +35,7 @@ def arguments(known: dict[str, ModuleType]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="about a minute: shows that all works, the numbers are rough")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench/bench.json", help="the JSON (default %(default)s)")
     parser.add_argument("--programs-in", type=Path, default=ROOT / "build/lto/bin", help=argparse.SUPPRESS)
+    parser.add_argument("--list-groups", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--list-programs", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     chosen.sections += chosen.only
@@ -65,6 +66,9 @@ def main() -> int:
     wanted = {name: module for name, module in known.items() if not chosen.sections or name in chosen.sections}
     if chosen.list_programs:
         print(" ".join(sorted({program for module in wanted.values() for program in module.PROGRAMS})))
+        return 0
+    if chosen.list_groups:
+        print(" ".join(sorted({group for module in wanted.values() for group in getattr(module, "SETUP", [])})))
         return 0
     wanted = without_root(wanted, chosen.sections)
     rounds = chosen.rounds or (1 if chosen.quick else 5)

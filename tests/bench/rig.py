@@ -70,11 +70,11 @@ class Rig:
             server.close()
 
     @contextlib.contextmanager
-    def agent(self, name: str, bundle: Path, key: MintedKey, counters: str) -> Iterator[Agent]:
+    def agent(self, name: str, bundle: Path, key: MintedKey, counters: str, flags: Sequence[str] = ()) -> Iterator[Agent]:
         """An agent of one worker, ready, its counters connected."""
         # A busy machine may answer late; that is to be seen in the latency, not as an error.
         agent = Agent(self.program("sluice-agent"), self.folder / name, bundle, counters,
-                      ["--workers", "1", "--redis-deadline", "2s"]).start()
+                      ["--workers", "1", "--redis-deadline", "2s", *flags]).start()
         try:
             with agent.client(key.text) as client:
                 wait_until("a decision", lambda: client.check(resource="GET:/orders", subject="warm-up").status == 200)
@@ -105,10 +105,10 @@ class Rig:
         bundle = Bundle("acme").plan("bench", limit).policy("orders", {"resource": "GET:/orders"}, "bench").key(key)
         return bundle.write(self.folder / "bundle.json"), key
 
-    def wrk(self, port: int, connections: int, seconds: float, key: str) -> dict[str, float]:
-        """Checks over so many connections, each with one at a time; throughput and latencies."""
+    def wrk(self, port: int, connections: int, seconds: float, key: str = "", script: str = "check.lua") -> dict[str, float]:
+        """The script's requests over so many connections, each with one at a time; throughput and latencies."""
         command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "-s",
-                   str(Path(__file__).with_name("check.lua")), f"http://127.0.0.1:{port}/v1/check"]
+                   str(Path(__file__).with_name(script)), f"http://127.0.0.1:{port}"]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ, BENCH_KEY=key))
         found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
         if found["errors"] > 0:

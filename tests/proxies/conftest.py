@@ -43,7 +43,7 @@ def make_front(tmp_path: Path, app: App, gate: Agent) -> Iterator[Callable[..., 
     fronts: list[Front] = []
 
     def make(kind: type[Front], variant: str = "") -> Front:
-        front = kind(proxy_program(kind.name), tmp_path / "front", variant, agent_port=gate.port, app_port=app.port)
+        front = kind(proxy_program(kind.name), tmp_path / f"front-{len(fronts)}", variant, agent_port=gate.port, app_port=app.port)
         fronts.append(front)
         return front.start()
 

@@ -73,12 +73,13 @@ class Listening:
 
 
 class App(Listening):
-    """The application."""
+    """The application. `notes`: whether it notes its requests."""
 
-    def __init__(self, program: str, folder: Path) -> None:
+    def __init__(self, program: str, folder: Path, notes: bool = True) -> None:
         super().__init__(folder)
         self._program = program
-        (folder / "nginx.conf").write_text(APP_CONFIGURATION.replace("PORT", str(self.port)))
+        text = APP_CONFIGURATION.replace("PORT", str(self.port))
+        (folder / "nginx.conf").write_text(text if notes else text.replace("noted.log noted", "off"))
 
     def command(self) -> list[str]:
         return nginx_command(self._program, self.folder, "nginx.conf")
