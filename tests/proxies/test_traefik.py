@@ -1,5 +1,6 @@
 """docs/proxies/traefik.md in Traefik."""
 
+import signal
 from collections.abc import Callable
 
 from proxies import scenario
@@ -7,6 +8,7 @@ from proxies.front import App, Front
 from proxies.fronts import Traefik
 from proxies.policies import Policies
 from support.agent import Agent
+from support.process import freeze
 
 
 def test_the_page_limits_as_it_says_and_fails_closed(make_front: Callable[..., Front], app: App, gate: Agent,
@@ -23,6 +25,11 @@ def test_it_fails_open_where_the_page_says_so(make_front: Callable[..., Front], 
     front = make_front(Traefik, "fail-open")
     scenario.decides(front, app, policies)
     scenario.believes_no_client(front, policies)
+    # A request that waits for an agent that hangs is answered, before or after the health check has seen it.
+    freeze(gate.process.pid)
+    answer = scenario.ask(front, scenario.fresh_client())
+    gate.process.send(signal.SIGCONT)
+    assert answer.status in (504, 200) and answer.seconds < 5, answer
     scenario.fails_open(front, app, gate, policies)
 
 
