@@ -139,18 +139,21 @@ inline constexpr std::array kFlags{
              "File with a token of 16 to 1024 visible ASCII characters. /metrics then needs Authorization: Bearer "
              "TOKEN; probes need none. Read again when it changes."},
 
-    FlagSpec{"trusted-proxies", "Proxies", "LIST", "loopback,unix",
-             "The proxies whose headers /v1/authz believes (X-Forwarded-*, X-Original-*, those of --authz-map): a list "
-             "of addresses, networks such as 10.0.0.0/8, loopback, and unix (whoever may connect to --listen-unix); or "
-             "none. They are also skipped in X-Forwarded-For."},
+    FlagSpec{
+        "trusted-proxies", "Proxies", "LIST", "loopback,unix",
+        "The proxies whose headers /v1/authz believes (X-Forwarded-*, X-Original-*, those of --authz-map), and the "
+        "Envoys whose messages the gRPC service envoy.service.auth.v3.Authorization believes: a list of "
+        "addresses, networks such as 10.0.0.0/8, loopback, and unix (whoever may connect to the Unix socket of "
+        "--listen-unix or --grpc); or none. They are also skipped in X-Forwarded-For."},
     FlagSpec{"authz-map", "Proxies", "LIST", "",
              "Headers of a trusted proxy that become fields of the check: a list of HEADER=FIELD, such as "
              "x-user-id=subject,x-team=tag.team. FIELD is a dimension or plan_id. Name only headers that the proxy "
-             "sets itself, because it copies others from its clients."},
+             "sets itself, because it copies others from its clients. Over gRPC, context_extensions of this name count "
+             "before the header."},
     FlagSpec{"authz-key-file", "Proxies", "FILE", "",
              "File with the API key of all sub-requests of --trusted-proxies, whose x-api-key is then ignored. For "
-             "proxies that cannot send a key. Whoever reaches --listen from such an address is then served without a "
-             "key. Read again when it changes."},
+             "proxies that cannot send a key. Whoever reaches --listen or --grpc from such an address is then served "
+             "without a key. Read again when it changes."},
 
     FlagSpec{"workers", "Serving", "N", "1",
              "Threads that answer checks, each with its own connection to Redis: 1 to 256."},

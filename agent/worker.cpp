@@ -62,7 +62,10 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
                   rpc::ServiceParts{.decider = decider_,
                                     .refusals = shared.metrics.refusals,
                                     .rate_limits = rate_limits_ ? &*rate_limits_ : nullptr,
-                                    .callers_have_certificates = shared.options.callers_have_certificates},
+                                    .callers_have_certificates = shared.options.callers_have_certificates,
+                                    .headers = shared.options.headers,
+                                    .authz = &shared.options.authz,
+                                    .authz_key = &api_.authz_key()},
                   *shared.grpc, shared.grpc->workers.at(index));
   }
   tick();

@@ -67,7 +67,7 @@ void send_problem_page(RouteReply& reply, std::string_view type) {
       {.status = 200, .content_type = http::kProblemPageType, .headers = http::kProblemPageHeaders, .body = body});
 }
 
-void DecisionWriter::send(RouteReply& reply, const Decision& decision, DecisionForm form) {
+http::Response DecisionWriter::write(const Decision& decision, DecisionForm form) {
   headers_.clear();
   body_.clear();
   write_decision_headers(decision, families_, headers_);
@@ -80,7 +80,11 @@ void DecisionWriter::send(RouteReply& reply, const Decision& decision, DecisionF
   }
   std::string_view content_type = form.as_text ? "text/plain; charset=utf-8" : "application/json";
   if (body_.empty()) content_type = {};
-  reply.send({.status = status_of(decision), .content_type = content_type, .headers = headers_, .body = body_});
+  return {.status = status_of(decision), .content_type = content_type, .headers = headers_, .body = body_};
+}
+
+void DecisionWriter::send(RouteReply& reply, const Decision& decision, DecisionForm form) {
+  reply.send(write(decision, form));
 }
 
 bool wants_text(std::string_view accept) {

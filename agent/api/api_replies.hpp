@@ -84,6 +84,8 @@ struct DecisionForm {
 class DecisionWriter {
  public:
   explicit DecisionWriter(HeaderFamilies families) : families_(families) {}
+  // The answer over HTTP. Its views are valid until the next call.
+  http::Response write(const Decision& decision, DecisionForm form);
   void send(RouteReply& reply, const Decision& decision, DecisionForm form);
 
  private:

@@ -164,8 +164,6 @@ void set(const AuthzMapping& mapping, std::string_view value, CheckRequest& out)
   }
 }
 
-using Mapped = std::array<std::string_view, kMaxAuthzMappings>;
-
 }  // namespace
 
 std::expected<std::vector<AuthzMapping>, std::string> parse_authz_map(std::string_view list) {
@@ -212,40 +210,49 @@ std::expected<std::vector<AuthzMapping>, std::string> parse_authz_map(std::strin
   return map;
 }
 
+void make_check(std::span<const AuthzMapping> map, const ProxiedRequest& request, std::string& text,
+                CheckRequest& out) {
+  AddressText address_text;
+  const std::string_view address =
+      request.client ? write_block(block_of(*request.client, request.client->bits), address_text) : std::string_view();
+  std::size_t bound = route_bound(request.method, request.path) + value_bound(request.host) + address.size();
+  for (const std::string_view value : request.mapped) bound += value_bound(value);
+  text.clear();
+  text.reserve(bound);  // so that the views into `text` stay valid
+
+  if (!request.method.empty() || !request.path.empty()) {
+    const RouteRange range = append_route(request.method, request.path, text);
+    const std::string_view route = std::string_view(text).substr(range.at, range.size);
+    dimension_of(out, Dimension::resource) = {route, true};
+    dimension_of(out, Dimension::method) = {route.substr(0, range.method_size), true};
+    dimension_of(out, Dimension::endpoint) = {route.substr(range.method_size + 1), true};
+  }
+  if (!request.host.empty()) dimension_of(out, Dimension::service) = {append_host(request.host, text), true};
+  if (request.client) {
+    const std::string_view kept = append_value(address, text);
+    dimension_of(out, Dimension::source_ip) = dimension_of(out, Dimension::subject) = {kept, true};
+  }
+  for (std::size_t i = 0; i < request.mapped.size(); ++i) {
+    if (!request.mapped[i].empty()) set(map[i], append_value(request.mapped[i], text), out);
+  }
+}
+
 std::vector<RequestFault> read_authz(const AuthzOptions& options, const http::Request& http, const Peer& peer,
                                      std::string& text, CheckRequest& out) {
   out.clear();
   Original original;
   if (auto faults = read_original(http, peer, original); !faults.empty()) return faults;
   const std::string_view forwarded_for = peer.trusted ? http.header("x-forwarded-for") : std::string_view();
-  const auto client = client_address(peer, forwarded_for, options.proxies);
-  AddressText address_text;
-  const std::string_view address =
-      client ? write_block(block_of(*client, client->bits), address_text) : std::string_view();
-
-  Mapped mapped;
-  std::size_t bound = route_bound(original.method, original.path) + value_bound(original.host) + address.size();
+  std::array<std::string_view, kMaxAuthzMappings> mapped;
   const std::size_t mappings = peer.trusted ? options.map.size() : 0;
-  for (std::size_t i = 0; i < mappings; ++i) {
-    mapped[i] = http.header(options.map[i].header);
-    bound += value_bound(mapped[i]);
-  }
-  text.clear();
-  text.reserve(bound);  // so that the views into `text` stay valid
-
-  const RouteRange range = append_route(original.method, original.path, text);
-  const std::string_view route = std::string_view(text).substr(range.at, range.size);
-  dimension_of(out, Dimension::resource) = {route, true};
-  dimension_of(out, Dimension::method) = {route.substr(0, range.method_size), true};
-  dimension_of(out, Dimension::endpoint) = {route.substr(range.method_size + 1), true};
-  if (!original.host.empty()) dimension_of(out, Dimension::service) = {append_host(original.host, text), true};
-  if (client) {
-    const std::string_view kept = append_value(address, text);
-    dimension_of(out, Dimension::source_ip) = dimension_of(out, Dimension::subject) = {kept, true};
-  }
-  for (std::size_t i = 0; i < mappings; ++i) {
-    if (!mapped[i].empty()) set(options.map[i], append_value(mapped[i], text), out);
-  }
+  for (std::size_t i = 0; i < mappings; ++i) mapped[i] = http.header(options.map[i].header);
+  make_check(options.map,
+             {.method = original.method,
+              .path = original.path,
+              .host = original.host,
+              .client = client_address(peer, forwarded_for, options.proxies),
+              .mapped = std::span(mapped).first(mappings)},
+             text, out);
   return {};
 }
 

@@ -1,6 +1,7 @@
-// Reads the sub-request of a proxy (/v1/authz) as a check.
+// Makes a check of the request that a proxy asks about, and reads such a request out of a sub-request (/v1/authz).
+// agent/grpc/authz_check.hpp reads it out of a message of Envoy.
 //
-// A proxy asks in one of two ways:
+// Over HTTP a proxy asks in one of two ways:
 //   /v1/authz         the original request is in headers: X-Forwarded-Method, -Uri, -Host, or X-Original-Method, -URI,
 //                     -URL. `?headers=forwarded` or `?headers=original` says which; without it, the one that is there.
 //   /v1/authz/PATH    the original request is the sub-request itself: its method, PATH and Host.
@@ -12,6 +13,9 @@
 // Thread: one worker's.
 #pragma once
 
+#include <expected>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +46,20 @@ struct AuthzOptions {
   std::vector<AuthzMapping> map;
 };
 
-// Fills `out` with views into `text`, which the caller keeps as long as `out`. Returns the faults. In the steady state
-// it allocates nothing.
+// The request that a proxy asks about, however it asks.
+struct ProxiedRequest {
+  std::string_view method;  // method and path are "" if the proxy asks about a connection
+  std::string_view path;    // with its query
+  std::string_view host;
+  std::optional<IpAddress> client;
+  std::span<const std::string_view> mapped;  // the values for AuthzOptions::map, in its order; "": none
+};
+
+// Fills `out` with views into `text`, which the caller keeps as long as `out`. In the steady state it allocates
+// nothing. REQUIRES: `mapped` is not longer than `map`; `out` is clear.
+void make_check(std::span<const AuthzMapping> map, const ProxiedRequest& request, std::string& text, CheckRequest& out);
+
+// The same for a sub-request over HTTP. Returns the faults.
 std::vector<RequestFault> read_authz(const AuthzOptions& options, const http::Request& http, const Peer& peer,
                                      std::string& text, CheckRequest& out);
 

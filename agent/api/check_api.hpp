@@ -39,6 +39,7 @@ class CheckApi final : public http::Handler {
   void set_head(std::optional<Head> head) { head_ = std::move(head); }
   // Sets the API key of all sub-requests of trusted proxies. "": they bring their own.
   void set_authz_key(std::string key) { authz_key_ = std::move(key); }
+  const std::string& authz_key() const { return authz_key_; }
 
   // Serves /json too. REQUIRES: called before the first request; both outlive this object.
   void serve_rate_limits(rls::Service& service, bool callers_have_certificates) {

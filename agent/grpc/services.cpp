@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "agent/grpc/authorization_service.hpp"
 #include "agent/grpc/decisions_service.hpp"
 #include "agent/grpc/rate_limit_service.hpp"
 
@@ -12,6 +13,10 @@ constexpr std::array kKinds{
     ServiceKind{DecisionsService::kName, &DecisionsService::method_table,
                 [](const ServiceParts& parts) -> std::unique_ptr<grpc::Service> {
                   return std::make_unique<DecisionsService>(parts.decider, parts.refusals);
+                }},
+    ServiceKind{AuthorizationService::kName, &AuthorizationService::method_table,
+                [](const ServiceParts& parts) -> std::unique_ptr<grpc::Service> {
+                  return std::make_unique<AuthorizationService>(parts);
                 }},
     ServiceKind{RateLimitService::kName, &RateLimitService::method_table,
                 [](const ServiceParts& parts) -> std::unique_ptr<grpc::Service> {

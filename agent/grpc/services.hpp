@@ -4,11 +4,14 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent/api/authz.hpp"
 #include "agent/decide/decider.hpp"
 #include "agent/rls/service.hpp"
+#include "common/domain/decision.hpp"
 #include "common/grpc/service.hpp"
 #include "common/telemetry/counters.hpp"
 
@@ -20,6 +23,9 @@ struct ServiceParts {
   telemetry::CounterVector& refusals;      // see api::count_refusal()
   rls::Service* rate_limits = nullptr;     // nullptr without --ratelimit-config
   bool callers_have_certificates = false;  // nobody connects over TCP without one
+  HeaderFamilies headers = {};
+  const api::AuthzOptions* authz = nullptr;  // of --trusted-proxies and --authz-map
+  const std::string* authz_key = nullptr;    // of --authz-key-file; it may change. "": proxies bring their own
 };
 
 struct ServiceKind {

@@ -1,0 +1,313 @@
+#include "agent/grpc/authz_message.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include "common/domain/decision_time.hpp"
+
+namespace sluice::agent::rpc {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+using protozero::pbf_writer;
+using protozero::tag_and_type;
+
+constexpr std::size_t kKeptHeaders = 1024;  // more are freed, because a message can have very many
+
+constexpr std::uint64_t bytes(std::uint32_t field) { return tag_and_type(field, pbf_wire_type::length_delimited); }
+
+std::string_view text_of(pbf_reader& reader) {
+  const protozero::data_view view = reader.get_view();
+  return {view.data(), view.size()};
+}
+
+// An entry of map<string, string>, and a HeaderValue, whose raw_value stands in for its value.
+AuthzMessage::Named read_named(pbf_reader reader) {
+  AuthzMessage::Named named;
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case bytes(1):
+        named.name = text_of(reader);
+        break;
+      case bytes(2):
+      case bytes(3):
+        named.text = text_of(reader);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return named;
+}
+
+void read_header_map(pbf_reader reader, AuthzMessage& out) {
+  while (reader.next()) {
+    if (reader.tag_and_type() == bytes(1)) {
+      out.headers.push_back(read_named(reader.get_message()));
+    } else {
+      reader.skip();
+    }
+  }
+}
+
+void read_http(pbf_reader reader, AuthzMessage& out) {
+  out.is_http = true;
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case bytes(2):
+        out.method = text_of(reader);
+        break;
+      case bytes(3):
+        out.headers.push_back(read_named(reader.get_message()));
+        break;
+      case bytes(4):
+        out.path = text_of(reader);
+        break;
+      case bytes(5):
+        out.host = text_of(reader);
+        break;
+      case bytes(13):
+        read_header_map(reader.get_message(), out);
+        break;
+      default:
+        reader.skip();
+    }
+  }
+}
+
+void read_socket_address(pbf_reader reader, AuthzMessage& out) {
+  out.source_is_named = true;
+  while (reader.next()) {
+    if (reader.tag_and_type() == bytes(2)) {
+      out.source = text_of(reader);
+    } else {
+      reader.skip();
+    }
+  }
+}
+
+// Calls `read(reader, out)` for the message in `field`, which may be cut into several.
+template <class Read>
+void read_inner(pbf_reader reader, std::uint32_t field, AuthzMessage& out, Read read) {
+  while (reader.next()) {
+    if (reader.tag_and_type() == bytes(field)) {
+      read(reader.get_message(), out);
+    } else {
+      reader.skip();
+    }
+  }
+}
+
+void read_peer(pbf_reader peer, AuthzMessage& out) {
+  read_inner(peer, 1, out,
+             [](pbf_reader address, AuthzMessage& message) { read_inner(address, 1, message, read_socket_address); });
+}
+
+void read_attributes(pbf_reader reader, AuthzMessage& out) {
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case bytes(1):
+        read_peer(reader.get_message(), out);
+        break;
+      case bytes(4):
+        read_inner(reader.get_message(), 2, out, read_http);
+        break;
+      case bytes(10):
+        out.extensions.push_back(read_named(reader.get_message()));
+        break;
+      default:
+        reader.skip();
+    }
+  }
+}
+
+// All names that write_decision_headers() can write, but Retry-After.
+constexpr auto kLimitHeaders = std::to_array<std::string_view>(
+    {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-policy", "ratelimit",
+     "ratelimit-partition", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"});
+
+bool is_name(std::string_view text, std::string_view lower_case) {
+  return std::ranges::equal(text, lower_case, {},
+                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+}
+
+// Calls `take(name, value)` for each of the header lines.
+template <class Take>
+void for_each_line(std::string_view lines, Take take) {
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find("\r\n"));
+    const std::size_t colon = line.find(": ");
+    take(line.substr(0, colon), line.substr(colon + 2));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 2));
+  }
+}
+
+void put(pbf_writer& out, std::uint32_t field, std::string_view text) {
+  out.add_string(field, text.data(), text.size());
+}
+
+// A HeaderValueOption that replaces what is there.
+void add_header(pbf_writer& parent, std::uint32_t field, std::string_view name, std::string_view value) {
+  pbf_writer option(parent, field);
+  {
+    pbf_writer header(option, 1);
+    put(header, 1, name);
+    put(header, 2, value);
+  }
+  option.add_enum(3, 2);  // OVERWRITE_IF_EXISTS_OR_ADD
+}
+
+void add_headers(pbf_writer& parent, std::uint32_t field, std::string_view lines) {
+  for_each_line(lines, [&](std::string_view name, std::string_view value) { add_header(parent, field, name, value); });
+}
+
+bool has_header(std::string_view lines, std::string_view lower_case) {
+  bool found = false;
+  for_each_line(lines, [&](std::string_view name, std::string_view) { found = found || is_name(name, lower_case); });
+  return found;
+}
+
+void add_status(pbf_writer& out, grpc::Code code) {
+  pbf_writer status(out, 1);
+  status.add_int32(1, static_cast<std::int32_t>(code));
+}
+
+// Writes the members of a google.protobuf.Struct.
+class StructWriter {
+ public:
+  StructWriter(pbf_writer& parent, std::uint32_t field) : out_(parent, field) {}
+
+  void add_text(std::string_view name, std::string_view text) {
+    if (text.empty()) return;
+    add_field(name, [text](pbf_writer& value) { put(value, 3, text); });
+  }
+  void add_number(std::string_view name, std::int64_t number) {
+    add_field(name, [number](pbf_writer& value) { value.add_double(2, static_cast<double>(number)); });
+  }
+  void add_bool(std::string_view name, bool set) {
+    add_field(name, [set](pbf_writer& value) { value.add_bool(4, set); });
+  }
+  void add_texts(std::string_view name, const Metadata& texts) {
+    add_field(name, [&texts](pbf_writer& value) {
+      StructWriter object(value, 5);
+      for (const auto& [key, text] : texts) object.add_text(key, text);
+    });
+  }
+
+ private:
+  template <class Write>
+  void add_field(std::string_view name, Write write) {
+    pbf_writer field(out_, 1);
+    put(field, 1, name);
+    pbf_writer value(field, 2);
+    write(value);
+  }
+
+  pbf_writer out_;
+};
+
+// The members are those of the answer to a check.
+void add_dynamic_metadata(pbf_writer& parent, const Decision& decision) {
+  StructWriter out(parent, 4);
+  out.add_bool("allowed", decision.allowed);
+  out.add_text("action", to_string(decision.action));
+  out.add_text("reason", to_string(decision.reason));
+  if (decision.has_limit) {
+    out.add_number("limit", decision.report.limit);
+    out.add_number("remaining", decision.report.remaining);
+    out.add_number("reset_at", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
+    out.add_text("limit_name", decision.limit_name);
+  }
+  if (!decision.policy_id.empty()) {
+    out.add_text("policy_id", decision.policy_id);
+    out.add_number("policy_version", decision.policy_version);
+  }
+  out.add_text("plan_id", decision.plan_id);
+  out.add_bool("shadow", decision.shadow);
+  if (decision.shadow) out.add_bool("would_allow", decision.would_allow);
+  if (decision.action == Action::downgrade) out.add_text("downgrade_to", decision.downgrade_to);
+  if (decision.metadata != nullptr && !decision.metadata->empty()) out.add_texts("metadata", *decision.metadata);
+  out.add_text("request_id", decision.request_id);
+}
+
+}  // namespace
+
+std::string_view AuthzMessage::header(std::string_view name) {
+  std::string_view found;
+  std::string* joined = nullptr;
+  for (const Named& each : headers) {
+    if (each.name != name) continue;
+    if (found.data() == nullptr) {
+      found = each.text;
+      continue;
+    }
+    if (joined == nullptr) joined = &joined_.emplace_back(found);
+    joined->append(", ").append(each.text);
+  }
+  return joined == nullptr ? found : *joined;
+}
+
+std::string_view AuthzMessage::extension(std::string_view name) const {
+  const auto found = std::ranges::find(extensions, name, &Named::name);
+  return found == extensions.end() ? std::string_view() : found->text;
+}
+
+void AuthzMessage::clear() {
+  is_http = source_is_named = false;
+  source = method = path = host = {};
+  for (std::vector<Named>* list : {&headers, &extensions}) {
+    list->clear();
+    if (list->capacity() > kKeptHeaders) *list = {};
+  }
+  joined_.clear();
+}
+
+bool read_authz_message(std::string_view message, AuthzMessage& out) {
+  out.clear();
+  try {
+    read_inner(pbf_reader(message.data(), message.size()), 1, out, read_attributes);
+  } catch (const protozero::exception&) {
+    return false;
+  }
+  return true;
+}
+
+void write_authz_allowed(const Decision& decision, const http::Response& answer,
+                         std::span<const std::string_view> remove, std::string& text) {
+  pbf_writer out(text);
+  add_status(out, grpc::Code::ok);
+  {
+    pbf_writer allowed(out, 3);
+    add_headers(allowed, 2, answer.headers);
+    for (const std::string_view name : remove) put(allowed, 5, name);
+    for (const std::string_view name : kLimitHeaders) {
+      if (!has_header(answer.headers, name)) put(allowed, 5, name);
+    }
+    add_headers(allowed, 6, answer.headers);
+  }
+  add_dynamic_metadata(out, decision);
+}
+
+void write_authz_denied(grpc::Code code, const http::Response& answer, const Decision* decision, std::string& text) {
+  pbf_writer out(text);
+  add_status(out, code);
+  {
+    pbf_writer denied(out, 2);
+    {
+      pbf_writer status(denied, 1);
+      status.add_enum(1, static_cast<std::int32_t>(answer.status));
+    }
+    if (!answer.content_type.empty()) add_header(denied, 2, "content-type", answer.content_type);
+    add_headers(denied, 2, answer.headers);
+    put(denied, 3, answer.content());
+  }
+  if (decision != nullptr) add_dynamic_metadata(out, *decision);
+}
+
+}  // namespace sluice::agent::rpc
