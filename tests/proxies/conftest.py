@@ -10,6 +10,7 @@ from proxies.fronts import proxy_program
 from proxies.policies import Policies
 from support.agent import Agent
 from support.bundle import MintedKey
+from support.process import free_port
 
 
 @pytest.fixture
@@ -27,23 +28,30 @@ def policies(tmp_path: Path, key: MintedKey) -> Policies:
 
 
 @pytest.fixture
-def gate(program: Path, tmp_path: Path, key: MintedKey, policies: Policies) -> Iterator[Agent]:
-    """The agent, started as docs/proxies/README.md says. Clients come from 127.0.0.5 and so on: proxies alone are trusted."""
+def grpc_port() -> int:
+    """Where the agent answers gRPC."""
+    return free_port()
+
+
+@pytest.fixture
+def gate(program: Path, tmp_path: Path, key: MintedKey, policies: Policies, grpc_port: int) -> Iterator[Agent]:
+    """The agent, started as docs/proxies/README.md says, with a port for gRPC. Clients come from 127.0.0.5 and so on: proxies alone are trusted."""
     file = tmp_path / "api-key"
     file.write_text(key.text + "\n")
     agent = Agent(program, tmp_path / "agent", policies.path, "memory",
-                  ["--authz-key-file", str(file), "--trusted-proxies", "127.0.0.1"])
+                  ["--authz-key-file", str(file), "--trusted-proxies", "127.0.0.1", "--grpc", f"127.0.0.1:{grpc_port}"])
     yield agent.start()
     agent.close()
 
 
 @pytest.fixture
-def make_front(tmp_path: Path, app: App, gate: Agent) -> Iterator[Callable[..., Front]]:
+def make_front(tmp_path: Path, app: App, gate: Agent, grpc_port: int) -> Iterator[Callable[..., Front]]:
     """Starts a proxy in front of both: make_front(kind, variant)."""
     fronts: list[Front] = []
 
     def make(kind: type[Front], variant: str = "") -> Front:
-        front = kind(proxy_program(kind.name), tmp_path / f"front-{len(fronts)}", variant, agent_port=gate.port, app_port=app.port)
+        front = kind(proxy_program(kind.name), tmp_path / f"front-{len(fronts)}", variant, agent_port=gate.port, app_port=app.port,
+                     grpc_port=grpc_port)
         fronts.append(front)
         return front.start()
 

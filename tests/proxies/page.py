@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support.markdown import FENCE, ROOT, Page
 
-AGENT, FRONT, APP = "8088", "8080", "8081"   # the ports that pages show
+AGENT, GRPC, FRONT, APP = "8088", "8089", "8080", "8081"   # the ports that pages show
 
 
 def marked(page: Page) -> list[tuple[str, str]]:

@@ -16,7 +16,8 @@ class Policies:
         self.path = path
         self.document = yaml.safe_load(files_of("README")["policies.yaml"])
         assert [entry["id"] for entry in self.document["keys"]] == ["proxy"], "the page shows one key"
-        self.document["keys"][0].update(id=key.id, key_hash=key.hash)
+        self.key_entry = self.document["keys"][0]
+        self.key_entry.update(id=key.id, key_hash=key.hash)
         self.write()
 
     @property

@@ -25,6 +25,17 @@ def get(front: Front, user: str, headers: Optional[Mapping[str, str]] = None) ->
         return client.request("GET", "/orders", headers={"x-user": user, **(headers or {})})
 
 
+class RefundingEnvoy(LimitedEnvoy):
+    """Envoy that gives hits back."""
+
+    def configured(self, files: dict[str, str]) -> dict[str, str]:
+        domain = "              domain: shop\n"
+        assert files["envoy.yaml"].count(domain) == 1
+        limit = ("{actions: [{request_headers: {header_name: x-user, descriptor_key: user}}],"
+                 " hits_addend: {number: 1, is_negative_hits: true}}")
+        return {"envoy.yaml": files["envoy.yaml"].replace(domain, f"{domain}              rate_limits: [{limit}]\n")}
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """The folder of --ratelimit-config."""
@@ -39,12 +50,12 @@ def make_envoy(program: Path, tmp_path: Path, app: App, files: Path) -> Iterator
     """Starts an agent that has only the files, and an Envoy that asks it."""
     made: list[Front | Agent] = []
 
-    def make(variant: str = "") -> tuple[LimitedEnvoy, Agent]:
+    def make(variant: str = "", kind: type[LimitedEnvoy] = LimitedEnvoy) -> tuple[LimitedEnvoy, Agent]:
         port = free_port()
         agent = Agent(program, tmp_path / "agent", None, "memory", ["--ratelimit-config", str(files), "--grpc", f"127.0.0.1:{port}"])
         made.append(agent)
         agent.start()
-        front = LimitedEnvoy(proxy_program("envoy"), tmp_path / "front", variant, agent.port, app.port, port)
+        front = kind(proxy_program("envoy"), tmp_path / "front", variant, agent.port, app.port, port)
         made.append(front)
         front.start()
         return front, agent
@@ -81,3 +92,11 @@ def test_envoy_fails_open_where_the_page_says_so(make_envoy: Callable[..., tuple
     assert [get(front, user).status for _ in range(3)] == [200, 200, 429]
     agent.stop()
     assert get(front, user).status == 200
+
+
+
+def test_hits_that_envoy_gives_back_are_refused_and_not_charged(make_envoy: Callable[..., tuple[LimitedEnvoy, Agent]]) -> None:
+    front, agent = make_envoy(kind=RefundingEnvoy)
+    assert get(front, fresh_subject()).status == 503
+    assert agent.metric("sluice_ratelimit_requests_total", outcome="invalid") == 1
+    assert agent.metric("sluice_ratelimit_requests_total", outcome="ok") == 0

@@ -50,9 +50,8 @@ class World:
     @contextlib.contextmanager
     def front(self, kind: Kind, change: Optional[Change], folder: Path) -> Iterator[Front]:
         """This proxy, running."""
-        more = {"grpc_port": self.grpc_port} if kind.front is LimitedEnvoy else {}
         front = altered(kind, change)(proxy_program(kind.front.name), folder, "", agent_port=self.agent.port,
-                                      app_port=self.app.port, **more)
+                                      app_port=self.app.port, grpc_port=self.grpc_port)
         front.start()
         try:
             yield front
