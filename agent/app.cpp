@@ -86,6 +86,7 @@ class App {
       metrics_.add(grpc_metrics_->calls);
       metrics_.add(rpc::connection_metrics(), *grpc_metrics_);
     }
+    if (config.ratelimit.rule_metrics) shared_.rule_metrics = &rule_metrics_.emplace();
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
   }
@@ -164,8 +165,9 @@ class App {
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
-  std::optional<rpc::Metrics> grpc_metrics_;  // only with --grpc
-  std::optional<usage::Usage> usage_;         // only with --server
+  std::optional<rpc::Metrics> grpc_metrics_;      // only with --grpc
+  std::optional<rls::RuleMetrics> rule_metrics_;  // only with --ratelimit-metrics
+  std::optional<usage::Usage> usage_;             // only with --server
   policies::LiveAgents live_agents_;
   std::optional<policies::BundleSource> bundle_;          // only with --policies
   std::optional<policies::ServerSource> server_;          // only with --server
@@ -225,9 +227,15 @@ bool App::load_rate_limits() {
   if (config_.ratelimit.stands_alone) counters_.set_tenants(1);
   metrics_.add(rls::count_metrics(), shared_.ratelimit_counts);
   rate_limits_.emplace(config_.ratelimit_folder, clock_, log_, [this](const policies::RateLimitConfig& config) {
-    for (Worker& worker : workers_) worker.set_rate_limits(config);
+    const rls::InForce in_force{.config = config, .metrics = rule_metrics_ ? rule_metrics_->index(*config) : nullptr};
+    for (Worker& worker : workers_) worker.set_rate_limits(in_force);
   });
   metrics_.add(policies::RateLimitFolder::metric_table(), *rate_limits_);
+  if (rule_metrics_) {
+    for (const auto& instrument : rule_metrics_->instruments()) metrics_.add(*instrument);
+    metrics_.add(rls::error_metrics(), shared_.ratelimit_counts);
+    metrics_.add(policies::RateLimitFolder::load_metrics(), *rate_limits_);
+  }
   return rate_limits_->load_first();
 }
 

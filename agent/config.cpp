@@ -50,8 +50,8 @@ void read_policies(ConfigReader& reader, Config& config) {
 }
 
 void read_rate_limits(ConfigReader& reader, Config& config) {
-  constexpr std::array<std::string_view, 4> kFurther{"ratelimit-tenant", "rls-decision", "rls-response-headers",
-                                                     "rls-dynamic-metadata"};
+  constexpr std::array<std::string_view, 5> kFurther{"ratelimit-tenant", "rls-decision", "rls-response-headers",
+                                                     "rls-dynamic-metadata", "ratelimit-metrics"};
   const bool is_served = reader.value("ratelimit-config").given;
   for (const std::string_view flag : kFurther) {
     reader.require_use(flag, is_served, "has no use without --ratelimit-config; leave it out");
@@ -65,6 +65,7 @@ void read_rate_limits(ConfigReader& reader, Config& config) {
   }
   config.ratelimit.parts = {.headers = reader.boolean("rls-response-headers"),
                             .metadata = reader.boolean("rls-dynamic-metadata")};
+  config.ratelimit.rule_metrics = reader.boolean("ratelimit-metrics");
   config.ratelimit.stands_alone = !reader.value("policies").given && !reader.value("server").given;
   if (!is_served) return;
   config.ratelimit_folder = reader.value("ratelimit-config").text;

@@ -74,6 +74,9 @@ inline constexpr std::array kFlags{
     FlagSpec{"rls-dynamic-metadata", "Rate limit service", "", "false",
              "Answer with dynamic_metadata: the request, the `metadata` of the rules that passed, and with quota_mode "
              "the models that have quota left."},
+    FlagSpec{"ratelimit-metrics", "Rate limit service", "", "false",
+             "Count hits for each rule too, under the names that exporters of envoyproxy/ratelimit give "
+             "(ratelimit_service_rate_limit_total_hits{domain,key1} and others), for dashboards that need them."},
 
     FlagSpec{"counters", "Counters", "memory|URL", "redis://127.0.0.1:6379/0",
              "Where counters are kept: memory (this process only), redis://[USER:PASSWORD@]HOST[:PORT][/DB], "

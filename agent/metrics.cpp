@@ -10,6 +10,7 @@
 #include "agent/policies/rate_limit_folder.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/rls/counts.hpp"
+#include "agent/rls/rule_metrics.hpp"
 #include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/program/certificate.hpp"
@@ -79,6 +80,12 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, usage::metrics(), "with `--server`");
   append_specs(specs, rls::count_metrics(), "with `--ratelimit-config`");
   append_specs(specs, policies::RateLimitFolder::metric_table(), "with `--ratelimit-config`");
+  const rls::RuleMetrics rules;
+  for (const auto& instrument : rules.instruments()) {
+    specs.push_back(instrument->spec().registered("with `--ratelimit-metrics`"));
+  }
+  append_specs(specs, rls::error_metrics(), "with `--ratelimit-metrics`");
+  append_specs(specs, policies::RateLimitFolder::load_metrics(), "with `--ratelimit-metrics`");
   append_specs(specs, program::certificate_metrics(), "with `--tls-cert`");
   append_specs(specs, telemetry::log_metrics());
   append_specs(specs, telemetry::decision_log_metrics());

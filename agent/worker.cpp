@@ -85,7 +85,8 @@ void Worker::serve_rate_limits() {
                                                                   .redis_time = decider_.redis_time(),
                                                                   .agents = agents,
                                                                   .is_only_tenant = is_only_tenant,
-                                                                  .counts = shared_.ratelimit_counts});
+                                                                  .counts = shared_.ratelimit_counts,
+                                                                  .rule_metrics = shared_.rule_metrics});
   api_.serve_rate_limits(*rate_limits_, shared_.options.callers_have_certificates);
 }
 
@@ -292,9 +293,9 @@ void Worker::set_authz_key(std::string key) {
   boost::asio::post(context_, [this, key = std::move(key)]() mutable { api_.set_authz_key(std::move(key)); });
 }
 
-void Worker::set_rate_limits(std::shared_ptr<const rls_config::Config> config) {
-  boost::asio::post(context_, [this, config = std::move(config)]() mutable {
-    rate_limits_->set_config(std::move(config));
+void Worker::set_rate_limits(rls::InForce in_force) {
+  boost::asio::post(context_, [this, in_force = std::move(in_force)]() mutable {
+    rate_limits_->set_config(std::move(in_force));
     tell_health();
   });
 }
@@ -318,7 +319,8 @@ void Worker::drain_now(std::function<void()> drained) {
 // As /readyz: an agent that would answer every check with no_snapshot does not serve, unless it has other work.
 void Worker::tell_health() {
   if (!grpc_) return;
-  const bool limits_alone = rate_limits_ && rate_limits_->options().stands_alone && rate_limits_->config() != nullptr;
+  const bool limits_alone =
+      rate_limits_ && rate_limits_->options().stands_alone && rate_limits_->in_force().config != nullptr;
   grpc_->set_serving(limits_alone || shared_.options.allow_without_snapshot || had_policies());
 }
 

@@ -69,6 +69,7 @@ struct WorkerShared {
                                      "redis_back", "Redis decides again."}};
   decide::InFlight in_flight{options.max_in_flight};
   rls::Counts ratelimit_counts{};
+  rls::RuleMetrics* rule_metrics = nullptr;  // nullptr without --ratelimit-metrics
   decide::WaitingPlaces waiting{options.max_waiting};
 };
 
@@ -100,7 +101,7 @@ class Worker {
   void set_head(api::CheckApi::Head head);
   void set_authz_key(std::string key);
   // REQUIRES: WorkerOptions::ratelimit.
-  void set_rate_limits(std::shared_ptr<const rls_config::Config> config);
+  void set_rate_limits(rls::InForce in_force);
   // Answers the requests in flight, and checks that are held at once, then calls back on the loop.
   void drain(std::function<void()> drained);
   void stop();

@@ -122,7 +122,7 @@ bool RateLimitJson::admit(const http::Request& request, RouteReply& reply) const
 }
 
 std::string RateLimitJson::describe() const {
-  const auto& config = service_.config();
+  const auto& config = service_.in_force().config;
   std::string out = R"({"tenant":)";
   json::append_string(out, service_.options().tenant);
   out += fmt::format(R"(,"decision":"{}")", service_.options().atomic ? "atomic" : "per-descriptor");

@@ -185,21 +185,26 @@ std::optional<std::string> RateLimitFolder::refusal() const {
 }
 
 const telemetry::MetricTable<RateLimitFolder>& RateLimitFolder::metric_table() {
-  const auto loads = [](Load load) {
-    return [load](const RateLimitFolder& folder) {
-      return folder.loads_[static_cast<std::size_t>(load)].load(std::memory_order_relaxed);
-    };
-  };
   static const telemetry::MetricTable<RateLimitFolder> table{
       {"sluice_ratelimit_config_loads_total",
        telemetry::kCounter,
        "How often the files of --ratelimit-config were read. refused: they have faults, and the former rules stay in "
        "force.",
        "result",
-       {{std::string(kLoads[0]), loads(Load::loaded)}, {std::string(kLoads[1]), loads(Load::refused)}}},
+       {{std::string(kLoads[0]), loads_of(Load::loaded)}, {std::string(kLoads[1]), loads_of(Load::refused)}}},
       {"sluice_ratelimit_config_refused", telemetry::kGauge,
        "1 while the files of --ratelimit-config are refused and the former rules are in force, else 0.",
        [](const RateLimitFolder& folder) { return folder.refusal() ? 1 : 0; }},
+  };
+  return table;
+}
+
+const telemetry::MetricTable<RateLimitFolder>& RateLimitFolder::load_metrics() {
+  static const telemetry::MetricTable<RateLimitFolder> table{
+      {"ratelimit_service_config_load_success", telemetry::kCounter,
+       "How often the files of --ratelimit-config were read and taken.", loads_of(Load::loaded)},
+      {"ratelimit_service_config_load_error", telemetry::kCounter,
+       "How often the files of --ratelimit-config were read and refused.", loads_of(Load::refused)},
   };
   return table;
 }

@@ -70,8 +70,15 @@ class RateLimitFolder {
   std::optional<std::string> refusal() const;
 
   static const telemetry::MetricTable<RateLimitFolder>& metric_table();
+  // The same by the names that exporters of envoyproxy/ratelimit give (--ratelimit-metrics).
+  static const telemetry::MetricTable<RateLimitFolder>& load_metrics();
 
  private:
+  static auto loads_of(Load result) {
+    return [result](const RateLimitFolder& folder) {
+      return folder.loads_[static_cast<std::size_t>(result)].load(std::memory_order_relaxed);
+    };
+  }
   void wait_for_hangup();
   void schedule_poll();
   void poll();

@@ -49,7 +49,7 @@ void Call::start(const Request& request, Listener& listener) {
   request_ = &request;
   listener_ = &listener;
   started_ = std::chrono::steady_clock::now();
-  config_ = service_.config();
+  in_force_ = service_.in_force();
   judgement_count_ = open_ = 0;
   in_store_ = ended_ = false;
   try {
@@ -60,7 +60,7 @@ void Call::start(const Request& request, Listener& listener) {
 }
 
 void Call::decide() {
-  if (!config_) return refuse(Refusal::Kind::no_config, "No rate limit configuration is loaded.");
+  if (!in_force_.config) return refuse(Refusal::Kind::no_config, "No rate limit configuration is loaded.");
   if (std::string fault = fault_of_request(); !fault.empty()) return refuse(Refusal::Kind::invalid, std::move(fault));
   if (!enter()) {
     return refuse(Refusal::Kind::overload, "More requests are in flight than the agent, or this tenant, may have.");
@@ -106,7 +106,7 @@ bool Call::enter() {
 }
 
 void Call::find_rules() {
-  const rls_config::Node* const domain = config_->find(request_->domain);
+  const rls_config::Node* const domain = in_force_.config->find(request_->domain);
   if (lines_.size() < request_->descriptors.size()) lines_.resize(request_->descriptors.size());
   for (std::size_t i = 0; i < request_->descriptors.size(); ++i) find_rule(domain, i);
   drop_replaced();
@@ -233,7 +233,7 @@ const limiter::StoreError* Call::store_error() const {
   return nullptr;
 }
 
-DescriptorVerdict Call::verdict_of(std::size_t index) const {
+DescriptorVerdict Call::verdict_of(std::size_t index) {
   const Line& line = lines_[index];
   DescriptorVerdict verdict{.descriptor = &request_->descriptors[index], .rule = line.rule, .status = {}};
   Counts& counts = service_.resources().counts;
@@ -248,6 +248,7 @@ DescriptorVerdict Call::verdict_of(std::size_t index) const {
     return verdict;
   }
   const limiter::Outcome& outcome = *judgements_[line.judgement].outcome;
+  if (service_.resources().rule_metrics != nullptr) count_hits(line, *verdict.descriptor, outcome);
   verdict.status.limit = line.limit;
   verdict.status.reset_seconds = seconds_until_reset(outcome.now_us, line.limit.unit);
   if (outcome.allowed) {
@@ -262,20 +263,44 @@ DescriptorVerdict Call::verdict_of(std::size_t index) const {
   return verdict;
 }
 
+void Call::count_hits(const Line& line, const Descriptor& descriptor, const limiter::Outcome& outcome) {
+  series_of(line, descriptor)
+      .count({.hits = line.hits,
+              .limit = line.limit.requests_per_unit,
+              .remaining = clamped(outcome.report.remaining),
+              .within = outcome.allowed,
+              .shadow_mode = line.rule != nullptr && line.rule->shadow_mode});
+}
+
+RuleSeries& Call::series_of(const Line& line, const Descriptor& descriptor) {
+  if (line.rule != nullptr) {
+    const auto found = in_force_.metrics->find(line.rule);
+    if (found != in_force_.metrics->end()) return *found->second;
+  }
+  name_.clear();
+  rls_config::append_part(request_->domain, name_);
+  if (line.rule != nullptr) {
+    rls_config::append_metric_parts(line.match, descriptor.entries, name_);
+  } else {
+    rls_config::append_metric_parts(descriptor.entries, name_);
+  }
+  return service_.resources().rule_metrics->of_values(name_);
+}
+
 void Call::answer() {
   std::vector<DescriptorVerdict> verdicts;
   verdicts.reserve(request_->descriptors.size());
   for (std::size_t i = 0; i < request_->descriptors.size(); ++i) verdicts.push_back(verdict_of(i));
   const Response response = make_response(*request_, verdicts, service_.options().parts);
   place_.leave();
-  const auto config = std::move(config_);  // an idle Call must not keep a former configuration alive
+  const InForce in_force = std::exchange(in_force_, {});  // an idle Call must not keep a former configuration alive
   service_.resources().counts.count(response.code == Code::ok ? RequestOutcome::ok : RequestOutcome::over_limit);
   listener_->answered(response);
 }
 
 void Call::refuse(Refusal::Kind kind, std::string text) {
   place_.leave();
-  config_.reset();
+  in_force_ = {};
   RequestOutcome outcome = RequestOutcome::unavailable;
   if (kind == Refusal::Kind::invalid) outcome = RequestOutcome::invalid;
   if (kind == Refusal::Kind::overload || kind == Refusal::Kind::out_of_memory) outcome = RequestOutcome::overload;

@@ -85,7 +85,9 @@ class Call {
   void ask_store();
   void on_all_outcomes();
   const limiter::StoreError* store_error() const;
-  DescriptorVerdict verdict_of(std::size_t index) const;
+  DescriptorVerdict verdict_of(std::size_t index);
+  void count_hits(const Line& line, const Descriptor& descriptor, const limiter::Outcome& outcome);
+  RuleSeries& series_of(const Line& line, const Descriptor& descriptor);
   void answer();
   void refuse(Refusal::Kind kind, std::string text);
   void end_without_memory();
@@ -94,7 +96,7 @@ class Call {
   const Request* request_ = nullptr;
   Listener* listener_ = nullptr;
   std::chrono::steady_clock::time_point started_;
-  std::shared_ptr<const rls_config::Config> config_;
+  InForce in_force_;
   decide::InFlight::Place place_;
   std::vector<Line> lines_;  // by descriptor; more than that are left from former requests
 

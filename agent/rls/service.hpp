@@ -15,6 +15,7 @@
 #include "agent/decide/in_flight.hpp"
 #include "agent/decide/redis_time.hpp"
 #include "agent/rls/counts.hpp"
+#include "agent/rls/rule_metrics.hpp"
 #include "agent/rls/verdict.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/rls_config/config.hpp"
@@ -26,6 +27,7 @@ struct Options {
   bool stands_alone = false;       // the agent has neither a bundle nor a server, so no API keys
   bool atomic = false;             // charge all descriptors of a request or none
   ResponseParts parts = {};
+  bool rule_metrics = false;  // count for each rule
 };
 
 // All references outlive the service.
@@ -36,6 +38,13 @@ struct Resources {
   std::function<std::int64_t()> agents;  // that serve the tenant, at least 1
   std::function<bool()> is_only_tenant;  // whether the agent serves no other tenant
   Counts& counts;
+  RuleMetrics* rule_metrics = nullptr;  // nullptr: nothing is counted for each rule
+};
+
+// The configuration in force.
+struct InForce {
+  std::shared_ptr<const rls_config::Config> config;        // nullptr: none is loaded
+  std::shared_ptr<const RuleMetrics::Index> metrics = {};  // of its rules; nullptr without Resources::rule_metrics
 };
 
 class Service {
@@ -43,8 +52,8 @@ class Service {
   Service(const Options& options, Resources resources);
 
   // Requests that are being judged keep their configuration.
-  void set_config(std::shared_ptr<const rls_config::Config> config) { config_ = std::move(config); }
-  const std::shared_ptr<const rls_config::Config>& config() const { return config_; }
+  void set_config(InForce in_force) { in_force_ = std::move(in_force); }
+  const InForce& in_force() const { return in_force_; }
 
   const Options& options() const { return options_; }
   const Resources& resources() const { return resources_; }
@@ -59,7 +68,7 @@ class Service {
   const Options options_;
   const Resources resources_;
   const std::uint64_t tenant_hash_;
-  std::shared_ptr<const rls_config::Config> config_;
+  InForce in_force_;
   boost::unordered_flat_map<std::uint64_t, std::shared_ptr<const limiter::Program>> programs_;
 };
 

@@ -26,25 +26,42 @@ std::string_view value_pattern(const Node& wildcard, std::string_view key) {
   return pattern;
 }
 
-void append_pair(std::string_view key, std::string_view value, std::string& out) {
-  out.append(key);
-  if (!value.empty()) out.append("_").append(value);
+bool is_control(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80; }
+
+// Cuts what was appended since `begin` to kMaxPart bytes of whole characters, and ends it.
+void end_part(std::size_t begin, std::string& out) {
+  if (out.size() - begin > kMaxPart) {
+    std::size_t end = begin + kMaxPart;
+    while (end > begin && continues_character(out[end])) --end;
+    out.resize(end);
+  }
+  std::replace_if(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), is_control, '_');
+  out += kPartEnd;
 }
 
-// A part of the path: which value it shows depends on how the entry was matched.
-void append_part(const Match::Level& level, const Entry& entry, std::string& out) {
-  if (!level.shared_by.empty()) return append_pair(entry.key, level.shared_by, out);
+void append_pair(std::string_view key, std::string_view value, std::string& out) {
+  const std::size_t begin = out.size();
+  out.append(key);
+  if (!value.empty()) out.append("_").append(value);
+  end_part(begin, out);
+}
+
+// Which value a part shows depends on how the entry was matched.
+std::string_view shown_value(const Match::Level& level, const Entry& entry) {
+  if (!level.shared_by.empty()) return level.shared_by;
   switch (level.by) {
     case MatchedBy::value:
-      return append_pair(entry.key, entry.value, out);
+      return entry.value;
     case MatchedBy::wildcard:
-      return append_pair(entry.key, level.node->value_to_metric ? entry.value : value_pattern(*level.node, entry.key),
-                         out);
+      return level.node->value_to_metric ? entry.value : value_pattern(*level.node, entry.key);
     case MatchedBy::key:
-      return append_pair(entry.key, level.node->value_to_metric ? entry.value : std::string_view(), out);
+      return level.node->value_to_metric ? entry.value : std::string_view();
     case MatchedBy::nothing:
-      out.append(entry.key);
+      break;
   }
+  return {};
 }
 
 }  // namespace
@@ -67,23 +84,18 @@ void find_rule(const Node& root, std::span<const Entry> entries, Match& match) {
   }
 }
 
-std::string metric_path(const Match& match, std::string_view domain, std::span<const Entry> entries) {
-  if (match.rule->detailed_metric) {
-    std::string path(domain);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      append_pair(entries[i].key, match.counted_value(i, entries[i]), path.append("."));
-    }
-    return path;
+void append_part(std::string_view text, std::string& out) { append_pair(text, {}, out); }
+
+void append_metric_parts(const Match& match, std::span<const Entry> entries, std::string& out) {
+  for (std::size_t i = 0; i < match.levels.size(); ++i) {
+    const std::string_view value =
+        match.rule->detailed_metric ? match.counted_value(i, entries[i]) : shown_value(match.levels[i], entries[i]);
+    append_pair(entries[i].key, value, out);
   }
-  std::string path(domain);
-  for (std::size_t i = 0; i < match.levels.size(); ++i) append_part(match.levels[i], entries[i], path.append("."));
-  return path;
 }
 
-std::string metric_path(std::string_view domain, std::span<const Entry> entries) {
-  std::string path(domain);
-  for (const Entry& entry : entries) append_pair(entry.key, entry.value, path.append("."));
-  return path;
+void append_metric_parts(std::span<const Entry> entries, std::string& out) {
+  for (const Entry& entry : entries) append_pair(entry.key, entry.value, out);
 }
 
 }  // namespace sluice::rls_config

@@ -3,6 +3,7 @@
 // Thread safety: pure functions. A Match belongs to one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -42,11 +43,18 @@ struct Match {
 
 void find_rule(const Node& root, std::span<const Entry> entries, Match& match);
 
-// The path of the rule's metrics: the domain and a part for each entry. `detailed_metric` and `value_to_metric` put
-// values of the request into it. REQUIRES: match.rule is not nullptr.
-std::string metric_path(const Match& match, std::string_view domain, std::span<const Entry> entries);
+// The parts of a rule's metrics, one for each entry. Each is ended by kPartEnd, which no part has.
+inline constexpr char kPartEnd = '\0';
+inline constexpr std::size_t kMaxPart = 128;  // bytes; what is longer is cut off
 
-// The path of a descriptor whose limit came with the request.
-std::string metric_path(std::string_view domain, std::span<const Entry> entries);
+// Appends a text as a part. Control characters become '_'.
+void append_part(std::string_view text, std::string& out);
+
+// Appends the parts of the rule that matches. `detailed_metric` and `value_to_metric` put values of the request into
+// them. REQUIRES: match.rule is not nullptr.
+void append_metric_parts(const Match& match, std::span<const Entry> entries, std::string& out);
+
+// Appends the parts of a descriptor whose limit came with the request.
+void append_metric_parts(std::span<const Entry> entries, std::string& out);
 
 }  // namespace sluice::rls_config

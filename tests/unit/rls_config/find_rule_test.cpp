@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ struct Found {
   std::string metric;  // "" without a limit
   std::string counted;
 };
+
+// "d.user_ada.route" of "user_ada" and "route", each ended by kPartEnd.
+std::string joined(std::string parts) {
+  parts.pop_back();
+  std::ranges::replace(parts, kPartEnd, '.');
+  return "d." + parts;
+}
 
 // A config with one domain, `d`.
 class Rules {
@@ -37,7 +45,9 @@ class Rules {
     }
     if (match_.rule == nullptr) return found;
     found.path = match_.rule->path;
-    found.metric = metric_path(match_, "d", entries);
+    std::string parts;
+    append_metric_parts(match_, entries, parts);
+    found.metric = joined(parts);
     return found;
   }
   std::string path(const Entries& entries) { return find(entries).path; }
@@ -161,7 +171,18 @@ TEST_CASE("value_to_metric is about its own level") {
 }
 
 TEST_CASE("a limit of the request has the metric of its entries") {
-  CHECK(metric_path("d", Entries{{"a", "1"}, {"b", ""}}) == "d.a_1.b");
+  std::string parts;
+  append_metric_parts(Entries{{"a", "1"}, {"b", ""}}, parts);
+  CHECK(joined(parts) == "d.a_1.b");
+}
+
+TEST_CASE("a part of a metric has a bound, whole characters, and no control characters") {
+  std::string parts;
+  append_metric_parts(Entries{{"a", std::string("x\n\0y", 4)}, {"b", std::string(1000, 'v')}}, parts);
+  CHECK(joined(parts) == "d.a_x__y.b_" + std::string(kMaxPart - 2, 'v'));
+  parts.clear();
+  append_part(std::string(kMaxPart - 1, 'v') + "\u00e9", parts);
+  CHECK(parts == std::string(kMaxPart - 1, 'v') + kPartEnd);
 }
 
 }  // namespace

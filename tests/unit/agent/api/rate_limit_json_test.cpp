@@ -33,7 +33,7 @@ class Rig {
                                              .counts = counts});
     const std::vector<rls_config::FileText> files{
         {"d.yaml", "domain: d\ndescriptors:\n  - {key: user, rate_limit: {unit: hour, requests_per_unit: 2}}\n"}};
-    service_->set_config(rls_config::read_config(files)->config);
+    service_->set_config({.config = rls_config::read_config(files)->config});
     api.api.serve_rate_limits(*service_, access.callers_have_certificates);
   }
 

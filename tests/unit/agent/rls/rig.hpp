@@ -89,7 +89,7 @@ class Rig {
     const std::vector<rls_config::FileText> files{{"d.yaml", "domain: d\ndescriptors:\n" + std::move(descriptors)}};
     auto read = rls_config::read_config(files);
     REQUIRE(read);
-    service_.set_config(read->config);
+    service_.set_config({.config = read->config, .metrics = metrics.index(*read->config)});
   }
 
   // Returns the response. REQUIRES: the store answers at once.
@@ -113,6 +113,7 @@ class Rig {
 
   SetClock clock;
   Counts counts;
+  RuleMetrics metrics;
   Heard heard;
 
  private:
@@ -128,7 +129,8 @@ class Rig {
             .redis_time = redis_time_,
             .agents = [] { return 1; },
             .is_only_tenant = [] { return true; },
-            .counts = counts};
+            .counts = counts,
+            .rule_metrics = &metrics};
   }
 
   decide::InFlight in_flight_;
