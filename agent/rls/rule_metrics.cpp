@@ -19,9 +19,8 @@ using rls_config::kPartEnd;
 constexpr std::uint64_t near_limit_of(std::uint64_t limit) { return limit * 4 / 5; }
 
 constexpr std::array<std::string_view, kHitCounters.size()> kHelp{
-    "Hits of requests that met the rule. --ratelimit-metrics gives it the name that exporters of envoyproxy/ratelimit "
-    "use.",
-    "Hits within the rule's limit.", "Hits within the rule's limit, above 80 % of it.", "Hits over the rule's limit.",
+    "Hits of requests that met the rule.", "Hits within the rule's limit.",
+    "Hits within the rule's limit, above 80 % of it.", "Hits over the rule's limit.",
     "Hits over the limit of a rule with shadow_mode, which passed. They count as over_limit too."};
 
 telemetry::MetricSpec spec_of(HitCounter counter) {

@@ -7,14 +7,14 @@ import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
-from support.metrics_table import AGENT, SERVER, labels_of, types_of
+from support.metrics_table import AGENT, FOREIGN, SERVER, labels_of, types_of
 from support.process import wait_until
 from support.rate_limits import write_config
 from support.redis_server import RedisServer
 from support.server import Server
 
 # What an agent says that takes its policies from a file, and listens without TLS and without further services.
-LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config")
+LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics")
 # What a server has outside of Kubernetes that listens without TLS.
 PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users")
 
@@ -50,7 +50,7 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     agent = make_agent(bundle_of(key), "memory").start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--counters")
+    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics", "--counters")
 
 
 def test_the_rate_limit_service_adds_its_own(key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
@@ -58,7 +58,25 @@ def test_the_rate_limit_service_adds_its_own(key: MintedKey, make_agent: Callabl
     agent = make_agent(bundle_of(key), "memory", "--ratelimit-config", str(limits)).start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
+    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-metrics", "--counters")
+
+
+def test_the_names_of_envoyproxy_ratelimit_are_added_on_demand(key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
+    limits = write_config(tmp_path / "limits", shop="""
+domain: shop
+descriptors:
+  - key: route
+    descriptors:
+      - {key: user, rate_limit: {unit: year, requests_per_unit: 2}}
+""")
+    agent = make_agent(bundle_of(key), "memory", "--ratelimit-config", str(limits), "--ratelimit-metrics").start()
+    with agent.client(key.text) as client:
+        assert client.check(resource="GET:/orders", subject="user:1").status == 200
     assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--counters")
+    names = [name for name in AGENT.types if name.startswith(FOREIGN)]
+    assert len(names) == 8
+    scraped = labels_of(agent.metrics())
+    assert {name: scraped[name] for name in names} == {name: AGENT.labels[name] for name in names}
 
 
 def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metric(

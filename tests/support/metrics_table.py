@@ -6,12 +6,16 @@ from pathlib import Path
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs/reference/metrics.md").read_text()
 
 
+# Names of envoyproxy/ratelimit (--ratelimit-metrics), which do not follow Prometheus' conventions.
+FOREIGN = "ratelimit_service_"
+
+
 class Table:
     """What the reference says of a program's metrics."""
 
     def __init__(self, program: str) -> None:
         section = REFERENCE.split(f"## Metrics of `{program}`")[1].split("\n## ")[0]
-        self.rows = re.findall(r"^\| `((?:sluice|process)_\w+)` \| (\w+) \| (.*?) \| .+? (Only [^|]+?\. )?\|$", section, re.M)
+        self.rows = re.findall(r"^\| `((?:sluice|process|ratelimit_service)_\w+)` \| (\w+) \| (.*?) \| .+? (Only [^|]+?\. )?\|$", section, re.M)
         self.types = {name: kind for name, kind, _, _ in self.rows}
         self.when = {name: when.strip() for name, _, _, when in self.rows}
         # "`result`: `ok`, `error`<br>`status`: HTTP status": each label with its values, none where the reference does not list them.
