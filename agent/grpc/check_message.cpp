@@ -9,13 +9,11 @@
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
-#include "common/base/duration.hpp"
-#include "common/base/text.hpp"
 #include "common/base/utf8.hpp"
 #include "common/domain/check_batch.hpp"
 #include "common/domain/check_faults.hpp"
+#include "common/domain/check_rules.hpp"
 #include "common/domain/ip_address.hpp"
-#include "common/domain/plan.hpp"
 #include "common/domain/resource.hpp"
 
 namespace sluice::agent::rpc {
@@ -24,8 +22,8 @@ namespace {
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-constexpr std::size_t kMaxText = 256;  // bytes
-constexpr std::size_t kMaxNamed = 64;  // entries of each map
+using check_rules::kMaxNamed;
+using check_rules::kMaxText;
 
 // Field numbers of CheckRequest.
 enum : std::uint32_t {
@@ -155,8 +153,9 @@ void CheckReader::take_number(std::uint32_t field, std::int64_t value) {
 }
 
 void CheckReader::take_cost(std::string_view unit, std::int64_t cost, const std::string& pointer) {
-  if (cost < 0) return faults_.add(422, pointer, "a cost is not negative");
-  if (cost > kMaxCost) return faults_.add(422, pointer, "a cost is at most 2147483647 (2^31-1)");
+  if (!check_rules::is_cost(cost)) {
+    return faults_.add(422, pointer, std::string(check_rules::fault_of_cost(cost < 0)));
+  }
   if (unit == "requests") {
     out_.request.requests = cost;
     return;
@@ -198,7 +197,7 @@ bool CheckReader::accept_text(std::uint32_t field, std::string_view text) {
     return false;
   }
   if (text.size() <= kMaxText) return true;
-  faults_.add(422, pointer_to(field), "a string is at most 256 bytes of UTF-8 long");
+  faults_.add(422, pointer_to(field), std::string(check_rules::kTextRule));
   return false;
 }
 
@@ -218,36 +217,25 @@ void CheckReader::take_source_ip(std::string_view text) {
     out_.request.dimensions[static_cast<std::size_t>(Dimension::source_ip)] = {*address, true};
     return;
   }
-  faults_.add(
-      422, "/source_ip",
-      fmt::format("source_ip must be an IP address, such as 203.0.113.7 or 2001:db8::1, with or without a port; "
-                  "got {}. Leave it out if you do not know it",
-                  quoted(text)));
+  faults_.add(422, "/source_ip", check_rules::fault_of_source_ip(text));
 }
 
 void CheckReader::take_wait(std::string_view text) {
   if (text.empty()) return;
-  const auto wait = parse_written_duration(text);
-  if (wait && *wait <= kMaxWait) {
-    out_.request.wait = *wait;
-    return;
-  }
-  const std::string_view rule = wait ? "wait must be from 0s to 1d" : std::string_view(wait.error().text);
-  faults_.add(422, "/wait", fmt::format("{}; got {}. Leave wait out to be answered at once", rule, quoted(text)));
+  auto wait = check_rules::read_wait(text);
+  if (!wait) return faults_.add(422, "/wait", std::move(wait).error());
+  out_.request.wait = *wait;
 }
 
 // `entries`: of this map, with this one.
 bool CheckReader::accept_name(std::uint32_t field, std::string_view name, std::size_t entries) {
-  std::string_view fault;
   if (entries > kMaxNamed) {
-    if (entries == kMaxNamed + 1) faults_.add(422, pointer_to(field), "holds more than 64 names");
+    if (entries == kMaxNamed + 1) faults_.add(422, pointer_to(field), std::string(check_rules::kNamesRule));
     return false;
   }
-  if (name.empty()) fault = "a name is empty";
-  if (name.size() > kMaxText) fault = "a name is longer than 256 bytes";
   if (!is_utf8(name)) return faults_.add(400, pointer_to(field), "a name is not UTF-8"), false;
-  if (fault.empty()) return true;
-  faults_.add(422, pointer_to(field, name), std::string(fault));
+  if (check_rules::is_name(name)) return true;
+  faults_.add(422, pointer_to(field, name), std::string(check_rules::fault_of_name(name)));
   return false;
 }
 
@@ -270,7 +258,7 @@ void CheckReader::take_named_text(std::uint32_t field, std::string_view entry) {
   if (known == values.end() && !accept_name(field, name, values.size() + 1)) return;
   if (!is_utf8(text)) return faults_.add(400, pointer_to(field, name), "not UTF-8");
   if (text.size() > kMaxText) {
-    return faults_.add(422, pointer_to(field, name), "a string is at most 256 bytes of UTF-8 long");
+    return faults_.add(422, pointer_to(field, name), std::string(check_rules::kTextRule));
   }
   if (known == values.end()) {
     values.emplace_back(name, text);
@@ -299,10 +287,8 @@ void CheckReader::take_named_number(std::uint32_t field, std::string_view entry)
     requests_named_ = requests_named_ || name == "requests";
     return take_cost(name, number, pointer_to(field, name));
   }
-  if (number < 1 || number > kMaxLimit) {
-    return faults_.add(422, pointer_to(field, name),
-                       fmt::format("a limit must be from 1 to {}; got {}. Leave it out to keep the limit of the plan",
-                                   kMaxLimit, number));
+  if (!check_rules::is_limit(number)) {
+    return faults_.add(422, pointer_to(field, name), check_rules::fault_of_limit(fmt::format("{}", number)));
   }
   const auto known = std::ranges::find(limits, name, &BroughtLimit::name);
   if (known == limits.end()) {
@@ -314,9 +300,9 @@ void CheckReader::take_named_number(std::uint32_t field, std::string_view entry)
 
 void CheckReader::finish() {
   if (requests_named_ && cost_given_) {
-    faults_.add(400, "/costs/requests", "both costs.requests and cost give the cost in requests: send one of them");
+    faults_.add(400, "/costs/requests", std::string(check_rules::kTwoCosts));
   }
-  if (!identified_) faults_.add(400, "/resource", "is required unless another dimension or plan_id is given");
+  if (!identified_) faults_.add(400, "/resource", std::string(check_rules::kNoDimension));
 }
 
 RequestFault broken(std::string_view message) {

@@ -7,26 +7,25 @@
 #include <charconv>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 
-#include "common/base/duration.hpp"
-#include "common/base/text.hpp"
 #include "common/domain/check_faults.hpp"
 #include "common/domain/check_fields.hpp"
 #include "common/domain/check_request.hpp"
+#include "common/domain/check_rules.hpp"
 #include "common/domain/ip_address.hpp"
-#include "common/domain/plan.hpp"
 #include "common/domain/resource.hpp"
 #include "common/json/insitu_stream.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr unsigned kMaxDepth = 16;     // bounds the stack, because the reader recurses
-constexpr std::size_t kMaxText = 256;  // bytes
+constexpr unsigned kMaxDepth = 16;  // bounds the stack, because the reader recurses
 constexpr const char* kCostRule = "must be an integer, without fraction or exponent";
-constexpr std::size_t kMaxNamed = 64;  // entries in each of tags, attributes, costs and limit_override
 
 using Kind = CheckField::Kind;
+using check_rules::kMaxNamed;
+using check_rules::kMaxText;
 
 class CheckHandler : public rapidjson::BaseReaderHandler<json::InsituUtf8, CheckHandler> {
  public:
@@ -153,11 +152,11 @@ void CheckHandler::begin_entry(std::string_view name) {
   entry_ = name;
   ignored_ = true;
   if (++entries_ > kMaxNamed) {
-    if (entries_ == kMaxNamed + 1) faults_.add(422, CheckFaults::pointer_to(field_->name), "holds more than 64 names");
+    if (entries_ != kMaxNamed + 1) return;
+    faults_.add(422, CheckFaults::pointer_to(field_->name), std::string(check_rules::kNamesRule));
     return;
   }
-  if (name.empty()) return faults_.add(422, pointer(), "a name is empty");
-  if (name.size() > kMaxText) return faults_.add(422, pointer(), "a name is longer than 256 bytes");
+  if (!check_rules::is_name(name)) return faults_.add(422, pointer(), std::string(check_rules::fault_of_name(name)));
   if (is_duplicate_entry(name)) return faults_.add(400, pointer(), "given twice");
   ignored_ = false;
   // The entry is added before its value is read, so that a duplicate is found even if the value is invalid.
@@ -208,24 +207,22 @@ void CheckHandler::take_cost(std::string_view text, std::int64_t& cost) {
   if (text.find_first_of(".eE") != std::string_view::npos) return wrong_type();
   std::int64_t value = 0;
   const bool fits = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
-  if (fits && value >= 0 && value <= kMaxCost) {
+  if (fits && check_rules::is_cost(value)) {
     cost = value;
     return;
   }
-  faults_.add(422, pointer(), text.front() == '-' ? "a cost is not negative" : "a cost is at most 2147483647 (2^31-1)");
+  faults_.add(422, pointer(), std::string(check_rules::fault_of_cost(text.front() == '-')));
 }
 
 void CheckHandler::take_limit(std::string_view text) {
   if (text.find_first_of(".eE") != std::string_view::npos) return wrong_type();
   std::int64_t value = 0;
   const bool fits = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
-  if (fits && value >= 1 && value <= kMaxLimit) {
+  if (fits && check_rules::is_limit(value)) {
     out_.limit_override.back().limit = value;
     return;
   }
-  faults_.add(422, pointer(),
-              fmt::format("a limit must be from 1 to {}; got {}. Leave it out to keep the limit of the plan", kMaxLimit,
-                          quoted(text)));
+  faults_.add(422, pointer(), check_rules::fault_of_limit(text));
 }
 
 void CheckHandler::take_string(std::string_view text) {
@@ -240,7 +237,7 @@ void CheckHandler::take_string(std::string_view text) {
   if (is_resource && !text.empty()) {  // a query does not count towards the length
     text = canonical_resource(body_.subspan(static_cast<std::size_t>(text.data() - body_.data()), text.size()));
   }
-  if (text.size() > kMaxText) return faults_.add(422, pointer(), "a string is at most 256 bytes of UTF-8 long");
+  if (text.size() > kMaxText) return faults_.add(422, pointer(), std::string(check_rules::kTextRule));
   if (where_ == Kind::tags) {
     out_.tags.back().text = text;
   } else if (where_ == Kind::attributes) {
@@ -264,27 +261,15 @@ void CheckHandler::take_source_ip(std::string_view text) {
   const auto address = find_address(text);
   if (address) {
     out_.dimensions[static_cast<std::size_t>(Dimension::source_ip)] = {*address, true};
-  } else if (text.find(',') != std::string_view::npos) {
-    faults_.add(422, pointer(),
-                fmt::format("source_ip must be one address; got the list {}. Of X-Forwarded-For, send the address that "
-                            "your own proxy added: usually the last one",
-                            quoted(text)));
   } else {
-    faults_.add(422, pointer(),
-                fmt::format("source_ip must be an IP address, such as 203.0.113.7 or 2001:db8::1, with or without a "
-                            "port; got {}. Leave it out if you do not know it",
-                            quoted(text)));
+    faults_.add(422, pointer(), check_rules::fault_of_source_ip(text));
   }
 }
 
 void CheckHandler::take_wait(std::string_view text) {
-  const auto wait = parse_written_duration(text);
-  if (wait && *wait <= kMaxWait) {
-    out_.wait = *wait;
-    return;
-  }
-  const std::string_view rule = wait ? "wait must be from 0s to 1d" : std::string_view(wait.error().text);
-  faults_.add(422, pointer(), fmt::format("{}; got {}. Leave wait out to be answered at once", rule, quoted(text)));
+  auto wait = check_rules::read_wait(text);
+  if (!wait) return faults_.add(422, pointer(), std::move(wait).error());
+  out_.wait = *wait;
 }
 
 void CheckHandler::wrong_type() {
@@ -319,9 +304,9 @@ std::string CheckHandler::pointer() const {
 void CheckHandler::finish() {
   const std::uint64_t cost_bit = std::uint64_t{1} << check_field_index(find_check_field("cost"));
   if (requests_named_ && (seen_ & cost_bit) != 0) {
-    faults_.add(400, "/costs/requests", "both costs.requests and cost give the cost in requests: send one of them");
+    faults_.add(400, "/costs/requests", std::string(check_rules::kTwoCosts));
   }
-  if (!identified_) faults_.add(400, "/resource", "is required unless another dimension or plan_id is given");
+  if (!identified_) faults_.add(400, "/resource", std::string(check_rules::kNoDimension));
 }
 
 }  // namespace
