@@ -271,6 +271,17 @@ def test_a_policy_that_fails_closed_denies_where_a_failed_call_would_pass(make_a
     assert metadata(answer)["reason"] == "fail_closed"
 
 
+@pytest.mark.parametrize("answer, expected", [("deny", 503), ("allow", 200)])
+def test_without_policies_the_flag_decides(make_agent: Make, answer: str, expected: int) -> None:
+    agent = make_agent(None, "memory", "--no-snapshot", answer)
+    agent.grpc_port = free_port()   # type: ignore[attr-defined]
+    agent.flags += ["--grpc", f"127.0.0.1:{agent.grpc_port}"]   # type: ignore[attr-defined]
+    agent.start_without_policies()
+    with connect(agent) as envoy:
+        said = check(envoy, request())
+    assert status(said) == expected and metadata(said)["reason"] == "no_snapshot"
+
+
 def test_calls_are_counted_and_the_service_is_healthy_and_listed(agent: Agent, envoy: GrpcClient) -> None:
     before = agent.metric("sluice_grpc_requests_total", method=f"{SERVICE}/Check", code="OK")
     check(envoy, request())
