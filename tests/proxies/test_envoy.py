@@ -51,7 +51,7 @@ def test_over_grpc_it_limits_as_the_page_says_and_fails_closed(make_front: Calla
     scenario.passes_requests_on(front, app)
     scenario.follows_changes(front, policies)
     assert gate.metric("sluice_grpc_requests_total", method="envoy.service.auth.v3.Authorization/Check", code="OK") > 40
-    scenario.fails_closed(front, app, gate, 503)
+    scenario.fails_closed(front, app, gate, policies, 503)
 
 
 def test_over_grpc_the_access_log_has_the_decision(make_front: Callable[..., Front], policies: Policies) -> None:

@@ -1,6 +1,7 @@
 """A stock gRPC client (grpcio), with messages made of the .proto files of api/ and common/grpc/proto.
 
-grpcio is not Debian's; scripts/setup test puts it into .run/grpcio."""
+grpcio is not Debian's; scripts/setup test puts it into .run/grpcio, with xds-protos, which has the messages of Envoy itself. Import those
+after this module."""
 
 import functools
 import subprocess
