@@ -30,7 +30,7 @@ def test_it_fails_open_where_the_page_says_so(make_front: Callable[..., Front], 
 
 
 def test_clients_see_the_status_of_an_agent_that_refuses_the_proxy(make_front: Callable[..., Front], policies: Policies) -> None:
-    scenario.stops_what_cannot_be_judged(make_front(Envoy, "fail-open"), policies, 401)
+    scenario.stops_what_cannot_be_judged(make_front(Envoy, "fail-open"), policies, 401, challenged=True)
 
 
 class GrpcEnvoy(Envoy):
