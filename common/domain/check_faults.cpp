@@ -106,10 +106,10 @@ void CheckFaults::add_syntax(rapidjson::ParseErrorCode code, std::size_t offset,
 }
 
 void CheckFaults::add_unreadable(std::string_view why, std::size_t offset, std::span<const char> body) {
-  const std::size_t comma = json::trailing_comma({body.data(), body.size()}, offset);
-  if (comma != std::string_view::npos) {
-    why = json::kTrailingComma;
-    offset = comma;
+  const auto mistake = json::usual_mistake({body.data(), body.size()}, offset);
+  if (mistake) {
+    why = mistake->why;
+    offset = mistake->offset;
   }
   add(400, "", fmt::format("not JSON: {} (byte {})", why, offset), offset);
 }

@@ -15,6 +15,7 @@
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
 #include "common/json/tree.hpp"
+#include "common/yaml/yaml_mistake.hpp"
 #include "common/yaml/yaml_scalar.hpp"
 
 namespace sluice::yaml {
@@ -243,6 +244,19 @@ std::optional<Fault> fault_of_text(std::string_view text) {
   return std::nullopt;
 }
 
+Fault fault_of_parser(std::string_view text, const YAML::Exception& error, Writer& writer) {
+  const std::size_t offset = error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.pos);
+  const auto mistake = usual_mistake(text, offset, error.msg);
+  Fault fault = writer.fault_at(
+      error.mark, fmt::format("the text is not YAML: {}", mistake ? mistake->why : std::string_view(error.msg)));
+  if (mistake && mistake->offset) {
+    const TextPosition at = PositionCounter(text).at(*mistake->offset);
+    fault.line = at.line;
+    fault.column = at.column;
+  }
+  return fault;
+}
+
 }  // namespace
 
 void YamlDocument::locate(Faults& faults) const {
@@ -271,7 +285,7 @@ std::expected<YamlDocument, Fault> json_of_yaml(std::string_view text) {
   } catch (Refused& refused) {
     return std::unexpected(std::move(refused.fault));
   } catch (const YAML::Exception& error) {
-    return std::unexpected(writer.fault_at(error.mark, fmt::format("the text is not YAML: {}", error.msg)));
+    return std::unexpected(fault_of_parser(text, error, writer));
   }
 }
 

@@ -165,6 +165,23 @@ TEST_CASE("a comma before a closing bracket is named in a check and in a batch, 
   CHECK(faults[0].text == words + " (byte 20)");
 }
 
+TEST_CASE("a comment, a form and single quotes are named in a check, also behind an unescaped text") {
+  const auto fault_of = [](std::string check) {
+    CheckRequest request;
+    const auto faults = parse_check(check, request);
+    REQUIRE(faults.size() == 1);
+    return faults[0].text;
+  };
+  CHECK(fault_of(R"({"subject":"\u0061b" // who
+  })") == "not JSON: a comment, which JSON does not have: remove it (byte 21)");
+  CHECK(fault_of("subject=user:42&cost=1").starts_with("not JSON: a form (name=value)"));
+  CHECK(fault_of("{'subject':'user:42'}").starts_with("not JSON: a single quote"));
+  CHECK(fault_of("{subject: 1}") == "not JSON: a name without quotes: write \"subject\" (byte 1)");
+  const Cut batch("{\"checks\":[{\"subject\":'a'}]}");
+  REQUIRE(batch.faults.size() == 1);
+  CHECK(batch.faults[0].text.starts_with("not JSON: a single quote"));
+}
+
 TEST_CASE("a batch that is sent as a check, and a check that is sent as a batch, hear of the other path") {
   CheckRequest request;
   std::string batch = R"({"checks":[{"subject":"a"}]})";

@@ -155,7 +155,6 @@ TEST_CASE("Faults have the line and the column of the value they are about, in c
 TEST_CASE("What is no YAML is refused where it stops being some") {
   CHECK(refused("a: [1, 2\n", "2:1", "not YAML"));
   CHECK(refused("a: b: c\n", "1:5", "not YAML"));
-  CHECK(refused("\tx: 1\n", "1:3", "not YAML"));
   CHECK(refused("", "1:1", "no document"));
   CHECK(refused("a: 1\n---\nb: 2\n", "1:1", "more than one document"));
   CHECK(refused("a: !secret x\n", "1:4", "the tag"));
@@ -164,6 +163,24 @@ TEST_CASE("What is no YAML is refused where it stops being some") {
   CHECK(refused("a: \xFF\n", "1:1", "UTF-8"));
   CHECK(refused(std::string_view("a: \0\n", 5), "1:1", "NUL"));
   CHECK(refused(std::string(kMaxYamlBytes + 1, ' '), "1:1", "4 MiB"));
+}
+
+TEST_CASE("A tab in the indentation is named, at the tab") {
+  const std::string_view words = "not YAML: a tab in the indentation: indent with blanks";
+  CHECK(refused("\tx: 1\n", "1:1", words));
+  CHECK(refused("a:\n\tb: 1\n", "2:1", words));
+  CHECK(refused("a:\n  - x\n \t- y\n", "3:2", words));
+  CHECK(as_json("a: x\ty\n") == R"({"a":"x\ty"})");
+}
+
+TEST_CASE("A text that must be in quotes is named as such") {
+  CHECK(refused("scope: {resource: *}\n", "1:20", "write a text that begins with * in quotes"));
+  CHECK(refused("scope:\n  resource: *\n", "2:14", "write a text that begins with * in quotes"));
+  CHECK(refused("host: *.example.com\n", "1:7", "write a text that begins with * in quotes"));
+  CHECK(refused("a: &\n", "1:5", "begins with & in quotes"));
+  CHECK(refused("a: @x\n", "1:4", "must be in quotes"));
+  CHECK(refused("name: Note: this\n", "1:11", "write a text that has one in quotes"));
+  CHECK(as_json("scope: {resource: \"*\"}\n") == R"({"scope":{"resource":"*"}})");
 }
 
 TEST_CASE("A byte order mark, comments and a document's marks are nothing") {
