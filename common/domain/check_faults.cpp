@@ -41,6 +41,22 @@ constexpr auto kOtherNames = std::to_array<OtherName>({{"client_ip", "source_ip"
                                                        {"key", "subject"},
                                                        {"identifier", "subject"}});
 
+struct NoField {
+  std::string_view name;
+  std::string_view why;
+};
+// What people send because other limiters, or other routes of ours, have it.
+constexpr std::string_view kNoPolicyId =
+    "a check does not choose its policy: leave it out, and scopes choose; plan_id chooses a plan";
+constexpr auto kNoFields = std::to_array<NoField>(
+    {{"tenant", "it follows from the credential; leave it out"},
+     {"org", "it follows from the credential; leave it out"},
+     {"policy", kNoPolicyId},
+     {"policy_id", kNoPolicyId},
+     {"version", "leave it out; the API's version is in the path, and the one of your program goes into tags"},
+     {"unit", "write costs, such as {\"tokens\":5}, to spend other units than requests"},
+     {"units", "write costs, such as {\"tokens\":5}, to spend other units than requests"}});
+
 std::string_view our_name(std::string_view theirs) {
   const auto found = std::ranges::find(kOtherNames, theirs, &OtherName::theirs);
   return found == kOtherNames.end() ? std::string_view() : found->ours;
@@ -74,8 +90,9 @@ void CheckFaults::add_unknown(std::string_view name) {
         fmt::format("is the list of a batch: send a batch to POST {}, or one check without this member", kBatchPath));
   }
   std::string text = "unknown field";
-  if (name == "tenant" || name == "org") {
-    text += ": it follows from the credential; leave it out";
+  const auto none = std::ranges::find(kNoFields, name, &NoField::name);
+  if (none != kNoFields.end()) {
+    text += fmt::format(": {}", none->why);
   } else if (const std::string_view ours = our_name(name); !ours.empty()) {
     text += fmt::format("; write it as {}", ours);
   } else if (const std::string_view hint = nearest_check_field(name); !hint.empty()) {

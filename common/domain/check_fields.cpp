@@ -35,7 +35,8 @@ constexpr std::array<CheckField, kCheckFields> kFields{{
      .kind = Kind::wait,
      .help =
          "How long the agent may hold the check until it fits: a duration such as \"2s\", from 0s to 1d; agents also "
-         "take a whole number of seconds. Never longer than the agent's --max-wait. Default: max_delay of the "
+         "take a whole number of at most 999 seconds. Never longer than the agent's --max-wait. Default: max_delay of "
+         "the "
          "policy's action delay, else 0s. Not allowed in a batch."},
     {.name = "costs",
      .kind = Kind::costs,

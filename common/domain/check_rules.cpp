@@ -6,6 +6,14 @@
 #include "common/base/text.hpp"
 
 namespace sluice::check_rules {
+namespace {
+
+// A larger number is most likely one of milliseconds. Nobody should be held for half an hour by mistake.
+constexpr std::chrono::seconds kMaxPlainWait{999};
+
+bool is_digits(std::string_view text) { return text.find_first_not_of("0123456789") == std::string_view::npos; }
+
+}  // namespace
 
 std::string_view fault_of_name(std::string_view name) {
   return name.empty() ? "a name is empty" : "a name is longer than 256 bytes";
@@ -35,8 +43,14 @@ std::string fault_of_source_ip(std::string_view text) {
 
 std::expected<std::chrono::microseconds, std::string> read_wait(std::string_view text) {
   const auto wait = parse_written_duration(text);
-  if (wait && *wait <= kMaxWait) return *wait;
-  const std::string_view rule = wait ? "wait must be from 0s to 1d" : std::string_view(wait.error().text);
+  const bool doubtful = wait && *wait > kMaxPlainWait && is_digits(text);
+  if (wait && *wait <= kMaxWait && !doubtful) return *wait;
+  std::string rule = wait ? "wait must be from 0s to 1d" : wait.error().text;
+  if (doubtful) {
+    rule = fmt::format(
+        "a number without a unit is seconds, at most {0}: write \"{1}ms\" for milliseconds, \"{1}s\" for seconds",
+        kMaxPlainWait.count(), text);
+  }
   return std::unexpected(fmt::format("{}; got {}. Leave wait out to be answered at once", rule, quoted(text)));
 }
 

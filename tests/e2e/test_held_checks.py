@@ -402,7 +402,8 @@ def test_wait_in_a_batch_is_refused_with_the_fix(client: Client) -> None:
 
 @pytest.mark.parametrize(("wait", "status", "says"), [
     ("soon", 422, "a duration is a whole number and a unit"), ("-2s", 422, "got \"-2s\""), ("2 fortnights", 422, "/wait"),
-    (True, 400, "must be a duration"), (1.5, 400, "whole number of seconds"), (-1, 400, "whole number"), ({}, 400, "duration")])
+    (True, 400, "must be a duration"), (1.5, 400, "whole number of seconds"), (-1, 400, "whole number"), ({}, 400, "duration"),
+    (2000, 422, "write \"2000ms\" for milliseconds"), ("2000", 422, "\"2000s\" for seconds")])
 def test_a_wait_that_is_no_duration_names_field_rule_and_fix(client: Client, wait: Any, status: int, says: str) -> None:
     answer = client.check(plan_id="fixed", subject="a", wait=wait)
     assert answer.status == status and answer.body["errors"][0]["pointer"] == "/wait"

@@ -37,6 +37,15 @@ TEST_CASE("an unknown field is 400 and named, with the field that was probably m
   CHECK(says(Parsed(R"({"resource":"r","hits":2})"), "write it as cost"));
 }
 
+TEST_CASE("a field that a check cannot have says why, and what to send instead") {
+  CHECK(only_fault(R"({"resource":"r","policy_id":"orders"})") == "400 /policy_id");
+  CHECK(says(Parsed(R"({"resource":"r","policy_id":"orders"})"), "plan_id chooses a plan"));
+  CHECK(says(Parsed(R"({"resource":"r","policy":"orders"})"), "plan_id chooses a plan"));
+  CHECK(only_fault(R"({"resource":"r","version":"1"})") == "400 /version");
+  CHECK(says(Parsed(R"({"resource":"r","version":1})"), "the API's version is in the path"));
+  CHECK(says(Parsed(R"({"resource":"r","units":5})"), "write costs"));
+}
+
 TEST_CASE("a name near nothing gets no wrong hint") {
   for (const std::string_view name : {"ip", "x", "", "colour", "quite_something_else"}) {
     CAPTURE(name);

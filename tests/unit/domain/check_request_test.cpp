@@ -87,6 +87,20 @@ TEST_CASE("wait is read as durations are elsewhere, and what is none is refused"
   }
 }
 
+TEST_CASE("a wait that looks like milliseconds is refused, and both ways to write it are named") {
+  for (const char* text : {"1000", "2000", R"("2000")", "90000", "2000000"}) {
+    CAPTURE(text);
+    const Parsed parsed(std::string(R"({"resource":"r","wait":)") + text + "}");
+    REQUIRE(parsed.faults.size() == 1);
+    CHECK(parsed.refusal().starts_with("422 /wait: a number without a unit is seconds, at most 999"));
+  }
+  const Parsed parsed(R"({"resource":"r","wait":2000})");
+  CHECK(parsed.refusal().find(R"("2000ms" for milliseconds, "2000s" for seconds)") != std::string::npos);
+  CHECK(Parsed(R"({"resource":"r","wait":999})").ok());
+  CHECK(Parsed(R"({"resource":"r","wait":"2000s"})").ok());
+  CHECK(Parsed(R"({"resource":"r","wait":"2000ms"})").ok());
+}
+
 TEST_CASE("request_id and explain are read") {
   const Parsed p(R"({"resource":"r","request_id":"abc","explain":true})");
   REQUIRE(p.ok());
