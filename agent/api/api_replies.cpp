@@ -23,6 +23,24 @@ void write_for_clients(const Decision& decision, std::string& out) {
   out += '}';
 }
 
+// Says where the path is, if another listener or the server has it.
+std::string unknown_path(std::string_view path) {
+  if (path == "/metrics") {
+    return "Metrics are not on a listener for checks: get /metrics at the address of --metrics-listen, or of --admin "
+           "if that flag is not set.";
+  }
+  if (path == "/livez" || path == "/readyz" || path == "/startupz") {
+    return fmt::format("Probes are not on a listener for checks: get {} at the address of --admin.", path);
+  }
+  if (path.starts_with("/v1/admin") || path.starts_with("/v1/sync")) {
+    return fmt::format(
+        "This is an agent, which answers checks. {} is of the server: ask it at the address of its "
+        "--listen, by default port 8080.",
+        path);
+  }
+  return fmt::format("There is nothing at {}; see /openapi.json.", path);
+}
+
 }  // namespace
 
 void send_json(RouteReply& reply, unsigned status, std::string_view body) {
@@ -39,12 +57,7 @@ void send_problem(RouteReply& reply, http::Problem problem, std::string_view hea
 
 void send_no_route(RouteReply& reply, std::string_view path, std::string_view allow) {
   if (allow.empty()) {
-    const std::string detail =
-        path == "/metrics"
-            ? "Metrics are not on a listener for checks: get /metrics at the address of --metrics-listen, "
-              "or of --admin if that flag is not set."
-            : fmt::format("There is nothing at {}; see /openapi.json.", path);
-    return send_problem(reply, {.status = 404, .type = "/problems/not-found", .detail = detail});
+    return send_problem(reply, {.status = 404, .type = "/problems/not-found", .detail = unknown_path(path)});
   }
   const std::string detail = fmt::format("{} answers {} only.", path, allow);
   send_problem(reply, {.status = 405, .type = "/problems/method-not-allowed", .detail = detail},

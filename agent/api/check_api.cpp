@@ -15,8 +15,10 @@
 #include "agent/api/routes.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/check_batch.hpp"
+#include "common/domain/check_fields.hpp"
 #include "common/http/media_type.hpp"
 #include "common/http/problem_table.hpp"
+#include "common/http/query.hpp"
 #include "common/http/request_id.hpp"
 #include "common/json/text.hpp"
 
@@ -45,6 +47,9 @@ bool is_json(const http::Request& request) {
   return type == "application/json" || type.ends_with("+json") || type == "application/x-www-form-urlencoded";
 }
 
+// Clients of the rate limit service of Envoy keep what they send.
+bool takes_no_query(const Route& route) { return route.has_body() && route.path != kRateLimitPath; }
+
 // REQUIRES: !is_json(request).
 void send_unsupported(RouteReply& reply, const http::Request& request) {
   const bool coded = !http::is_uncoded(request.content_encoding);
@@ -53,6 +58,33 @@ void send_unsupported(RouteReply& reply, const http::Request& request) {
             : fmt::format("Bodies are JSON: content-type: application/json; got {}.", quoted(request.content_type));
   send_problem(reply, {.status = 415, .type = "/problems/unsupported-media-type", .detail = detail},
                coded ? http::kUncodedOnly : std::string_view());
+}
+
+// Routes that read a body have no query parameters. Returns whether it has refused the request.
+bool refuse_parameters(RouteReply& reply, std::string_view query) {
+  const auto parameters = http::parse_query(query);
+  Faults faults;
+  if (!parameters) faults.push_back({"?", parameters.error().text});
+  for (const http::Parameter& parameter : parameters ? *parameters : http::Parameters()) {
+    const bool of_check = find_check_field(parameter.name) != nullptr;
+    faults.push_back({"?" + parameter.name,
+                      fmt::format("this route has no query parameters; got {}: {}", quoted(parameter.name),
+                                  of_check ? "it is a field of a check, so send it in the body" : "leave it out")});
+  }
+  if (faults.empty()) return false;
+  send_problem(reply, {.status = 400,
+                       .type = kInvalid,
+                       .detail = "The query has parameters that this route does not take.",
+                       .errors = faults});
+  return true;
+}
+
+// A key in another header than x-api-key is missing for a check. The answer says where it was found, not what it is.
+std::string_view key_elsewhere(std::string_view authorization) {
+  if (authorization.empty()) return {};
+  return authorization.find("slk_") == std::string_view::npos
+             ? " The request has the header Authorization, which checks do not read."
+             : " The request has an API key in Authorization, which checks do not read: move it to x-api-key.";
 }
 
 }  // namespace
@@ -202,9 +234,11 @@ std::size_t CheckApi::body_limit(std::string_view method, std::string_view path)
 
 void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   std::size_t route = route_of(request.path);
-  const std::string_view request_id = request.header(http::kRequestIdField);
-  RouteReply reply(std::move(http_reply), counters_, refusals_, route,
-                   http::is_request_id(request_id) ? request_id : std::string_view());
+  std::string_view request_id = request.header(http::kRequestIdField);
+  if (!request_id.empty() && !http::is_request_id(request_id)) {
+    request_id = made_request_id_ = http::make_request_id();
+  }
+  RouteReply reply(std::move(http_reply), counters_, refusals_, route, request_id);
   if (request.path == kRateLimitPath && !rate_limits_) route = kNoRoute;
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   if (kRoutes[route].any_method) return authorize(request, std::move(reply));
@@ -214,6 +248,7 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
     return send_no_route(reply, request.path, method == "GET" ? "GET, HEAD" : method);
   }
   if (method == "POST" && !is_json(request)) return send_unsupported(reply, request);
+  if (!request.query.empty() && takes_no_query(kRoutes[route]) && refuse_parameters(reply, request.query)) return;
   if (request.path == kCheckPath) return check(request, std::move(reply));
   if (request.path == kBatchPath) return check_batch(request, std::move(reply));
   if (request.path == "/v1/release") return change_lease(request, std::move(reply), Change::release);
@@ -237,7 +272,7 @@ void CheckApi::start(http::Request& request, RouteReply reply, std::string_view 
   auto caller = decider_.authenticate(api_key);
   if (!caller) {
     place->leave();
-    return send_refusal(reply, problem_of(caller.error()));
+    return refuse_caller(request, reply, caller.error());
   }
   singles_.take(*this).start(request, std::move(reply), *std::move(place), *std::move(caller), form, read);
 }
@@ -269,7 +304,7 @@ void CheckApi::check_batch(http::Request& request, RouteReply reply) {
   std::optional<decide::Caller> authenticated;
   if (decider_.snapshot()) {
     auto caller = decider_.authenticate(request.header("x-api-key"));
-    if (!caller) return send_refusal(reply, problem_of(caller.error()));
+    if (!caller) return refuse_caller(request, reply, caller.error());
     authenticated = *std::move(caller);
   }
   batches_.take(decider_, batches_).start(request, std::move(reply), std::move(authenticated));
@@ -277,7 +312,7 @@ void CheckApi::check_batch(http::Request& request, RouteReply reply) {
 
 void CheckApi::change_lease(http::Request& request, RouteReply reply, Change change) {
   const auto caller = decider_.authenticate(request.header("x-api-key"));
-  if (!caller) return send_refusal(reply, problem_of(caller.error()));
+  if (!caller) return refuse_caller(request, reply, caller.error());
   auto id = parse_lease_request({request.body.data(), request.body.size()});
   if (!id) {
     return send_problem(
@@ -296,6 +331,14 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
   } catch (const std::bad_alloc&) {
     listener->fail_without_memory(!decider_.store().answers_at_once());
   }
+}
+
+void CheckApi::refuse_caller(const http::Request& request, RouteReply& reply, const decide::Refusal& why) {
+  CheckProblem problem = problem_of(why);
+  if (why.kind == decide::Refusal::Kind::unauthenticated && why.credential == CredentialFault::missing) {
+    problem.detail += key_elsewhere(request.header("authorization"));
+  }
+  send_refusal(reply, problem);
 }
 
 void CheckApi::show_snapshot(RouteReply reply) const {

@@ -61,6 +61,7 @@ class CheckApi final : public http::Handler {
   void start(http::Request& request, RouteReply reply, std::string_view api_key, DecisionForm form, Read read);
   void check_batch(http::Request& request, RouteReply reply);
   void change_lease(http::Request& request, RouteReply reply, Change change);
+  void refuse_caller(const http::Request& request, RouteReply& reply, const decide::Refusal& why);
   void show_snapshot(RouteReply reply) const;
 
   decide::Decider& decider_;
@@ -69,6 +70,7 @@ class CheckApi final : public http::Handler {
   DecisionWriter writer_;
   const AuthzOptions authz_;
   std::string authz_key_;
+  std::string made_request_id_;  // of the request that is handled, if its own is none
   const std::string_view openapi_;
   std::optional<Head> head_;
   Pool<Single> singles_;

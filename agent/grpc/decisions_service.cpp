@@ -79,7 +79,7 @@ class DecisionsService::Single final : public decide::CheckListener, private grp
   void read_and_start(std::span<char> message, decide::InFlight::Place place) {
     // Metadata does not outlive the client's stay.
     const std::string_view request_id = reply_->metadata(http::kRequestIdField);
-    request_id_ = http::is_request_id(request_id) ? request_id : std::string_view();
+    request_id_ = request_id.empty() || http::is_request_id(request_id) ? request_id : http::make_request_id();
     traceparent_ = reply_->metadata("traceparent");
     auto faults = read_check(message, message_);
     deny_with_status_ = message_.deny_with_status || reply_->metadata(kDenyMetadata) == "true";

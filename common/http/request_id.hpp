@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace sluice::http {
@@ -16,5 +17,8 @@ constexpr bool is_request_id(std::string_view id) {
            c == ':' || c == '-';
   });
 }
+
+// A random id, for a request whose caller gives none that is_request_id() takes.
+std::string make_request_id();
 
 }  // namespace sluice::http

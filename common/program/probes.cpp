@@ -32,8 +32,9 @@ void Probes::handle(http::Request& request, http::Reply reply) {
   if (!known) {
     return send_problem(
         reply, 404, "/problems/not-found",
-        fmt::format("{} has /v1/health, /livez{}{}.", port_, starts ? ", /startupz" : "",
-                    metrics_ == nullptr ? " and /readyz; another port has /metrics" : ", /readyz and /metrics"));
+        fmt::format("{} has /v1/health, /livez{}{}.{}", port_, starts ? ", /startupz" : "",
+                    metrics_ == nullptr ? " and /readyz; another port has /metrics" : ", /readyz and /metrics",
+                    request.path.starts_with("/v1/") ? " The API is at the address of --listen." : ""));
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return send_problem(reply, 405, "/problems/method-not-allowed", "This path takes GET and HEAD only.",

@@ -40,6 +40,7 @@ struct Call {
   http::RequestMemory::SharePtr memory = {};
   bool yaml = false;  // whether the body is YAML
   std::string authorization;
+  bool has_api_key = false;  // whether the header x-api-key was sent, which is for checks
   std::string if_match;
   std::string if_none_match;
   std::string idempotency_key;

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <chrono>
+#include <string>
+#include <utility>
 
 #include "server/admin/routes.hpp"
 
@@ -25,12 +27,15 @@ constexpr std::array<std::string_view, 5> kCredentialDetails{
 
 }  // namespace
 
-http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view source, CredentialFault fault,
+http::Refusal unauthorized(auth::FailureThrottle& throttle, const Call& call, CredentialFault fault,
                            std::int64_t now_us) {
-  const auto wait = throttle.failed(source, now_us);
+  const auto wait = throttle.failed(call.source, now_us);
   if (wait.count() > 0) return http::too_many_failures(wait);
-  http::Refusal refusal(401, "unauthorized", std::string(kCredentialDetails[static_cast<std::size_t>(fault)]), {},
-                        "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
+  std::string detail(kCredentialDetails[static_cast<std::size_t>(fault)]);
+  if (fault == CredentialFault::missing && call.has_api_key) {
+    detail += " The request has x-api-key, which is for checks of agents: the admin API does not read it.";
+  }
+  http::Refusal refusal(401, "unauthorized", std::move(detail), {}, "WWW-Authenticate: Bearer realm=\"sluice\"\r\n");
   refusal.code = to_string(fault);
   return refusal;
 }
@@ -73,7 +78,7 @@ std::optional<auth::KnownQuotas::Found> CallerGate::rate_quota(std::string_view 
 }
 
 http::Refusal CallerGate::refusal_of(const Call& call, CredentialFault fault) {
-  return unauthorized(throttle_, call.source, fault, clock_.now_us());
+  return unauthorized(throttle_, call, fault, clock_.now_us());
 }
 
 }  // namespace sluice::server::admin

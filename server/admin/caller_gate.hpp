@@ -25,9 +25,9 @@
 
 namespace sluice::server::admin {
 
-// Counts a failed authentication. Returns 401 with the fault as its code, or 429 if too many have failed. `now_us`:
-// Unix time in µs.
-http::Refusal unauthorized(auth::FailureThrottle& throttle, std::string_view source, CredentialFault fault,
+// Counts a failed authentication of `call`. Returns 401 with the fault as its code, or 429 if too many have failed.
+// `now_us`: Unix time in µs.
+http::Refusal unauthorized(auth::FailureThrottle& throttle, const Call& call, CredentialFault fault,
                            std::int64_t now_us);
 
 class CallerGate {

@@ -129,7 +129,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
 auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
   auto principal = auth::authenticate(tx, call.authorization, now_us);
-  if (!principal) throw unauthorized(throttle_, call.source, principal.error(), now_us);
+  if (!principal) throw unauthorized(throttle_, call, principal.error(), now_us);
   tx.enter(principal->scope());
   check_permission(*principal, *call.route);
   check_body_size(*principal, call);

@@ -113,14 +113,25 @@ void check_idempotency_key(const Call& call) {
   }
 }
 
+// Says where the path is, if another listener or an agent has it.
+std::string unknown_path(std::string_view path) {
+  if (path == "/metrics") return "Metrics are not on the listener of the API: get /metrics at the address of --admin.";
+  if (path == "/livez" || path == "/readyz") {
+    return fmt::format("Probes are not on the listener of the API: get {} at the address of --admin.", path);
+  }
+  for (const std::string_view of_agent :
+       {"/v1/check", "/v1/authz", "/v1/release", "/v1/renew", "/v1/snapshot", "/json"}) {
+    if (!path.starts_with(of_agent)) continue;
+    return fmt::format(
+        "This is the server, which has the admin API. {} is of an agent: ask the agent beside your program, "
+        "at the address of its --listen, by default port 8088.",
+        path);
+  }
+  return "There is no such path; /openapi.json lists all of them.";
+}
+
 void read_call(const sluice::http::Request& request, RouteMatch& found, Call& call) {
-  if (found.allow.empty() && request.path == "/metrics") {
-    throw http::Refusal(404, "not-found",
-                        "Metrics are not on the listener of the API: get /metrics at the address of --admin.");
-  }
-  if (found.allow.empty()) {
-    throw http::Refusal(404, "not-found", "There is no such path; /openapi.json lists all of them.");
-  }
+  if (found.allow.empty()) throw http::Refusal(404, "not-found", unknown_path(request.path));
   if (found.route == nullptr) {
     throw http::Refusal(405, "method-not-allowed", fmt::format("This path accepts only {}.", found.allow), {},
                         fmt::format("Allow: {}\r\n", found.allow));
@@ -134,7 +145,7 @@ void read_call(const sluice::http::Request& request, RouteMatch& found, Call& ca
   if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
     throw http::Refusal(
         415, "unsupported-media-type",
-        fmt::format("Bodies are JSON{}; got the content type {}. With curl, add -H 'content-type: application/json'.",
+        fmt::format("Bodies are JSON{}; got the content type {}. With curl, add -H 'Content-Type: application/json'.",
                     call.route->takes_yaml ? " or YAML: content-type: application/json or application/yaml"
                                            : ": content-type: application/json",
                     quoted(type)));
@@ -142,6 +153,7 @@ void read_call(const sluice::http::Request& request, RouteMatch& found, Call& ca
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());
   call.authorization = request.header("authorization");
+  call.has_api_key = !request.header("x-api-key").empty();
   call.if_match = request.header("if-match");
   call.if_none_match = request.header("if-none-match");
   call.idempotency_key = request.header("idempotency-key");

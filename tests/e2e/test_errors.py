@@ -1,6 +1,7 @@
 """Every row of the error table below 500. Each error is problem+json, leaves the connection usable and never reaches Redis."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, Optional
 
@@ -202,6 +203,19 @@ def test_404_an_unknown_path(refused: Callable[..., Answer], path: str) -> None:
     refused(404, posting({"subject": "a"}, path))
 
 
+@pytest.mark.parametrize(("path", "says"), [
+    ("/v1/admin/plans", "This is an agent"), ("/v1/sync/snapshot", "of the server"), ("/readyz", "--admin"), ("/livez", "--admin")])
+def test_a_path_of_another_listener_says_where_it_is(refused: Callable[..., Answer], path: str, says: str) -> None:
+    assert says in refused(404, posting({}, path)).body["detail"]
+
+
+@pytest.mark.parametrize("path", ["/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew"])
+def test_400_a_query_that_would_be_ignored_names_the_parameter_and_the_fix(refused: Callable[..., Answer], path: str) -> None:
+    answer = refused(400, posting({"subject": "a"}, f"{path}?explain=true"))
+    assert answer.body["errors"] == [{"pointer": "?explain", "detail": answer.body["errors"][0]["detail"]}]
+    assert "send it in the body" in answer.body["errors"][0]["detail"]
+
+
 # --- 405, 411, 413, 431 ----------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "HEAD", "BREW"])
@@ -297,9 +311,11 @@ def test_the_callers_request_id_is_echoed_by_every_route(client: Client) -> None
 
 
 @pytest.mark.parametrize("bad", ["a b", "<script>", "x" * 129, "a,b"])
-def test_a_request_id_that_is_long_or_odd_is_ignored(client: Client, bad: str) -> None:
-    answer = client.check({"x-request-id": bad}, plan_id="bucket", subject=fresh_subject())
-    assert answer.status == 200 and answer.header("x-request-id") is None and "request_id" not in answer.body
+def test_a_request_id_that_is_long_or_odd_is_replaced_and_the_caller_sees_by_what(client: Client, bad: str) -> None:
+    first, second = (client.check({"x-request-id": bad}, plan_id="bucket", subject=fresh_subject()) for _ in range(2))
+    made = [answer.header("x-request-id") for answer in (first, second)]
+    assert first.status == 200 and re.fullmatch("[0-9a-f]{24}", made[0] or "") and first.body["request_id"] == made[0]
+    assert made[0] != made[1]
 
 
 # --- 422 -------------------------------------------------------------------------------------------------------------

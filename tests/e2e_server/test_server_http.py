@@ -119,6 +119,27 @@ def test_the_port_of_the_api_says_where_the_metrics_are(server: Server) -> None:
     assert answer.status == 404 and "--admin" in answer.body["detail"], answer
 
 
+@pytest.mark.parametrize(("path", "says"), [
+    ("/v1/check", "This is the server"), ("/v1/check/batch", "by default port 8088"), ("/v1/release", "of an agent"),
+    ("/readyz", "--admin"), ("/livez", "--admin")])
+def test_a_path_of_an_agent_or_of_the_probes_says_where_it_is(server: Server, path: str, says: str) -> None:
+    with Client(server.port) as client:
+        answer = client.post(path, "{}")
+    assert answer.status == 404 and says in answer.body["detail"], answer
+
+
+def test_a_form_as_curl_sends_it_is_415_with_the_header_to_add(admin: AdminClient, tenant: str) -> None:
+    answer = admin.post("/plans", bucket(), tenant=tenant, headers={"content-type": "application/x-www-form-urlencoded"})
+    assert answer.status == 415 and "-H 'Content-Type: application/json'" in answer.body["detail"], answer
+
+
+def test_a_token_in_x_api_key_is_missing_and_the_answer_says_where_to_put_it(server: Server, admin: AdminClient) -> None:
+    answer = admin.get("/plans", headers={"authorization": None, "x-api-key": server.token})
+    assert (answer.status, answer.body["code"]) == (401, "missing")
+    assert "Authorization: Bearer" in answer.body["detail"] and "has x-api-key" in answer.body["detail"]
+    assert server.token not in str(answer.body)
+
+
 # --- credentials -----------------------------------------------------------------------------------------------------
 
 def test_every_way_of_having_no_good_token_has_a_code_and_a_fix_that_names_the_header(

@@ -1,6 +1,7 @@
 // Asks an HTTP handler without sockets and keeps its answers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,10 +28,13 @@ class Asker {
   explicit Asker(Handler& handler) : handler_(handler) {}
 
   // The answer is in `answers` under the number returned: at once, unless the handler answers later.
-  std::uint64_t send(const std::string& method, const std::string& path, std::string body = "", Headers headers = {}) {
+  std::uint64_t send(const std::string& method, const std::string& target, std::string body = "",
+                     Headers headers = {}) {
     TestRequest request;
     request.method = method;
-    request.target = request.path = path;
+    request.target = target;
+    request.path = request.target.substr(0, request.target.find('?'));
+    request.query = request.target.substr(std::min(request.path.size() + 1, request.target.size()));
     request.body = body;
     request.fields = std::move(headers);
     request.content_type = request.header("content-type");

@@ -95,7 +95,9 @@ TEST_CASE("A port without metrics says so") {
 TEST_CASE("Everything else is 404 with what there is, and other methods are 405") {
   Rig rig;
   CHECK(rig.get("/v1/check").status == 404);
-  CHECK(rig.get("/v1/check").has("The admin port has /v1/health, /livez, /readyz and /metrics."));
+  CHECK(
+      rig.get("/v1/check")
+          .has("The admin port has /v1/health, /livez, /readyz and /metrics. The API is at the address of --listen."));
   const http::Answer refused = rig.asker.ask("POST", "/livez");
   CHECK(refused.status == 405);
   CHECK(refused.headers == "Allow: GET, HEAD\r\n");

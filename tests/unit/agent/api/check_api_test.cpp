@@ -51,6 +51,22 @@ TEST_CASE("the port of checks says where the metrics are") {
   CHECK(answer.has("--admin"));
 }
 
+TEST_CASE("paths of the server and of the probes say where they are") {
+  ApiRig rig("");
+  for (const char* path : {"/v1/admin/plans", "/v1/admin", "/v1/sync/snapshot"}) {
+    const Answer answer = rig.answers[rig.send("POST", path, "{}", {})];
+    CHECK(answer.status == 404);
+    CHECK(answer.has("This is an agent, which answers checks."));
+    CHECK(answer.has("by default port 8080"));
+  }
+  for (const char* path : {"/livez", "/readyz", "/startupz"}) {
+    const Answer answer = rig.get(path);
+    CHECK(answer.status == 404);
+    CHECK(answer.has(std::string("get ") + path + " at the address of --admin"));
+  }
+  CHECK(rig.get("/v1/nothing").has("There is nothing at /v1/nothing"));
+}
+
 TEST_CASE("JSON is read without a content type, with any JSON type, and with the type that curl sends") {
   ApiRig rig("");
   for (const char* type : {"", "application/json", "Application/JSON; charset=utf-8", "application/vnd.shop+json",
@@ -93,9 +109,52 @@ TEST_CASE("the caller's request id comes back if it is short and plain") {
   for (const std::string& bad : {std::string("a b"), std::string("a\"b"), std::string(129, 'x')}) {
     answer = asked_with(bad, R"({"subject":"u"})");
     CHECK(answer.status == 200);
-    CHECK(answer.request_id.empty());
-    CHECK_FALSE(answer.has("request_id"));
+    CHECK_MESSAGE(answer.request_id.size() == 24, "another id is made, and the caller sees it");
+    CHECK(answer.has(R"("request_id":")" + answer.request_id));
   }
+  answer = asked_with("", R"({"subject":"u"})");
+  CHECK(answer.request_id.empty());
+  CHECK_FALSE(answer.has("request_id"));
+}
+
+TEST_CASE("a query that a route would ignore is refused, and fields of a check are sent to the body") {
+  ApiRig rig("");
+  for (const char* path : {"/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew"}) {
+    CAPTURE(path);
+    const Answer answer = rig.answers[rig.send("POST", std::string(path) + "?explain=true&secret=%73lk_x", "{}",
+                                               {{"x-api-key", rig.shop_key}})];
+    CHECK(answer.status == 400);
+    CHECK(answer.has(R"("pointer":"?explain")"));
+    CHECK(answer.has("it is a field of a check, so send it in the body"));
+    CHECK(answer.has(R"(got \"secret\": leave it out)"));
+    CHECK_MESSAGE(!answer.has("slk_x"), "values may be secrets");
+  }
+  CHECK(rig.answers[rig.send("POST", "/v1/check?a=%zz", "{}", {{"x-api-key", rig.shop_key}})].status == 400);
+  CHECK(rig.answers[rig.send("POST", "/v1/check?", R"({"subject":"u"})", {{"x-api-key", rig.shop_key}})].status == 200);
+  CHECK(rig.answers[rig.send("GET", "/v1/health?at=7", "", {})].status == 200);
+  CHECK(rig.answers[rig.send("GET", "/openapi.json?v=1", "", {})].status == 200);
+}
+
+TEST_CASE("a key in Authorization is missing, and the answer says where it was found but not what it is") {
+  ApiRig rig("");
+  for (const char* path : {"/v1/check", "/v1/check/batch", "/v1/release", "/v1/renew"}) {
+    CAPTURE(path);
+    const auto sent_in = [&](const std::string& authorization) {
+      return rig.answers[rig.send("POST", path, "{}", {{"authorization", authorization}})];
+    };
+    const Answer key = sent_in("Bearer " + rig.shop_key);
+    CHECK(key.status == 401);
+    CHECK(key.has(R"("code":"missing")"));
+    CHECK(key.has("an API key in Authorization, which checks do not read: move it to x-api-key"));
+    CHECK_FALSE(key.has("slk_shop"));
+    const Answer other = sent_in("Basic dXNlcjpodW50ZXIy");
+    CHECK(other.has("the header Authorization, which checks do not read"));
+    CHECK_FALSE(other.has("dXNlcjpodW50ZXIy"));
+    CHECK_FALSE(sent_in("").has("Authorization"));
+  }
+  const Answer wrong = rig.answers[rig.send("POST", "/v1/check", "{}", {{"x-api-key", "x"}, {"authorization", "y"}})];
+  CHECK(wrong.has(R"("code":"malformed")"));
+  CHECK_FALSE(wrong.has("Authorization"));
 }
 
 TEST_CASE("a held check keeps the request id until it is decided") {

@@ -70,6 +70,18 @@ TEST_CASE("a token in memory costs no look-up, and neither does one with a wrong
   CHECK(rig.reads == 0);
 }
 
+TEST_CASE("a token in x-api-key is missing, and the answer says where the admin API looks") {
+  GateRig rig;
+  const auto says = [&rig](CredentialFault fault, std::string_view text) {
+    const auto refusal = admin::unauthorized(rig.throttle, rig.call, fault, rig.clock.now_us());
+    return refusal.detail.find(text) != std::string::npos;
+  };
+  CHECK_FALSE(says(CredentialFault::missing, "x-api-key"));
+  rig.call.has_api_key = true;
+  CHECK(says(CredentialFault::missing, "x-api-key, which is for checks"));
+  CHECK_FALSE(says(CredentialFault::unknown, "x-api-key"));
+}
+
 TEST_CASE("an unknown token is looked up once a second, and one that is new is found") {
   GateRig rig;
   const std::string unknown = mint_key("token-x", CredentialKind::admin_token);
