@@ -232,6 +232,12 @@ std::size_t CheckApi::body_limit(std::string_view method, std::string_view path)
   return path == kRateLimitPath && rate_limits_ ? rls::kMaxRequestBytes : kMaxCheckBytes;
 }
 
+bool CheckApi::answers(std::string_view method, std::string_view path) const {
+  const std::size_t route = route_of(path);
+  if (route == kNoRoute || (path == kRateLimitPath && !rate_limits_)) return false;
+  return kRoutes[route].any_method || kRoutes[route].method == method;
+}
+
 void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   std::size_t route = route_of(request.path);
   std::string_view request_id = request.header(http::kRequestIdField);

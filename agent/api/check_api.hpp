@@ -47,6 +47,7 @@ class CheckApi final : public http::Handler {
   }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
+  bool answers(std::string_view method, std::string_view path) const override;
   void handle(http::Request& request, http::Reply reply) override;
   void refused(const http::Refusal& refusal) override;
 

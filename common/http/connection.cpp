@@ -163,13 +163,22 @@ bool Connection::take_step(Step step) {
       return true;
     case Step::refused:
       timed_ = Phase::idle;
-      refuse(parser_.refusal());
+      if (lacks_more_than_a_length()) {
+        handle_request();
+      } else {
+        refuse(parser_.refusal());
+      }
       return true;
     case Step::close_after_refusal:
       break;
   }
   close_after_refusal_ = true;
   return false;
+}
+
+// A refusal for the path or the method says more than one for the missing length. REQUIRES: parser_ has refused.
+bool Connection::lacks_more_than_a_length() const {
+  return parser_.refusal().status == 411 && !host_->handler_.answers(parser_.request().method, parser_.request().path);
 }
 
 void Connection::begin_body() {

@@ -95,6 +95,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void advance();
   void parse_input();
   bool take_step(RequestParser::Step step);
+  bool lacks_more_than_a_length() const;
   void begin_body();
   void handle_request();
   void refuse(const Refusal& refusal);

@@ -48,6 +48,7 @@ class RequestParser {
 
   // Views into the fed buffer or this parser, valid until the next feed(). `method` is "" until the head is parsed.
   Request& request() { return request_; }
+  const Request& request() const { return request_; }
   const Refusal& refusal() const { return refusal_; }
   bool http11() const { return head_.http11; }
   bool keep_alive() const { return head_.keep_alive; }

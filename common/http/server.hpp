@@ -76,6 +76,9 @@ class Handler {
   virtual ~Handler() = default;
   // In bytes.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
+  // Whether the path answers the method. A request without the length that its method needs is 411 only where it would
+  // be answered; elsewhere handle() gets it without a body, for a 404 or a 405.
+  virtual bool answers(std::string_view /*method*/, std::string_view /*path*/) const { return true; }
   // Bytes. If body_limit() is higher, the server calls admit() before it reads a body that is larger than kUnaskedBody
   // or has an unknown length.
   static constexpr std::size_t kUnaskedBody = 64UL << 10;

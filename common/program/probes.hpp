@@ -39,6 +39,7 @@ class Probes final : public http::Handler {
 
   // No route takes a body. A request with one gets 404 or 405 rather than 413.
   std::size_t body_limit(std::string_view, std::string_view) const override { return 16UL * 1024; }
+  bool answers(std::string_view method, std::string_view) const override { return method == "GET" || method == "HEAD"; }
   void handle(http::Request& request, http::Reply reply) override;
 
  private:

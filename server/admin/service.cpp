@@ -186,6 +186,10 @@ std::size_t AdminService::body_limit(std::string_view method, std::string_view p
   return found.route == nullptr ? kDefaultBody : found.route->max_body;
 }
 
+bool AdminService::answers(std::string_view method, std::string_view path) const {
+  return find_route(method, path).route != nullptr;
+}
+
 void AdminService::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   const bool reading = request.method == "GET" || request.method == "HEAD";
   if (reading && is_open(request.path)) return send_open(request.path, std::move(reply));

@@ -54,6 +54,7 @@ class AdminService final : public sluice::http::Handler {
   }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
+  bool answers(std::string_view method, std::string_view path) const override;
   // Reads a large body only if the caller has the permission for the call.
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;

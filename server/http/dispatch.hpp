@@ -25,6 +25,7 @@ class Dispatch final : public sluice::http::Handler {
   std::size_t body_limit(std::string_view method, std::string_view path) const override {
     return of(path).body_limit(method, path);
   }
+  bool answers(std::string_view method, std::string_view path) const override { return of(path).answers(method, path); }
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override {
     of(head.path).admit(head, std::move(admission));
   }

@@ -238,6 +238,18 @@ def test_411_a_post_without_a_length(agent: Agent, key: MintedKey) -> None:
         assert reply.headers["content-type"].startswith("application/problem+json")
 
 
+@pytest.mark.parametrize(("path", "status"), [("/v1/health", 405), ("/v1/snapshot", 405), ("/nowhere", 404), ("/v1/check/batch", 411)])
+def test_a_post_without_a_length_hears_first_that_its_path_takes_none(agent: Agent, path: str, status: int) -> None:
+    with RawConnection(agent.port) as raw:
+        raw.send(f"POST {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        reply = raw.reply()
+        assert reply and reply.status == status
+        assert reply.headers.get("allow") == ("GET, HEAD" if status == 405 else None)
+        raw.send(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        after = raw.reply()
+        assert after and after.status == 200
+
+
 @pytest.mark.fault("too-large")
 def test_413_a_body_over_16_kib(agent: Agent, client: Client) -> None:
     body = json.dumps({"subject": "a", "tags": {f"t{i}": "x" * 200 for i in range(90)}})

@@ -270,6 +270,11 @@ def test_a_post_without_a_length_is_411(server: Server) -> None:
     assert reply is not None and reply.status == 411
 
 
+def test_a_post_without_a_length_to_an_object_is_405_with_the_methods(server: Server) -> None:
+    reply = framed(server, f"POST {ADMIN}/plans/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n\r\n".encode())
+    assert reply is not None and reply.status == 405 and reply.headers["allow"] == "GET, PUT, PATCH, DELETE"
+
+
 def test_headers_without_end_are_431(server: Server) -> None:
     reply = framed(server, f"GET {ADMIN}/plans HTTP/1.1\r\nHost: x\r\nX: {'a' * 20_000}\r\n\r\n".encode())
     assert reply is not None and reply.status == 431

@@ -37,6 +37,7 @@ struct TestHost final : ConnectionHost {
 // Echoes path and body at once, or keeps the right to reply for later.
 struct TestHandler final : Handler {
   std::size_t body_limit(std::string_view, std::string_view) const override { return limit; }
+  bool answers(std::string_view, std::string_view path) const override { return path != nowhere; }
   void admit(Request& head, Admission admission) override {
     asked.emplace_back(head.path);
     if (later) {
@@ -66,6 +67,7 @@ struct TestHandler final : Handler {
   }
 
   std::size_t limit = 100'000;
+  std::string nowhere;     // the path that answers no method
   std::vector<bool> held;  // by request: whether it brought what read_body() got
   bool later = false;
   std::size_t padding = 0;

@@ -263,6 +263,20 @@ TEST_CASE("a refusal where the framing is intact keeps the connection") {
   CHECK(bench.replies()[3] == "/d");
 }
 
+TEST_CASE("a POST without a length is 411 only where a POST is answered") {
+  Bench bench;
+  bench.handler.nowhere = "/no";
+  bench.receive("POST /no HTTP/1.1\r\nHost: h\r\n\r\nPOST /a HTTP/1.1\r\nHost: h\r\n\r\n" + get("/b"));
+  REQUIRE(bench.replies().size() == 3);
+  CHECK_MESSAGE(bench.replies()[0] == "/no", "the handler has it, to say 404 or 405");
+  CHECK(bench.replies()[1].starts_with("411 {"));
+  CHECK(bench.replies()[2] == "/b");
+  bench.receive("POST /no HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n" + get("/c"));
+  REQUIRE(bench.replies().size() == 4);
+  CHECK(bench.replies()[3] == "close /no");
+  CHECK(bench.wire.shut);
+}
+
 TEST_CASE("a refused body that never ends is cut off, with the refusal sent") {
   Bench bench;
   bench.receive("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1000000\r\n");
