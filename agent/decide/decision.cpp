@@ -110,7 +110,8 @@ bool would_allow(const Judgement& shadow, const CheckRequest& request) {
   return tried.allowed;
 }
 
-void explain_limits(const Judgement& judgement, Decision& decision) {
+void explain_limits(const Judgement& judgement, const CheckRequest& request, Decision& decision) {
+  decision.costs = &request.costs;
   const limiter::Program& program = *judgement.rulebook->program;
   decision.limits.resize(program.limits.size());
   for (std::size_t i = 0; i < program.limits.size(); ++i) {
@@ -265,7 +266,7 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
   if (first.outcome) {
     add_limit_numbers(first, decision);
     // A check that was held in line, and never judged, has the numbers of one limit only.
-    if (request.explain && !first.outcome->limits.empty()) explain_limits(first, decision);
+    if (request.explain && !first.outcome->limits.empty()) explain_limits(first, request, decision);
   }
   decision.explain = request.explain;
   decision.candidates = selection.candidates;

@@ -7,6 +7,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "common/domain/decision_time.hpp"
+#include "common/domain/uncounted_units.hpp"
 
 namespace sluice::agent::rpc {
 namespace {
@@ -77,6 +78,11 @@ void add_explained(pbf_writer& out, const Decision& decision) {
     add(entry, 5, std::string_view(candidate.why));
   }
   add(out, 28, static_cast<std::int64_t>(decision.candidates.omitted));
+  for (const UncountedUnit& unit : uncounted_units(decision)) {
+    pbf_writer entry(out, 29);
+    add(entry, 1, unit.unit);
+    add(entry, 2, std::string_view(unit.why));
+  }
 }
 
 void add_metadata(pbf_writer& parent, const Metadata& metadata) {

@@ -93,6 +93,9 @@ struct ShadowResult {
   LimitReport report;
 };
 
+struct UnitCost;       // check_request.hpp
+struct UncountedUnit;  // uncounted_units.hpp
+
 // The views point into the snapshot and the request. Both live until the reply is written.
 struct Decision {
   bool allowed = true;
@@ -124,8 +127,9 @@ struct Decision {
   std::string_view cause;
   std::optional<ShadowResult> shadow_result;
   bool explain = false;
-  std::vector<ExplainedLimit> limits;  // explain only
-  CandidateList candidates;            // explain only; empty where the check named a plan
+  std::vector<ExplainedLimit> limits;            // explain only
+  const std::vector<UnitCost>* costs = nullptr;  // of the check; set with `limits`
+  CandidateList candidates;                      // explain only; empty where the check named a plan
 };
 
 struct HeaderFamilies {
@@ -138,6 +142,9 @@ struct HeaderFamilies {
 
 // The HTTP status: 200, 429 or 503.
 unsigned status_of(const Decision& decision);
+
+// The units of the check's costs that none of the explained limits counts.
+std::vector<UncountedUnit> uncounted_units(const Decision& decision);
 
 // Appends the JSON body. Fields that do not apply are left out. Times are rounded up, but `lease_expires_at` is rounded
 // down, because a lease lives at least as long as stated. `retry_after_ms` is null for kNever.

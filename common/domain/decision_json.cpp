@@ -3,6 +3,7 @@
 
 #include "common/domain/decision.hpp"
 #include "common/domain/decision_time.hpp"
+#include "common/domain/uncounted_units.hpp"
 #include "common/json/text.hpp"
 
 namespace sluice {
@@ -103,11 +104,19 @@ void add_explained(std::string& out, const Decision& decision) {
     first = false;
   }
   out.push_back(']');
+  write_uncounted_units(uncounted_units(decision), out);
   out.push_back(',');
   write_candidates(decision.candidates, out);
 }
 
 }  // namespace
+
+std::vector<UncountedUnit> uncounted_units(const Decision& decision) {
+  if (decision.costs == nullptr || decision.costs->empty()) return {};
+  std::vector<std::string_view> counted;
+  for (const ExplainedLimit& limit : decision.limits) counted.push_back(limit.unit);
+  return uncounted_units(*decision.costs, counted);
+}
 
 void write_candidates(const CandidateList& candidates, std::string& out) {
   out.append("\"candidates\":[");

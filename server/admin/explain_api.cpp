@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
+#include "common/domain/check_fields.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
+#include "common/domain/uncounted_units.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
@@ -39,6 +41,17 @@ void read_request(const json::Value& value, ExplainParameters& parameters) {
   http::refuse_faults(found.front().status, std::move(faults));
 }
 
+// People send the check itself, without `request` around it.
+void refuse_check_fields(json::Fields& fields) {
+  for (json::Member& member : fields.members()) {
+    if (member.taken || find_check_field(member.name) == nullptr) continue;
+    member.taken = true;
+    fields.fault(member.name,
+                 fmt::format("{0} is a field of the check: move it into request, as in {{\"request\":{{{0}:…}}}}",
+                             quoted(member.name)));
+  }
+}
+
 void read_explain_parameters(Context& context, const json::Value& body, ExplainParameters& parameters) {
   json::FaultList faults;
   const json::Place root;
@@ -48,6 +61,7 @@ void read_explain_parameters(Context& context, const json::Value& body, ExplainP
   fields.require("request",
                  "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
   const json::Value* const request = fields.take("request");
+  refuse_check_fields(fields);
   fields.reject_unknown();
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
   parameters.tenant_id = body_tenant(context, body, Kind::policy);
@@ -126,12 +140,22 @@ void append_rulebook(std::string& out, const Selection& selection, const policy:
   out += ']';
 }
 
+// A policy may count fewer units than its callers send, so this is no fault.
+void append_uncounted_units(std::string& out, const policy::Rulebook& rulebook, const CheckRequest& request) {
+  std::vector<std::string_view> counted;
+  for (const Limit& limit : rulebook.program->limits) counted.push_back(limit.unit);
+  write_uncounted_units(uncounted_units(request.costs, counted), out);
+}
+
 std::string answer_of(const Selection& selection, const policy::TenantView& tenant, const ExplainParameters& parameters,
                       const store::Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
                                 json::string_literal(parameters.tenant_id), revision.number, allowed_text(selection),
                                 reason_of(selection), selection.mode == Mode::shadow);
   if (selection.primary() != nullptr) append_rulebook(out, selection, tenant, parameters.request);
+  if (selection.kind == Selection::Kind::rulebooks) {
+    append_uncounted_units(out, *selection.primary(), parameters.request);
+  }
   out += ',';
   write_candidates(selection.candidates, out);
   return out += '}';

@@ -97,7 +97,10 @@ def test_costs_charge_each_limit_its_own_unit(client: Client) -> None:
     by_name = {limit["name"]: limit for limit in body["limits"]}
     assert (by_name["burst"]["unit"], by_name["burst"]["cost"], by_name["burst"]["remaining"]) == ("requests", 1, 4)
     assert (by_name["tokens"]["unit"], by_name["tokens"]["cost"], by_name["tokens"]["remaining"]) == ("tokens", 400, 600)
+    assert [each["unit"] for each in body["uncounted_units"]] == ["unused"], body
+    assert "the limits count requests, tokens" in body["uncounted_units"][0]["why"]
     body = client.explain(plan_id="tokens", subject=subject, costs={"tokens": 100, "requests": 0}).body
+    assert "uncounted_units" not in body
     by_name = {limit["name"]: limit for limit in body["limits"]}
     assert (by_name["burst"]["remaining"], by_name["tokens"]["remaining"]) == (4, 500)
 

@@ -122,7 +122,13 @@ def test_costs_tags_and_explain_arrive(rpc: GrpcClient) -> None:
                          tags={"env": "test"}, attributes={"a": "b"}, explain=True)
     assert {limit.name: (limit.cost, limit.remaining, limit.admitted) for limit in decision.limits} == {
         "burst": (2, 3, True), "tokens": (7, 993, True)}
-    assert decision.now_us > 0
+    assert decision.now_us > 0 and not decision.uncounted_units
+
+
+def test_explain_names_units_that_no_limit_counts(rpc: GrpcClient) -> None:
+    decision = rpc.check(plan_id="tokens", subject=fresh_subject(), costs={"tokns": 7}, explain=True)
+    assert [each.unit for each in decision.uncounted_units] == ["tokns"]
+    assert 'Did you mean "tokens"?' in decision.uncounted_units[0].why
 
 
 def test_a_batch_answers_each_check_in_order(rpc: GrpcClient) -> None:

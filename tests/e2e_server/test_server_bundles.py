@@ -120,11 +120,28 @@ def test_a_dry_run_tells_and_does_nothing(admin: AdminClient) -> None:
     assert done.body["changes"] == told.body["changes"]
 
 
+def test_an_explanation_names_units_that_no_limit_counts(admin: AdminClient, tenant: str) -> None:
+    limit = {"algorithm": "fixed_window", "limit": 10, "window": "1m", "unit": "tokens"}
+    assert admin.put("/policies/p", {"scope": {"resource": "r"}, "key_by": "subject", "limits": [limit]}, tenant=tenant).status == 201
+    told = admin.post("/explain", {"tenant_id": tenant, "request": {
+        "subject": "u", "resource": "r", "costs": {"tokns": 3, "tokens": 1}}}).body
+    assert [each["unit"] for each in told["uncounted_units"]] == ["tokns"], told
+    assert 'Did you mean "tokens"?' in told["uncounted_units"][0]["why"]
+
+
+def test_a_check_without_request_around_it_is_told_where_its_fields_go(admin: AdminClient, tenant: str) -> None:
+    refused = admin.post("/explain", {"tenant_id": tenant, "subject": "u", "resource": "r"})
+    said = {error["pointer"]: error["detail"] for error in refused.body["errors"]}
+    assert refused.status == 422 and set(said) == {"/request", "/subject", "/resource"}, refused
+    assert "a check request as agents take it" in said["/request"] and "move it into request" in said["/subject"]
+
+
 def test_an_explanation_follows_what_was_applied(admin: AdminClient) -> None:
     tenant = fresh_id("shop")
     assert admin.post("/apply", bundle(fresh_id("org"), tenant, 2)).status == 200
     told = admin.post("/explain", {"tenant_id": tenant, "request": {"subject": "u", "resource": "r1"}}).body
     assert (told["policy_id"], told["plan_id"], told["reason"]) == ("p1", "pro", "judged")
     assert [candidate["outcome"] for candidate in told["candidates"]] == ["decides"]
+    assert "uncounted_units" not in told
     refused = admin.post("/explain", {"tenant_id": tenant, "request": {"resourc": "r1"}})
     assert refused.status == 400 and pointers(refused)[0] == "/request/resourc", refused

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "common/domain/check_request.hpp"
 #include "common/json/insitu_stream.hpp"
 #include "tests/unit/domain/decision_samples.hpp"
 
@@ -289,6 +290,25 @@ TEST_CASE("explain lists the candidates in order, each with its outcome and why"
                  R"({"policy_id":"tight","policy_version":3,"plan_id":"basic","outcome":"shadow_judged",)"
                  R"("why":"a shadow"},)"
                  R"({"policy_id":"orders","policy_version":7,"outcome":"decides","why":"its name is \"x\""}]})"));
+}
+
+TEST_CASE("explain names the units that no limit counts, with those that are counted") {
+  Decision d = plain(true, Reason::within_limit);
+  d.explain = true;
+  for (const std::string_view unit : {"tokens", "requests", "tokens"}) d.limits.emplace_back().unit = unit;
+  const std::vector<UnitCost> costs{{"tokns", 5}, {"tokens", 1}, {"megabytes", 7}};
+  d.costs = &costs;
+  CHECK(contains(
+      body(d),
+      R"(],"uncounted_units":[{"unit":"tokns","why":"no limit counts \"tokns\", so this cost charges nothing; )"
+      R"(the limits count requests, tokens. Did you mean \"tokens\"?"},)"
+      R"({"unit":"megabytes","why":"no limit counts \"megabytes\", so this cost charges nothing; the limits )"
+      R"(count requests, tokens."}],"candidates":[)"));
+  const std::vector<UnitCost> counted{{"tokens", 1}};
+  d.costs = &counted;
+  CHECK_FALSE(contains(body(d), "uncounted_units"));
+  d.costs = nullptr;
+  CHECK_FALSE(contains(body(d), "uncounted_units"));
 }
 
 TEST_CASE("candidates that are not shown are counted, and nothing is said where all are") {
