@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "common/base/duration.hpp"
@@ -166,6 +167,20 @@ void read_set(json::Fields& fields, const Owner& owner, const Limit* limit, Over
   if (auto fault = debt_fault(changed, owner.longest_delay)) fields.fault("set", std::move(*fault));
 }
 
+// People write the numbers beside `set`, as a plan has them.
+void refuse_numbers_beside_set(json::Fields& fields) {
+  static constexpr auto kNumbers =
+      std::to_array<std::string_view>({"limit", "window", "capacity", "bucket_capacity", "refill", "refill_rate",
+                                       "refill_per_sec", "refill_rate_per_sec", "leak", "leak_per_sec", "leak_rate",
+                                       "leak_rate_per_sec", "lease_ttl", "rate", "max_requests", "expiry", "interval"});
+  for (json::Member& member : fields.members()) {
+    if (member.taken || std::ranges::find(kNumbers, member.name) == kNumbers.end()) continue;
+    member.taken = true;
+    fields.fault(member.name,
+                 fmt::format("an override has its numbers in set: write \"set\":{{{}:…}}", quoted(member.name)));
+  }
+}
+
 }  // namespace
 
 void read_override(json::Fields& fields, const TenantIndex& tenants, Author author, const OverrideOwners& owners,
@@ -178,6 +193,7 @@ void read_override(json::Fields& fields, const TenantIndex& tenants, Author auth
   if (author == Author::person) spell_canonically(out.identity);
   read_set(fields, owner, limit, out);
   out.expires_at = fields.timestamp(object_field::kExpiresAt);
+  refuse_numbers_beside_set(fields);
   fields.reject_unknown();
 }
 

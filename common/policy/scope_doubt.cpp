@@ -79,4 +79,16 @@ std::optional<std::string> scope_doubt(const DimensionRef& dimension, std::strin
   }
 }
 
+std::optional<std::string> identity_doubt(const DimensionRef& dimension, std::string_view value) {
+  // The counter of an IPv6 address may be that of its /64.
+  const bool block = dimension.dimension == Dimension::source_ip && value.find('/') != std::string_view::npos &&
+                     value.find(':') == std::string_view::npos;
+  if (!block && value.find('*') == std::string_view::npos) return std::nullopt;
+  return fmt::format(
+      "{} is compared as it is: an override is for one exact {}, not for a {}. For many, write a policy whose scope "
+      "has "
+      "this value",
+      quoted(value), to_string(dimension), block ? "block of addresses" : "pattern");
+}
+
 }  // namespace sluice::policy

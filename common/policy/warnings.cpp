@@ -106,6 +106,16 @@ void find_doubtful_scopes(const Bundle& bundle, Faults& found) {
   }
 }
 
+void find_doubtful_identities(const Bundle& bundle, Faults& found) {
+  for (std::size_t i = 0; i < bundle.overrides.size(); ++i) {
+    for (const auto& [dimension, value] : bundle.overrides[i].identity) {
+      auto doubt = identity_doubt(dimension, value);
+      if (!doubt) continue;
+      found.push_back({fmt::format("/overrides/{}/identity/{}", i, to_string(dimension)), *std::move(doubt)});
+    }
+  }
+}
+
 bool is_over(const std::optional<WallTime>& end, std::int64_t now_us) {
   return end && end->time_since_epoch().count() <= now_us;
 }
@@ -138,6 +148,7 @@ Faults warnings(const Bundle& bundle, std::int64_t now_us) {
   find_single_slots(bundle, found);
   find_fields_in_metadata(bundle, found);
   find_doubtful_scopes(bundle, found);
+  find_doubtful_identities(bundle, found);
   find_ended(bundle, now_us, found);
   return found;
 }

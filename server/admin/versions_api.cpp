@@ -77,17 +77,18 @@ std::int64_t read_version(const Call& call) {
   return *version;
 }
 
-// Returns the number as the body writes it: 25.0 stays 25.0.
+// Returns the number as the body writes it: 25.0 stays 25.0. Policies have it under the name rollout_percent.
 json::Value read_percent(const Call& call, json::Tree& tree) {
   json::FaultList faults;
   const json::Place root;
   const json::Value body = read_body(call, tree);
   json::Fields fields(body, root, faults);
+  fields.accept_alias("rollout_percent", "percent");
   fields.require("percent", "the share of subjects, from 0 to 100");
   fields.number("percent", 0, 100, 2);
   fields.reject_unknown();
   if (faults.count() > 0) http::refuse_faults(422, faults.take());
-  return *body.find("percent");
+  return *fields.take("percent");
 }
 
 }  // namespace

@@ -60,6 +60,16 @@ def test_a_rollout_changes_the_share_and_nothing_else(admin: AdminClient, tenant
         assert pointers(admin.post("/policies/p/rollout", {"percent": percent}, tenant=tenant)) == ["/percent"], percent
 
 
+def test_a_rollout_takes_the_name_that_policies_have_for_it(admin: AdminClient, tenant: str) -> None:
+    admin.put("/policies/p", {"scope": {"resource": "r"}, "key_by": "subject", "limits": [
+        {"algorithm": "fixed_window", "limit": 10, "window": "1m"}]}, tenant=tenant)
+    answer = admin.post("/policies/p/rollout", {"rollout_percent": 25}, tenant=tenant)
+    assert answer.status == 200 and answer.body["rollout_percent"] == 25, answer
+    both = admin.post("/policies/p/rollout", {"rollout_percent": 25, "percent": 30}, tenant=tenant)
+    assert both.status == 422 and "say the same: keep one" in both.body["errors"][0]["detail"], both
+    assert pointers(admin.post("/policies/p/rollout", {"rollout_percent": 101}, tenant=tenant)) == ["/rollout_percent"]
+
+
 def test_conditions_and_keys_hold_for_rollback_and_rollout_too(admin: AdminClient, tenant: str) -> None:
     admin.put("/policies/p", RULE, tenant=tenant)
     admin.put("/policies/p", {**RULE, "limit": 20}, tenant=tenant)

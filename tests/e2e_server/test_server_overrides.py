@@ -81,6 +81,14 @@ def test_an_override_is_in_force_on_the_agents_next_decision(shop: Shop) -> None
     assert shop.limit("ann") == 10
 
 
+def test_an_override_for_a_pattern_is_stored_with_a_warning(shop: Shop) -> None:
+    answer = shop.put("user:*", 500, "all")
+    assert answer.status == 201 and [each["pointer"] for each in answer.body["warnings"]] == ["/identity/subject"], answer
+    assert "one exact subject" in answer.body["warnings"][0]["detail"]
+    assert shop.limit("user:42") == 10
+    assert "warnings" not in shop.put("user:42", 500).body
+
+
 def test_after_flushall_every_live_override_is_back_within_five_seconds(shop: Shop) -> None:
     names = [f"s{number}" for number in range(50)]
     for number, name in enumerate(names):

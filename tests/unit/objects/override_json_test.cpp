@@ -97,6 +97,15 @@ TEST_CASE("replaced numbers are in range, alone and together with the others") {
   check_override_fault(set_of("sliding", R"({"limit":1125899906842624})"), "/set", "2^53");
 }
 
+TEST_CASE("a number beside set is told to go into set") {
+  const std::string rest = set_of("burst", R"({"capacity":5})");
+  for (const std::string name : {"limit", "capacity", "bucket_capacity", "window", "refill", "rate", "max_requests"}) {
+    CAPTURE(name);
+    check_override_fault(rest + ",\"" + name + "\":500", "/" + name, "write \"set\":{\"" + name + "\":…}");
+  }
+  check_override_fault(rest + R"(,"limt_name":"x")", "/limt_name", "did you mean \"limit_name\"?");
+}
+
 TEST_CASE("an override fits the longest delay its limit is judged under") {
   const std::string rest = R"("limit_name":"burst","identity":{"subject":"a"},"set":{"refill":"3000000/s"})";
   CHECK(parsed(override_with(R"("policy_id":"orders",)" + rest)).overrides.size() == 1);

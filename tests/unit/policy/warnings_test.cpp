@@ -153,6 +153,25 @@ TEST_CASE("a value of a scope that means what it says gets no warning") {
   }
 }
 
+TEST_CASE("an override for a pattern gets a warning, because an override is for one exact identity") {
+  const auto doubts = [](const std::string& dimension, const std::string& value) {
+    return warnings_of(R"("policies":[{"id":"p","tenant_id":"shop","key_by":")" + dimension +
+                       R"(","limits":[{"name":"burst","algorithm":"fixed_window","limit":10,"window":"1m"}]}],)" +
+                       R"("overrides":[{"id":"vip","tenant_id":"shop","policy_id":"p","limit_name":"burst",)" +
+                       R"("identity":{")" + dimension + R"(":")" + value + R"("},"set":{"limit":500}}])");
+  };
+  const Faults found = doubts("subject", "user:*");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].pointer == "/overrides/0/identity/subject");
+  CHECK(says(found[0].text, "an override is for one exact subject, not for a pattern"));
+  CHECK(says(found[0].text, "write a policy whose scope"));
+  CHECK(doubts("resource", "GET:/orders/*").size() == 1);
+  CHECK(says(doubts("source_ip", "10.0.0.0/8").at(0).text, "block of addresses"));
+  CHECK(doubts("subject", "user:42").empty());
+  CHECK_MESSAGE(doubts("resource", "GET:/users/{id}").empty(), "the counter of a pattern in a scope has this name");
+  CHECK_MESSAGE(doubts("source_ip", "2001:db8::/64").empty(), "the counter of an IPv6 address has this name");
+}
+
 TEST_CASE("an expired policy or key gets a warning that names the field, from the moment of its end") {
   const std::string bundle =
       R"("policies":[{"tenant_id":"shop","id":"sale","rate":"1/s","valid_to":"1970-01-01T00:00:10Z"}],)"
