@@ -171,6 +171,7 @@ TEST_CASE("A tab in the indentation is named, at the tab") {
   CHECK(refused("a:\n\tb: 1\n", "2:1", words));
   CHECK(refused("a:\n  - x\n \t- y\n", "3:2", words));
   CHECK(as_json("a: x\ty\n") == R"({"a":"x\ty"})");
+  CHECK(refused("a: x\ty: z\n", "1:7", "write a text that has one in quotes"));
 }
 
 TEST_CASE("A text that must be in quotes is named as such") {
