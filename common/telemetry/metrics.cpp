@@ -59,7 +59,7 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
       refusals({.name = "sluice_http_refused_total",
                 .type = kCounter,
                 .help = "Requests, and single checks of batches, that the agent answered with 4xx except 429, by the "
-                        "problem's `code`.",
+                        "problem's `code`. It counts refused gRPC calls too, by the same codes.",
                 .labels = {{.name = "code", .values = std::move(options.refusal_codes)}}}),
       workers(options.workers),
       failure_mode_decisions_({.name = "sluice_failure_mode_decisions_total",
