@@ -28,11 +28,35 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// A missing or additional ending counts as one error, however long it is.
+// "policy" and "policies", in this order.
+bool is_plural(std::string_view one, std::string_view many) {
+  if (!one.ends_with('y') || !many.ends_with("ies")) return false;
+  return one.substr(0, one.size() - 1) == many.substr(0, many.size() - 3);
+}
+
+// "tenants" and "tenant_ids", in this order.
+bool is_without_id(std::string_view name, std::string_view known) {
+  constexpr std::string_view kIds = "_ids";
+  if (!name.ends_with('s') || !known.ends_with(kIds)) return false;
+  return name.substr(0, name.size() - 1) == known.substr(0, known.size() - kIds.size());
+}
+
+// "ip" and "source_ip", or "verify" and "audit verify", in this order.
+bool is_last_word(std::string_view name, std::string_view known) {
+  if (name.empty() || known.size() <= name.size() || !known.ends_with(name)) return false;
+  const char before = known[known.size() - name.size() - 1];
+  return before == '_' || before == ' ';
+}
+
+// A missing or additional part of a name counts as one error, however long it is.
 std::size_t typing_errors(std::string_view name, std::string_view known) {
   constexpr std::size_t kStem = 4;
+  constexpr std::size_t kFewestEdited = 3;  // with an edit, shorter names could be any other name
   if (name.size() >= kStem && known.starts_with(name)) return 1;
   if (known.size() >= kStem && name.starts_with(known)) return 1;
+  if (is_last_word(name, known) || is_without_id(name, known)) return 1;
+  if (is_plural(name, known) || is_plural(known, name)) return 1;
+  if (name.size() < kFewestEdited && name != known) return kMaxQuoted;
   return edit_distance(name, known);
 }
 

@@ -12,7 +12,8 @@ namespace sluice {
 std::string quoted(std::string_view text);
 
 // Returns the known name that a misspelt `name` most likely means, or "". The two names differ by at most two typing
-// errors, or by at most one if `name` has 2 to 4 bytes.
+// errors, or by at most one if `name` has 2 to 4 bytes. A missing beginning ("ip" for "source_ip"), a missing or
+// additional ending, and a plural are one error.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
 
 // The names that a misspelt `name` most likely means, the nearest first: at most three. Compares only as many of the

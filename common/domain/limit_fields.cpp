@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/domain/enum_text.hpp"
+#include "common/domain/foreign_limits.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/limit_reader.hpp"
@@ -27,8 +28,10 @@ std::string owners_of(std::string_view field) {
 void LimitReader::read() {
   const std::size_t faults_before = fields_.faults().count();
   read_unit();
-  const auto traits = read_algorithm();
-  if (!traits) return read_values();
+  const bool foreign = refuse_foreign_limits(fields_);
+  const auto traits = read_algorithm(foreign);
+  // Without the foreign numbers, others would seem to be missing.
+  if (!traits || foreign) return read_limit_values(fields_);
   for (const json::Field& field : kLimitFields) check_belongs(field.name, *traits);
   limit_.algorithm = (*traits)->algorithm;
   (*traits)->read(*this);
@@ -47,7 +50,7 @@ void LimitReader::read_unit() {
   limit_.unit = *unit;
 }
 
-std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
+std::optional<const AlgorithmTraits*> LimitReader::read_algorithm(bool foreign) {
   const std::string_view name = only_one_of(fields_, {"algorithm", "strategy"});
   if (!name.empty()) return fields_.choice(name, &algorithm_named, algorithm_list());
   const auto any = [this](auto names) {
@@ -60,29 +63,11 @@ std::optional<const AlgorithmTraits*> LimitReader::read_algorithm() {
   if (any(std::span(bucket.fields) | std::views::filter([](std::string_view each) { return each != "limit"; }))) {
     return &bucket;
   }
+  if (foreign) return std::nullopt;
   fields_.fault("algorithm", fmt::format("algorithm is missing: write one of {}; or leave it out and write limit with "
                                          "window, or rate, for a token_bucket",
                                          algorithm_list()));
   return std::nullopt;
-}
-
-// Finds the faults of each field by itself. An unknown algorithm must not hide them.
-void LimitReader::read_values() {
-  for (const json::Field& field : kLimitFields) {
-    if (field.type == json::Field::Type::integer) {
-      fields_.integer(field);
-    } else if (field.type == json::Field::Type::duration) {
-      fields_.duration(field);
-    } else if (field.type == json::Field::Type::timestamp) {
-      fields_.timestamp(field);
-    } else if (field.name == limit_field::kAlign.name) {
-      fields_.choice(field, &align_from);
-    } else if (field.name == limit_field::kPeriod.name) {
-      fields_.choice(field, &period_from);
-    } else {
-      read_rate(fields_, field.name);
-    }
-  }
 }
 
 // Also marks the field as known, through fields_.present().
@@ -234,6 +219,24 @@ std::optional<WrittenRate> read_rate(json::Fields& fields, std::string_view name
   if (rate) return WrittenRate{rate->units, Micros(rate->per_us)};
   fields.fault(name, std::move(rate.error().text));
   return std::nullopt;
+}
+
+void read_limit_values(json::Fields& fields) {
+  for (const json::Field& field : kLimitFields) {
+    if (field.type == json::Field::Type::integer) {
+      fields.integer(field);
+    } else if (field.type == json::Field::Type::duration) {
+      fields.duration(field);
+    } else if (field.type == json::Field::Type::timestamp) {
+      fields.timestamp(field);
+    } else if (field.name == limit_field::kAlign.name) {
+      fields.choice(field, &align_from);
+    } else if (field.name == limit_field::kPeriod.name) {
+      fields.choice(field, &period_from);
+    } else {
+      read_rate(fields, field.name);
+    }
+  }
 }
 
 void accept_limit_aliases(json::Fields& fields) {

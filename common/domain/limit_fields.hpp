@@ -94,8 +94,9 @@ inline constexpr std::array kLimitFields{
     limit_field::kBurst};
 
 // Names of these fields in other limiters.
-inline constexpr std::array kLimitAliases{json::FieldAlias{"max_requests", "limit"},
-                                          json::FieldAlias{"expiry", "window"}, json::FieldAlias{"interval", "window"}};
+inline constexpr std::array kLimitAliases{
+    json::FieldAlias{"max_requests", "limit"}, json::FieldAlias{"max_value", "limit"},
+    json::FieldAlias{"expiry", "window"}, json::FieldAlias{"interval", "window"}, json::FieldAlias{"seconds", "window"}};
 
 // Call it before the fields of a limit are read.
 void accept_limit_aliases(json::Fields& fields);
@@ -105,6 +106,9 @@ void read_limit_fields(json::Fields& fields, Limit& limit);
 
 // Returns the first of `names` that is given; "" if none is. Each further one is a fault.
 std::string_view only_one_of(json::Fields& fields, std::initializer_list<std::string_view> names);
+
+// Finds the faults that each of the numbers has by itself: without a valid algorithm, or a limit to compare with.
+void read_limit_values(json::Fields& fields);
 
 // Like only_one_of, with the fields that can give the rate of a bucket. REQUIRES: is_bucket(algorithm).
 std::string_view given_rate(json::Fields& fields, Algorithm algorithm);

@@ -25,8 +25,8 @@ class LimitReader {
 
  private:
   void read_unit();
-  std::optional<const AlgorithmTraits*> read_algorithm();
-  void read_values();
+  // `foreign`: other limiters' names are a fault already, so an absent algorithm is none.
+  std::optional<const AlgorithmTraits*> read_algorithm(bool foreign);
   void check_belongs(std::string_view field, const AlgorithmTraits* traits);
   void read_limit(std::string_view why);
   void read_bucket_of_window();

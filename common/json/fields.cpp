@@ -77,6 +77,12 @@ std::string wrong_type_text(std::string_view name, const Value& value, std::stri
   return fmt::format("{} must be {}, not {}", name, wanted, describe(value.type()));
 }
 
+std::string quoting_hint(const Value& value) {
+  if (value.type() == Type::boolean) return fmt::format(": write it in quotes, as \"{}\"", value.boolean());
+  if (value.type() != Type::number || value.text().size() > kMaxNumberShown) return {};
+  return fmt::format(": write it in quotes, as {}", quoted(value.text()));
+}
+
 Fields::Fields(const Value& value, const Place& at, FaultList& faults) : at_(at), faults_(faults) {
   if (value.type() != Type::object) {
     faults_.add(at_, fmt::format("this must be an object, not {}", describe(value.type())));
@@ -125,7 +131,7 @@ std::optional<std::string_view> Fields::string(std::string_view name) {
   const Value* const value = take(name);
   if (value == nullptr) return std::nullopt;
   if (value->type() == Type::string) return value->text();
-  wrong_type(name, *value, "a string");
+  fault(name, wrong_type_text(written(name), *value, "a string") + quoting_hint(*value));
   return std::nullopt;
 }
 

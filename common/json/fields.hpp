@@ -183,5 +183,7 @@ class Fields {
 };
 
 std::string wrong_type_text(std::string_view name, const Value& value, std::string_view wanted);
+// How to write the value as a text: YAML reads `id: 10` as a number. Returns "" if quotes would not help.
+std::string quoting_hint(const Value& value);
 
 }  // namespace sluice::json

@@ -46,8 +46,9 @@ ObjectIdView BundleBuilder::last(Kind kind) const {
 
 void BundleBuilder::add_id(Kind kind, json::Fields& fields, bool sound) {
   const ObjectIdView id = last(kind);
-  ids(kind).add(fields, info(kind).local_id ? id.tenant_id : "", id.id,
-                {.index = list_access(kind).size(bundle_) - 1, .sound = sound});
+  const std::string_view scope = info(kind).local_id ? id.tenant_id : "";
+  if (id.id.empty()) return ids(kind).add_invalid(scope, written_id(fields));
+  ids(kind).add(fields, scope, id.id, {.index = list_access(kind).size(bundle_) - 1, .sound = sound});
 }
 
 void BundleBuilder::read_settings(json::Fields& fields) {
@@ -64,14 +65,12 @@ void BundleBuilder::read_organization(json::Fields& fields, Organization& item) 
 
 void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   item.id = read_id(fields, "tenant");
+  if (item.id.empty()) tenants_.add_invalid(written_id(fields));
   if (const auto name = fields.text(object_field::kName)) item.name = *name;
   if (const auto id = fields.text(tenant_field::kOrganizationId)) {
     item.organization_id = *id;
-    if (ids(Kind::organization).find("", *id) == nullptr) {
-      fields.fault("organization_id",
-                   fmt::format("organization {} does not exist: create it, or list it in the bundle's organizations",
-                               quoted(*id)));
-    }
+    ids(Kind::organization).refer(fields, "organization_id", "", *id,
+                                   ": create it, or list it in the bundle's organizations");
   }
   if (const auto mode = fields.choice(tenant_field::kMode, &mode_from)) item.mode = *mode;
   if (const auto answer = fields.text(tenant_field::kDefault)) {
@@ -95,14 +94,12 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
 }
 
 void BundleBuilder::read_plan(json::Fields& fields, Plan& item) {
-  const std::size_t faults_before = faults_.count();
-  sluice::read_plan(fields, tenants_, author_, item);
-  if (!item.tenant_id.empty()) add_id(Kind::plan, fields, faults_.count() == faults_before);
+  const bool sound = sluice::read_plan(fields, tenants_, author_, item);
+  if (!item.tenant_id.empty()) add_id(Kind::plan, fields, sound);
 }
 
 void BundleBuilder::read_policy(json::Fields& fields, Policy& item) {
-  const std::size_t faults_before = faults_.count();
-  sluice::read_policy(fields, tenants_, author_, item);
+  const bool sound = sluice::read_policy(fields, tenants_, author_, item);
   if (check_ != nullptr && !item.match_expr.empty()) {
     if (auto wrong = check_(item.match_expr)) {
       const bool in_metadata = !fields.present("match_expr");
@@ -111,22 +108,21 @@ void BundleBuilder::read_policy(json::Fields& fields, Policy& item) {
     }
   }
   if (item.tenant_id.empty()) return;
-  if (!item.plan_id.empty()) check_plan(fields, item, faults_.count() == faults_before);
-  add_id(Kind::policy, fields, faults_.count() == faults_before);
+  const bool fits_plan = item.plan_id.empty() || check_plan(fields, item, sound);
+  add_id(Kind::policy, fields, sound && fits_plan);
 }
 
-void BundleBuilder::check_plan(json::Fields& fields, const Policy& policy, bool sound) {
-  IdIndex::Entry* const plan = ids(Kind::plan).find(policy.tenant_id, policy.plan_id);
-  if (plan == nullptr) {
-    fields.fault("plan_id",
-                 fmt::format("plan {} does not exist in tenant {}", quoted(policy.plan_id), quoted(policy.tenant_id)));
-    return;
-  }
-  if (!sound || !plan->sound) return;
+// Returns false if the plan is unknown, or does not fit the policy.
+bool BundleBuilder::check_plan(json::Fields& fields, const Policy& policy, bool sound) {
+  const std::size_t faults_before = faults_.count();
+  IdIndex::Entry* const plan = ids(Kind::plan).refer(fields, "plan_id", policy.tenant_id, policy.plan_id);
+  if (plan == nullptr) return false;
+  if (!sound || !plan->sound) return true;
   check_enforcement(fields, policy.enforcement, bundle_.plans[plan->index].limits, false);
   if (policy.enforcement.action == Action::delay) {
     plan->longest_delay = std::max(plan->longest_delay, policy.enforcement.max_delay);
   }
+  return faults_.count() == faults_before;
 }
 
 void BundleBuilder::read_key(json::Fields& fields, ApiKey& item) {

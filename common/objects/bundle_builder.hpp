@@ -54,7 +54,7 @@ class BundleBuilder {
     read(fields, tenants_, item);
     if (!item.tenant_id.empty()) add_id(kind, fields, faults_.count() == faults_before);
   }
-  // Adds the id of the object read last. `sound`: the object was read without a fault.
+  // Adds the id of the object read last. `sound`: what others that refer to it are compared with has no fault.
   void add_id(Kind kind, json::Fields& fields, bool sound);
   void read_settings(json::Fields& fields);
   void read_organization(json::Fields& fields, Organization& item);
@@ -63,7 +63,7 @@ class BundleBuilder {
   void read_policy(json::Fields& fields, Policy& item);
   void read_key(json::Fields& fields, ApiKey& item);
   void read_override(json::Fields& fields, Override& item);
-  void check_plan(json::Fields& fields, const Policy& policy, bool sound);
+  bool check_plan(json::Fields& fields, const Policy& policy, bool sound);
   void check_only_override_of_target(json::Fields& fields, const Override& item);
 
   ExpressionCheck check_;

@@ -10,6 +10,8 @@
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/algorithm.hpp"
+#include "common/domain/dimension_hint.hpp"
+#include "common/domain/foreign_limits.hpp"
 #include "common/domain/limit_fields.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
@@ -76,6 +78,7 @@ void reject_flat_fields(json::Fields& owner, std::string_view place) {
   };
   for (const std::string_view name : kCommonFields) reject(name);
   for (const json::Field& field : kLimitFields) reject(field.name);
+  refuse_foreign_limits(owner);
 }
 
 // Other limiters write {"algorithm": {"type": …, parameters}}.
@@ -156,10 +159,11 @@ void take_max_override(json::FaultList& faults, const json::Place& at, std::int6
 }
 
 // `sound`: the limits have no faults.
-void read_max_override(json::Fields& owner, std::vector<Limit>& limits, bool sound) {
+void read_max_override(json::Fields& owner, LimitsForm form, std::vector<Limit>& limits, bool sound) {
   const json::Value* const value = owner.take(kMaxOverride.name);
   if (value == nullptr) return;
   if (limits.empty()) {
+    if (form != LimitsForm::none) return;  // the limits have a fault that says more
     return owner.fault(kMaxOverride.name,
                        "max_override is not beside limits: write it where the limits are, which is "
                        "the plan if there is a plan_id");
@@ -193,7 +197,7 @@ void read_max_override(json::Fields& owner, std::vector<Limit>& limits, bool sou
 bool has_flat_limit(json::Fields& owner) {
   accept_limit_aliases(owner);
   // No early return: present() must mark each field as known.
-  bool found = false;
+  bool found = has_foreign_limit(owner);
   for (const std::string_view name : kCommonFields) found |= owner.present(name);
   for (const json::Field& field : kLimitFields) found |= owner.present(field.name);
   return found;
@@ -202,7 +206,7 @@ bool has_flat_limit(json::Fields& owner) {
 LimitsForm read_limits(json::Fields& owner, std::vector<Limit>& out) {
   const std::size_t faults_before = owner.faults().count();
   const LimitsForm form = read_limit_members(owner, out);
-  read_max_override(owner, out, owner.faults().count() == faults_before);
+  read_max_override(owner, form, out, owner.faults().count() == faults_before);
   return form;
 }
 
@@ -211,6 +215,7 @@ LimitChange read_limit_change(json::Fields& fields, Limit& limit) {
   accept_limit_aliases(fields);
   reject_irreplaceable(fields, limit);
   const LimitChange change = read_replaced(fields, limit);
+  refuse_foreign_limits(fields);
   fields.reject_unknown();
   if (fields.faults().count() != faults_before) return change;
   if (!change.limit && !change.rate && !change.window && !change.lease_ttl) {
@@ -244,9 +249,8 @@ bool read_key_by(json::Fields& fields, std::vector<DimensionRef>& out) {
     if (dimension) {
       out.push_back(std::move(*dimension));
     } else {
-      fields.faults().add(at, fmt::format("{} is not a dimension: write one such as subject, resource, api_key, "
-                                          "tag.NAME or attr.NAME",
-                                          quoted(value.text())));
+      fields.faults().add(
+          at, not_a_dimension(value.text(), "write one such as subject, resource, api_key, tag.NAME or attr.NAME"));
     }
   });
   std::ranges::sort(out);

@@ -10,7 +10,10 @@
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
 #include "common/domain/algorithm.hpp"
+#include "common/domain/dimension_hint.hpp"
+#include "common/domain/foreign_limits.hpp"
 #include "common/domain/identifiers.hpp"
+#include "common/domain/limit_fields.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "common/domain/rate.hpp"
 #include "common/domain/resource.hpp"
@@ -32,18 +35,9 @@ Micros delay_of(const Enforcement& enforcement) {
   return enforcement.action == Action::delay ? enforcement.max_delay : Micros(0);
 }
 
-void no_such_owner(json::Fields& fields, std::string_view field, std::string_view kind, const Override& item,
-                   std::string_view id) {
-  fields.fault(field, fmt::format("{} {} does not exist in tenant {}", kind, quoted(id), quoted(item.tenant_id)));
-}
-
 Owner owner_policy(json::Fields& fields, const OverrideOwners& owners, const Override& item) {
-  const IdIndex::Entry* const entry = owners.policy_ids.find(item.tenant_id, item.policy_id);
-  if (entry == nullptr) {
-    no_such_owner(fields, "policy_id", "policy", item, item.policy_id);
-    return {};
-  }
-  if (!entry->sound) return {};
+  const IdIndex::Entry* const entry = owners.policy_ids.refer(fields, "policy_id", item.tenant_id, item.policy_id);
+  if (entry == nullptr || !entry->sound) return {};
   const Policy& policy = owners.policies[entry->index];
   Owner owner{&policy.limits, &policy.enforcement.key_by, delay_of(policy.enforcement)};
   if (!policy.plan_id.empty()) {
@@ -55,12 +49,8 @@ Owner owner_policy(json::Fields& fields, const OverrideOwners& owners, const Ove
 }
 
 Owner owner_plan(json::Fields& fields, const OverrideOwners& owners, const Override& item) {
-  const IdIndex::Entry* const entry = owners.plan_ids.find(item.tenant_id, item.plan_id);
-  if (entry == nullptr) {
-    no_such_owner(fields, "plan_id", "plan", item, item.plan_id);
-    return {};
-  }
-  if (!entry->sound) return {};
+  const IdIndex::Entry* const entry = owners.plan_ids.refer(fields, "plan_id", item.tenant_id, item.plan_id);
+  if (entry == nullptr || !entry->sound) return {};
   const Plan& plan = owners.plans[entry->index];
   return {&plan.limits, &plan.enforcement.key_by, std::max(delay_of(plan.enforcement), entry->longest_delay)};
 }
@@ -114,7 +104,8 @@ void read_identity_members(json::Fields& identity, Override& item) {
     auto dimension = parse_dimension(member.name);
     if (!dimension) {
       member.taken = true;
-      identity.fault(member.name, fmt::format("{} is not a dimension", quoted(member.name)));
+      identity.fault(member.name,
+                     not_a_dimension(member.name, "identity has the dimensions of the counter key, such as subject"));
     } else if (const auto value = identity.text(member.name, kMaxValueBytes)) {
       item.identity.emplace_back(std::move(*dimension), *value);
     } else if (member.value.type() == json::Type::null) {
@@ -149,14 +140,23 @@ void read_identity(json::Fields& fields, const Owner& owner, const Limit* limit,
                                        list_of(wanted), list_of(given)));
 }
 
+// Without the limit, only what each number has to be by itself can be checked.
+void read_unowned_set(json::Fields& set) {
+  accept_limit_aliases(set);
+  refuse_foreign_limits(set);
+  read_limit_values(set);
+  set.reject_unknown();
+}
+
 void read_set(json::Fields& fields, const Owner& owner, const Limit* limit, Override& item) {
   fields.require("set", "the numbers that replace the limit's, such as {\"limit\":500}");
   const json::Value* const value = fields.take("set");
-  if (value == nullptr || limit == nullptr) return;
+  if (value == nullptr) return;
   const json::Place at = fields.at().member("set");
   const std::size_t faults_before = fields.faults().count();
   json::Fields set(*value, at, fields.faults());
   if (!set.is_object()) return;
+  if (limit == nullptr) return read_unowned_set(set);
   Limit changed = *limit;
   const LimitChange change = read_limit_change(set, changed);
   if (change.limit) item.limit = changed.limit;

@@ -60,8 +60,9 @@ void take_metadata_expression(json::Fields& policy, std::string_view expression,
 bool read_plan_or_limits(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
-    if (const auto plan_id = fields.text(policy_field::kPlanId)) out.plan_id = *plan_id;
-    if (out.plan_id.empty()) fields.fault("plan_id", "plan_id must be the id of a plan");
+    const auto plan_id = fields.text(policy_field::kPlanId);
+    if (plan_id) out.plan_id = *plan_id;
+    if (plan_id && plan_id->empty()) fields.fault("plan_id", "plan_id is empty: it must be the id of a plan");
     if (limits != LimitsForm::none) {
       fields.fault("plan_id",
                    "plan_id and limits are both given: keep one, a policy has the limits of a plan or its own");
@@ -115,18 +116,20 @@ std::string made_id(Policy policy, bool required) {
 
 }  // namespace
 
-void read_plan(json::Fields& fields, const TenantIndex& tenants, Author author, Plan& out) {
-  const std::size_t faults_before = fields.faults().count();
+bool read_plan(json::Fields& fields, const TenantIndex& tenants, Author author, Plan& out) {
   out.tenant_id = tenants.read_tenant_id(fields);
   out.id = read_id(fields, "plan");
   if (const auto name = fields.text(object_field::kName)) out.name = *name;
+  const std::size_t faults_before = fields.faults().count();
   read_enforcement(fields, author, out.enforcement);
   if (read_limits(fields, out.limits) == LimitsForm::none) fields.require("limits", "a plan has 1 to 16 limits");
-  fields.reject_unknown();
   if (fields.faults().count() == faults_before) check_enforcement(fields, out.enforcement, out.limits, true);
+  const bool sound = fields.faults().count() == faults_before;
+  fields.reject_unknown();
+  return sound;
 }
 
-void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author, Policy& out) {
+bool read_policy(json::Fields& fields, const TenantIndex& tenants, Author author, Policy& out) {
   const std::size_t faults_before = fields.faults().count();
   fields.accept_alias(policy_field::kPolicyId.name, object_field::kId.name);
   out.tenant_id = tenants.read_tenant_id(fields);
@@ -135,8 +138,11 @@ void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   if (expression) out.match_expr = *expression;
   const auto metadata_expression = read_metadata(fields, author, out.metadata);
   if (metadata_expression) take_metadata_expression(fields, *metadata_expression, out.match_expr);
+  const std::size_t faults_before_limits = fields.faults().count();
   read_enforcement(fields, author, out.enforcement);
   const bool flat = read_plan_or_limits(fields, out);
+  if (fields.faults().count() == faults_before_limits) check_enforcement(fields, out.enforcement, out.limits, true);
+  const bool sound = fields.faults().count() == faults_before_limits;
   out.report_subjects =
       fields.choice(policy_field::kReportSubjects, &report_subjects_from).value_or(ReportSubjects::hashed);
   read_validity(fields, out);
@@ -146,12 +152,11 @@ void read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   if (!makes_id) out.id = read_id(fields, "policy");
   read_scope(fields, {out.tenant_id, tenants.organization_of(out.tenant_id), author == Author::person}, out.scope);
   fields.reject_unknown();
-  if (fields.faults().count() != faults_before) return;
-  check_enforcement(fields, out.enforcement, out.limits, true);
-  if (makes_id) {
+  if (makes_id && fields.faults().count() == faults_before) {
     const bool written = fields.present(enforcement_field::kRequireKeyBy.name);
     out.id = made_id(out, written && out.enforcement.required != RequiredDimensions::none);
   }
+  return sound;
 }
 
 void write_plan(json::Writer& out, const Plan& plan, Form form) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "common/domain/plan.hpp"
 #include "common/json/fields.hpp"
@@ -15,6 +16,8 @@ namespace sluice {
 
 // Reads the required field `id`. Returns "" after a fault.
 std::string read_id(json::Fields& fields, std::string_view kind);
+// Reads the field `id` as it is written, without a fault. Returns "" if it is no text.
+std::string_view written_id(json::Fields& fields);
 // Returns "" if the field is absent, and after a fault. An empty text is a fault.
 std::string read_optional_id(json::Fields& fields, std::string_view name);
 
@@ -23,7 +26,7 @@ class IdIndex {
  public:
   struct Entry {
     std::size_t index = 0;    // in the caller's vector
-    bool sound = false;       // the object was read without a fault
+    bool sound = false;       // of a plan or policy: its limits and enforcement were read without a fault
     Micros longest_delay{0};  // of a plan: the longest max_delay of its policies
   };
 
@@ -33,13 +36,22 @@ class IdIndex {
 
   // Adds a fault to `fields` if the id is in use. Does nothing for "".
   void add(json::Fields& fields, std::string_view scope, std::string_view id, const Entry& entry);
+  // A text that an object has as its id, and that is no id: a fault already.
+  void add_invalid(std::string_view scope, std::string_view text) { invalid_.insert(key(scope, text)); }
   Entry* find(std::string_view scope, std::string_view id);
+  // As find(). If no object has the id, adds a fault with `fix` and the nearest ids. But adds none if an object has the
+  // same text as its invalid id, because that is a fault already.
+  Entry* refer(json::Fields& fields, std::string_view field, std::string_view scope, std::string_view id,
+               std::string_view fix = {});
 
  private:
-  std::string key(std::string_view scope, std::string_view id) const;
+  static std::string key(std::string_view scope, std::string_view id);
+  std::string nearest_to(std::string_view scope, std::string_view id);
 
   std::string_view kind_;
   std::unordered_map<std::string, Entry> entries_;
+  std::unordered_set<std::string> invalid_;
+  std::size_t hints_ = 0;  // each visits all ids, so only the first faults have one
 };
 
 class TenantIndex {
@@ -48,6 +60,8 @@ class TenantIndex {
   void add(json::Fields& fields, std::string_view id, std::string_view organization_id);
   // `tenants` includes tenants with a faulty id.
   void set_count(std::size_t tenants) { count_ = tenants; }
+  // A text that a tenant has as its id, and that is no id; "" if it has none. A fault already.
+  void add_invalid(std::string_view text) { invalid_.emplace(text); }
 
   // If `tenant_id` is absent and the bundle has exactly one tenant, returns that tenant. Returns "" after a fault.
   std::string read_tenant_id(json::Fields& fields) const;
@@ -55,10 +69,14 @@ class TenantIndex {
   std::string_view organization_of(const std::string& tenant_id) const;
 
  private:
+  // Whether an unknown tenant_id may mean a tenant whose id is a fault already.
+  bool means_invalid(std::string_view id) const { return invalid_.contains("") || invalid_.contains(std::string(id)); }
+  std::string nearest_to(std::string_view id) const;
+
   std::unordered_map<std::string, std::string> ids_;  // with the tenant's organization
-  // If count_ is greater than ids_.size(), some tenant has a faulty id. Then an unknown tenant_id is not reported,
-  // because it may refer to that tenant.
+  std::unordered_set<std::string> invalid_;
   std::size_t count_ = 0;
+  mutable std::size_t hints_ = 0;  // as of IdIndex
 };
 
 }  // namespace sluice

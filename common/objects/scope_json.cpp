@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/text.hpp"
+#include "common/domain/dimension_hint.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/ip_address.hpp"
 #include "common/domain/resource.hpp"
@@ -18,7 +19,8 @@ bool is_source_ip(std::string_view value) { return value.ends_with('*') || parse
 void read_value(const json::Value& value, const json::Place& at, json::FaultList& faults, bool written_by_person,
                 ScopeTerm& term) {
   if (value.type() != json::Type::string) {
-    return faults.add(at, json::wrong_type_text(to_string(term.dimension), value, "a string or a list of strings"));
+    return faults.add(at, json::wrong_type_text(to_string(term.dimension), value, "a string or a list of strings") +
+                              json::quoting_hint(value));
   }
   if (value.text().size() > kMaxValueBytes) {
     return faults.add(at, fmt::format("a value of a scope is at most {} bytes long", kMaxValueBytes));
@@ -92,9 +94,9 @@ void read_scope_object(const json::Value& value, const json::Place& at, json::Fa
     if (auto dimension = parse_dimension(member.name)) {
       read_term(fields, member, std::move(*dimension), owner.written_by_person, out);
     } else {
-      fields.fault(member.name, fmt::format("{} is not a dimension: write one such as resource, subject, service, "
-                                            "source_ip, tag.NAME or attr.NAME",
-                                            quoted(member.name)));
+      fields.fault(member.name,
+                   not_a_dimension(member.name,
+                                   "write one such as resource, subject, service, source_ip, tag.NAME or attr.NAME"));
     }
   }
 }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "common/base/text.hpp"
-#include "common/domain/dimension.hpp"
+#include "common/domain/dimension_hint.hpp"
 #include "common/json/fields.hpp"
 
 namespace sluice::policy {
@@ -24,12 +24,6 @@ constexpr std::array kOperatorWords{
     Word{"eq", "=="},      Word{"equals", "=="}, Word{"ne", "!="},     Word{"in", "in"},
     Word{"matches", "=~"}, Word{"like", "=~"},   Word{"notin", "!in"},
 };
-// Words written instead of `tag` and `attr`.
-constexpr std::array kFamilies{
-    Word{"tags", "tag"},   Word{"label", "tag"},      Word{"labels", "tag"},
-    Word{"attrs", "attr"}, Word{"attribute", "attr"}, Word{"attributes", "attr"},
-};
-
 std::string lower(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -53,19 +47,6 @@ std::string describe(const Token& found) {
   return found.kind == TokenKind::end ? "the end of the expression" : quoted(found.raw);
 }
 
-std::string intended_dimension(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  const std::string head = lower(name.substr(0, dot));
-  if (dot != std::string_view::npos && dot + 1 < name.size()) {
-    const std::string_view family = intended(kFamilies, head);
-    if (!family.empty()) return fmt::format("{}.{}", family, name.substr(dot + 1));
-    return {};
-  }
-  std::array<std::string_view, kNamedDimensions> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = dimension_name(static_cast<Dimension>(i));
-  return std::string(nearest(lower(name), names));
-}
-
 }  // namespace
 
 std::string no_comparison(const Token& found) {
@@ -84,12 +65,8 @@ std::string unknown_dimension(std::string_view name) {
   if (const std::string_view sign = intended(kOperatorWords, lower(name)); !sign.empty()) {
     return fmt::format("{} is not a dimension: did you mean the operator \"{}\"?", quoted(name), sign);
   }
-  if (const std::string dimension = intended_dimension(name); !dimension.empty()) {
-    return fmt::format("{} is not a dimension: did you mean {}?", quoted(name), quoted(dimension));
-  }
-  return fmt::format(
-      "{} is not a dimension: a comparison begins with one, such as region, method, user, tag.NAME or attr.NAME",
-      quoted(name));
+  return not_a_dimension(name,
+                         "a comparison begins with one, such as region, method, user, tag.NAME or attr.NAME");
 }
 
 std::string no_operator(const Token& name, const Token& found) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
+
 namespace sluice::program {
 namespace {
 
@@ -20,22 +22,6 @@ std::string wrapped(std::string_view text) {
     text.remove_prefix(space + 1);
   }
   return lines.append(text);
-}
-
-// The Levenshtein distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j < row.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row.back();
 }
 
 struct Variable {
@@ -114,30 +100,41 @@ void CommandFlags::report_unknown(Flags& out) const {
     const std::string_view name = whole.substr(0, whole.find('='));
     if (flag) {
       const std::size_t dashes = std::min(name.find_first_not_of('-'), name.size());
-      const std::string_view hint = nearest(name.substr(dashes));
+      const std::string_view hint = nearest_flag(name.substr(dashes));
       const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
       // Shows only the name: a value after '=' may be a secret that was meant for another flag.
       out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
     } else if (!behind_flag) {
-      out.faults.push_back(
-          {shown_value(argument), "is not a flag or the value of one; flags begin with --, see --help"});
+      report_word(argument, out);
     }
     behind_flag = flag && name.size() == whole.size();
   }
 }
 
-std::string_view CommandFlags::nearest(std::string_view name) const {
-  std::string_view best;
-  std::size_t least = 3;
-  if (name.size() > 40) return best;
-  for (const FlagSpec& spec : command_.flags) {
-    const std::size_t away = distance(name, spec.name);
-    if (away < least) {
-      least = away;
-      best = spec.name;
-    }
+void CommandFlags::report_word(std::string_view word, Flags& out) const {
+  std::string fix = "flags begin with --, see --help";
+  if (const std::string_view command = nearest_command(word); !command.empty()) {
+    fix = fmt::format("did you mean the command {}?", command);
+  } else if (const std::string_view flag = nearest_flag(word); !flag.empty()) {
+    fix = fmt::format("did you mean --{}?", flag);
   }
-  return best;
+  out.faults.push_back({shown_value(word), fmt::format("is not a flag or the value of one; {}", fix)});
+}
+
+std::string_view CommandFlags::nearest_flag(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const FlagSpec& spec : command_.flags) names.push_back(spec.name);
+  return nearest(name, names);
+}
+
+std::string_view CommandFlags::nearest_command(std::string_view word) const {
+  std::vector<std::string_view> names;
+  for (const Command& command : program_.commands) {
+    if (!command.name.empty() && command.name.starts_with(command_.name)) names.push_back(command.name);
+  }
+  const std::string whole = command_.name.empty() ? std::string(word) : fmt::format("{} {}", command_.name, word);
+  const std::string_view found = nearest(whole, names);
+  return found == command_.name ? std::string_view() : found;
 }
 
 }  // namespace sluice::program

@@ -36,7 +36,10 @@ class CommandFlags {
   };
 
   void add(const FlagSpec& spec, std::string& text);
-  std::string_view nearest(std::string_view name) const;
+  void report_word(std::string_view word, Flags& out) const;
+  // Both return "" if no name is alike.
+  std::string_view nearest_flag(std::string_view name) const;
+  std::string_view nearest_command(std::string_view word) const;  // of the program, or below this command
 
   CLI::App& app_;
   const Program& program_;

@@ -171,7 +171,7 @@ TEST_CASE("two overrides of one limit for one identity are refused") {
 
 TEST_CASE("an override of a faulty policy is not blamed for it") {
   const Faults faults = faults_of(shop(R"("policies":[{"id":"orders","rate":"fast"}],
-      "overrides":[{"id":"vip","policy_id":"orders","limit_name":"x","identity":{},"set":{"a":1}}])"));
+      "overrides":[{"id":"vip","policy_id":"orders","limit_name":"x","identity":{},"set":{"capacity":1}}])"));
   CHECK_MESSAGE(faults.size() == 1, text_of(faults));
   CHECK(has_fault(faults, "/policies/0/rate", "10/minute"));
 }
