@@ -41,15 +41,19 @@ bool check_rate_limits(const std::string& folder) {
   return true;
 }
 
+bool refuse_bundle(const std::string& file, const Faults& faults) {
+  print_faults(file, "", faults);
+  fmt::print(stderr, "{}: {} fault{}\n", file, faults.size(), faults.size() == 1 ? "" : "s");
+  return false;
+}
+
 bool check_bundle(const Config& config) {
   const std::string& file = config.policies_file;
   auto loaded = policies::load_bundle_file(file, SystemClock().now_us(), config.mode);
-  if (!loaded) {
-    print_faults(file, "", loaded.error());
-    fmt::print(stderr, "{}: {} fault{}\n", file, loaded.error().size(), loaded.error().size() == 1 ? "" : "s");
-    return false;
-  }
+  if (!loaded) return refuse_bundle(file, loaded.error());
   print_faults(file, "warning: ", loaded->warnings);
+  // A running agent takes such a file, as before, but the server does not.
+  if (!loaded->shared_names.empty()) return refuse_bundle(file, loaded->shared_names);
   const policy::Snapshot& snapshot = *loaded->snapshot;
   fmt::print("{}: ok ({} tenants, {} plans, {} policies, {} keys, {} overridden counters)\n", file,
              snapshot.tenants.size(), snapshot.plan_count, snapshot.policy_count, snapshot.keys.size(),

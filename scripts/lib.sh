@@ -45,6 +45,14 @@ how_long() {
 # usage: prints the comment at the head of the calling script.
 usage() { sed -n '2,/^[^#]/{/^#/{s/^# \{0,1\}//;p}}' "$0"; }
 
+# unknown_option WORD: fails, and names the option of the calling script that was probably meant.
+unknown_option() {
+  local known nearest
+  mapfile -t known < <({ echo --help; usage | grep -oE -- '--[a-z0-9-]+'; } | sort -u)
+  nearest=$("$PYTHON" "$ROOT/scripts/options.py" "$1" "${known[@]}" 2>/dev/null) || nearest=   # Python may be missing yet
+  fail "unknown option '$1'${nearest:+: did you mean $nearest?} (see --help)"
+}
+
 # has_value "$@": the flag $1 must be followed by a word.
 has_value() { [ $# -ge 2 ] || fail "$1 needs a value (see --help)"; }
 

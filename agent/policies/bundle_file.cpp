@@ -17,6 +17,7 @@
 #include "common/objects/bundle_json.hpp"
 #include "common/policy/match.hpp"
 #include "common/policy/match_expr.hpp"
+#include "common/policy/shared_names.hpp"
 #include "common/policy/warnings.hpp"
 #include "common/yaml/yaml.hpp"
 
@@ -113,7 +114,7 @@ LoadedBundle load_bundle(std::string_view text, BundleFormat format, std::string
   auto snapshot = policy::build_snapshot(*bundle, revision, now_us, std::move(digest));
   if (!snapshot) return std::unexpected(located(std::move(snapshot.error())));
   std::ranges::move(policy::warnings(*bundle, now_us), std::back_inserter(warnings));
-  return BundleContent{std::move(*snapshot), located(std::move(warnings))};
+  return BundleContent{std::move(*snapshot), located(std::move(warnings)), located(policy::shared_names(*bundle))};
 }
 
 LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode mode, FileIdentity* identity) {

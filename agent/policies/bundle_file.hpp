@@ -26,7 +26,8 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
 
 struct BundleContent {
   std::shared_ptr<const policy::Snapshot> snapshot;
-  Faults warnings;  // valid values that are probably mistakes
+  Faults warnings;      // valid values that are probably mistakes
+  Faults shared_names;  // see policy::shared_names(): faults for the server, and for --check-config
 };
 using LoadedBundle = std::expected<BundleContent, Faults>;
 

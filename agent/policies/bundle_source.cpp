@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <utility>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -162,6 +163,7 @@ void BundleSource::apply(const FileText& file) {
 
 void BundleSource::publish(BundleContent content, Time began) {
   if (const auto& before = swap_.in_force()) removed_.change(*before, *content.snapshot);
+  std::ranges::move(content.shared_names, std::back_inserter(content.warnings));
   log_warnings(log_, path_, content.warnings, kFaultsLogged);
   swap_.publish({std::move(content.snapshot), removed_.keys()}, content.warnings.size(), began);
   accept(telemetry::BundleLoad::loaded);

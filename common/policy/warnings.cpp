@@ -116,28 +116,27 @@ void find_doubtful_identities(const Bundle& bundle, Faults& found) {
   }
 }
 
-bool is_over(const std::optional<WallTime>& end, std::int64_t now_us) {
-  return end && end->time_since_epoch().count() <= now_us;
+// Warns of each object of a list whose end has come. `effect` says what that means.
+template <class Item>
+void find_ended(std::string_view list, const std::vector<Item>& items, std::optional<WallTime> Item::* end,
+                std::string_view field, std::string_view effect, std::int64_t now_us, Faults& found) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::optional<WallTime>& ended = items[i].*end;
+    if (!ended || ended->time_since_epoch().count() > now_us) continue;
+    found.push_back({fmt::format("/{}/{}/{}", list, i, field),
+                     fmt::format("{} is in the past, so {}: write a later time, or remove {}",
+                                 format_timestamp(*ended), effect, field)});
+  }
 }
 
 // No faults, because what is stored grows old: an export must still be applied.
-void find_ended(const Bundle& bundle, std::int64_t now_us, Faults& found) {
-  for (std::size_t i = 0; i < bundle.policies.size(); ++i) {
-    const auto& end = bundle.policies[i].valid_to;
-    if (!is_over(end, now_us)) continue;
-    found.push_back({fmt::format("/policies/{}/valid_to", i),
-                     fmt::format("{} is in the past, so the policy matches no request any more: write a later time, or "
-                                 "remove valid_to",
-                                 format_timestamp(*end))});
-  }
-  for (std::size_t i = 0; i < bundle.keys.size(); ++i) {
-    const auto& end = bundle.keys[i].expires_at;
-    if (!is_over(end, now_us)) continue;
-    found.push_back({fmt::format("/keys/{}/expires_at", i),
-                     fmt::format("{} is in the past, so every call with the API key is refused: write a later time, or "
-                                 "remove expires_at",
-                                 format_timestamp(*end))});
-  }
+void find_all_ended(const Bundle& bundle, std::int64_t now_us, Faults& found) {
+  find_ended("policies", bundle.policies, &Policy::valid_to, "valid_to", "the policy matches no request any more",
+             now_us, found);
+  find_ended("keys", bundle.keys, &ApiKey::expires_at, "expires_at", "every call with the API key is refused", now_us,
+             found);
+  find_ended("overrides", bundle.overrides, &Override::expires_at, "expires_at",
+             "the override replaces no number any more", now_us, found);
 }
 
 }  // namespace
@@ -149,7 +148,7 @@ Faults warnings(const Bundle& bundle, std::int64_t now_us) {
   find_fields_in_metadata(bundle, found);
   find_doubtful_scopes(bundle, found);
   find_doubtful_identities(bundle, found);
-  find_ended(bundle, now_us, found);
+  find_all_ended(bundle, now_us, found);
   return found;
 }
 

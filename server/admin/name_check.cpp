@@ -4,9 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include <fmt/core.h>
-
-#include "common/base/text.hpp"
+#include "common/policy/shared_names.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::admin {
@@ -37,10 +35,7 @@ std::vector<store::SharedName> shared_names(postgres::Transaction& tx, const sto
 }
 
 Fault name_fault(const store::SharedName& shared, std::string pointer) {
-  return {std::move(pointer),
-          fmt::format("{} {} of tenant {} has the name {} already: choose another name, or change that {}",
-                      info(shared.key.kind).name, quoted(shared.other_id), quoted(shared.key.tenant_id),
-                      quoted(shared.name), info(shared.key.kind).name)};
+  return {std::move(pointer), policy::shared_name_text(shared.key.view(), shared.name, shared.other_id)};
 }
 
 void refuse_names(Faults faults) {

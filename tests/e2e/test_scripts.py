@@ -38,9 +38,27 @@ def test_help_explains_a_script_and_never_traces_back(script: Path, flag: str, t
             done = run(script, tmp_path, *words, flag, **environment)
             assert done.returncode == 0, (words, environment, done)
             assert "Traceback" not in done.stdout + done.stderr, (words, environment, done)
-            if script.name != "functions.py":   # a module that the others import
+            if script.name != "functions.py":   # a module that others import, and no command
                 assert len(done.stdout.splitlines()) >= 3, (words, done)
     assert list(tmp_path.iterdir()) == [], "it leaves nothing behind"
+
+
+@pytest.mark.parametrize("script, typed, meant", [
+    ("up", "--prot", "--port"), ("up", "--no-dmo", "--no-demo"), ("down", "--hlep", "--help"), ("test", "--quik", "--quick"),
+    ("coverage", "--mim=3", "--min"), ("demo", "--bust", "--burst"), ("docs", "--chekc", "--check"), ("mutate", "--olny", "--only")])
+def test_an_unknown_option_of_a_script_is_answered_with_the_nearest_one(script: str, typed: str, meant: str, tmp_path: Path) -> None:
+    done = run(ROOT / "scripts" / script, tmp_path, typed)
+    assert done.returncode != 0 and f"unknown option '{typed}': did you mean {meant}?" in done.stderr, done
+    unlike = run(ROOT / "scripts" / script, tmp_path, "--xyzzy")
+    assert unlike.returncode != 0 and "did you mean" not in unlike.stderr and "--help" in unlike.stderr, unlike
+
+
+def test_the_start_and_the_stop_say_what_is_stopped() -> None:
+    places = {"README.md": ("`scripts/down` stops", "\n\n"), "scripts/down": ("# Stops", "\n\n"), "scripts/up": ("stop all of it:", "\nTEXT")}
+    for page, (begin, end) in places.items():
+        said = (ROOT / page).read_text().split(begin, 1)[1].split(end, 1)[0]
+        assert all(name in said for name in ("agents", "server", "Redis", "PostgreSQL", "scripts/down")) or page == "README.md", page
+        assert "Redis" in said and "stay for the next" in said, page
 
 
 def how_long(*programs: Path) -> str:

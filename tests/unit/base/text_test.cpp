@@ -19,6 +19,15 @@ TEST_CASE("the names that a misspelt one most likely means are offered, the near
   CHECK(nearest_of("orders", {"ordrs2", "order", "ordres"}) == R"( Did you mean "order", "ordres" or "ordrs2"?)");
 }
 
+TEST_CASE("a part that is left out, a plural and a missing _id count as one error") {
+  CHECK(nearest_of("ip", {"id", "source_ip"}) == R"( Did you mean "source_ip"?)");
+  CHECK(nearest_of("verify", {"audit", "audit verify"}) == R"( Did you mean "audit verify"?)");
+  CHECK(nearest_of("policy", {"plans", "policies"}) == R"( Did you mean "policies"?)");
+  CHECK(nearest_of("policies", {"policy"}) == R"( Did you mean "policy"?)");
+  CHECK(nearest_of("tenants", {"organizations", "tenant_ids"}) == R"( Did you mean "tenant_ids"?)");
+  CHECK(nearest_of("ip", {"trip", "ia"}).empty());
+}
+
 TEST_CASE("names that are not alike are not offered") {
   CHECK(nearest_of("gold", {"premium", "basic"}).empty());
   CHECK(nearest_of("", {"a"}).empty());

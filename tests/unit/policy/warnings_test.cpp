@@ -172,19 +172,25 @@ TEST_CASE("an override for a pattern gets a warning, because an override is for 
   CHECK_MESSAGE(doubts("source_ip", "2001:db8::/64").empty(), "the counter of an IPv6 address has this name");
 }
 
-TEST_CASE("an expired policy or key gets a warning that names the field, from the moment of its end") {
+TEST_CASE("an expired policy, key or override gets a warning that names the field, from the moment of its end") {
   const std::string bundle =
       R"("policies":[{"tenant_id":"shop","id":"sale","rate":"1/s","valid_to":"1970-01-01T00:00:10Z"}],)"
       R"("keys":[{"tenant_id":"shop","id":"old","key_hash":"sha256:00112233445566770011223344556677:)" +
-      std::string(64, 'a') + R"(","expires_at":"1970-01-01T00:00:10Z"}])";
+      std::string(64, 'a') + R"(","expires_at":"1970-01-01T00:00:10Z"}],)" +
+      R"("overrides":[{"tenant_id":"shop","id":"vip","policy_id":"sale","limit_name":"token_bucket",)"
+      R"("identity":{"resource":"r","subject":"u"},"set":{"capacity":5},"expires_at":"1970-01-01T00:00:10Z"}])";
   CHECK(warnings_of(bundle, 9'999'999).empty());
   const Faults found = warnings_of(bundle, 10'000'000);
-  REQUIRE(found.size() == 2);
+  REQUIRE(found.size() == 3);
   CHECK(found[0].pointer == "/policies/0/valid_to");
   CHECK(found[0].text ==
         "1970-01-01T00:00:10Z is in the past, so the policy matches no request any more: write a later time, or remove "
         "valid_to");
   CHECK(found[1].pointer == "/keys/0/expires_at");
+  CHECK(found[2].pointer == "/overrides/0/expires_at");
+  CHECK(found[2].text ==
+        "1970-01-01T00:00:10Z is in the past, so the override replaces no number any more: write a later time, or "
+        "remove expires_at");
 }
 
 }  // namespace
