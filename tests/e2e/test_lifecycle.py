@@ -70,6 +70,17 @@ def test_a_misspelt_variable_is_a_warning_with_the_right_name(program: Path, sim
     assert any("SLUICE_LISTEN " in line and "SLUICE_AGENT_LISTEN?" in line for line in warnings)
 
 
+def test_check_config_refuses_two_plans_of_one_name_and_a_running_agent_warns(
+        program: Path, simple: Bundle, tmp_path: Path, make_agent: Callable[..., Agent]) -> None:
+    pro = {**simple.document["plans"][0], "name": "Pro"}
+    simple.document["plans"] += [{**pro, "id": "one"}, {**pro, "id": "two"}]
+    path = simple.write(tmp_path / "bundle.json")
+    done = run(program, "--policies", str(path), "--counters", "memory", "--check-config")
+    assert done.returncode == 1 and 'has the name "Pro" already' in done.stderr and "2 faults" in done.stderr, done
+    agent = make_agent(simple, "memory").start()
+    assert agent.process.output().count("has the name") == 2, "it warns"
+
+
 YAML_BUNDLE = """# by hand
 format: sluice/v1
 tenants:

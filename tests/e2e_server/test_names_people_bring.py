@@ -83,6 +83,19 @@ POLICIES: dict[str, list[Row]] = {
                ({"limits": [{"algorithm": "fixed", "max_requests": 10, "expiry": "60"}]}, {"limits": OUT}, [])],
     "interval": [({"algorithm": "fixed", "limit": 10, "interval": "1 minute"}, {"limits": OUT}, []),
                  ({"algorithm": "fixed", "limit": 10, "interval": "10 parsecs"}, None, ["/interval"])],
+    "max_value": [({"algorithm": "fixed", "max_value": 10, "seconds": 60}, {"limits": OUT}, []),
+                  ({"algorithm": "fixed", "max_value": 10, "max_requests": 10, "window": "1m"}, None, ["/max_value"])],
+    "seconds": [({"limits": [{"algorithm": "fixed", "max_value": 10, "seconds": 60}]}, {"limits": OUT}, []),
+                ({"algorithm": "fixed", "limit": 10, "seconds": "soon"}, None, ["/seconds"])],
+    "duration": [({"limit": 10, "duration": 60000}, None, ["/duration"]),
+                 ({"limits": [{"limit": -1, "duration": "60s"}]}, None, ["/limits/0/limit", "/limits/0/duration"])],
+    **{unit: [({unit: 10}, None, [f"/{unit}"]), ({"limits": [{unit: 10}]}, None, [f"/limits/0/{unit}"])]
+       for unit in ("second", "hour", "day", "month", "year")},
+    "minute": [({"minute": 10, "hour": 100}, None, ["/hour", "/minute"]),
+               ({"minute": 10, "limits": [{"limit": 10, "window": "1m"}]}, None, ["/minute"])],
+    "rate_limit": [({"rate_limit": {"unit": "minute", "requests_per_unit": 10}}, None, ["/rate_limit"]),
+                   ({"rate_limit": "10/minute"}, None, ["/rate_limit"])],
+    "requests_per_unit": [({"unit": "minute", "requests_per_unit": 10}, None, ["/requests_per_unit"])],
     "60": [({"algorithm": "fixed", "limit": 10, "window": 60}, {"limits": OUT}, [])],
     '"60"': [({"algorithm": "fixed", "limit": 10, "window": "60"}, {"limits": OUT}, [])],
     '"rate":"10/minute"': [({"algorithm": "fixed", "rate": "10/minute"}, {"limits": OUT}, []),
@@ -108,6 +121,8 @@ POLICIES: dict[str, list[Row]] = {
         ({"limits": [{"algorithm": "sliding-window", "limit": 10, "window": "1m"}]}, {}, ["/limits/0/algorithm"])],
 }
 OVERRIDES = {"override_ttl"}
+OF_PLANS_TOO = {"limits", "algorithm", "strategy", "limit", "window", "rate", "max_requests", "max_value", "expiry", "interval", "seconds",
+                "duration", "second", "minute", "hour", "day", "month", "year", "rate_limit", "unit", "requests_per_unit"}
 
 # Sluice's name; a subject's check that has it; whether the other limiter's name is the same.
 REPLIES: dict[str, tuple[str, str]] = {
@@ -181,8 +196,7 @@ def test_a_name_in_a_policy_or_plan_is_taken_or_refused_and_the_answer_is_canoni
         body = {key: ({inner: str(value).replace("TENANT", tenant).replace("ORG", organization) if isinstance(value, str)
                        else [tenant if item == "TENANT" else item for item in value] if isinstance(value, list) else value
                        for inner, value in member.items()} if key == "scope" else member) for key, member in sent.items()}
-        for path in ["/policies", "/plans"] if set(body) <= {"limits", "algorithm", "strategy", "limit", "window", "rate",
-                                                             "max_requests", "expiry", "interval"} else ["/policies"]:
+        for path in ["/policies", "/plans"] if set(body) <= OF_PLANS_TOO else ["/policies"]:
             made = admin.post(path, {"id": "x", **body} if "policy_id" not in body else body, tenant=tenant)
             if expected is None:
                 assert (made.status, sorted(pointers(made))) == (422, sorted(warned)), made

@@ -1,19 +1,11 @@
-"""Organizations, tenants, plans and policies: made, read, replaced, patched, deleted; in canonical form whatever was written."""
+"""Organizations, tenants, plans and policies: made, read, replaced, patched, deleted."""
 
 from typing import Any
 
 import pytest
 
-from support.admin import AdminClient, bucket, fresh_id, pointers, segment
+from support.admin import ONE_PER_SECOND, AdminClient, bucket, content, fresh_id, pointers, segment
 from support.client import Answer
-
-READ_ONLY = {"version", "revision", "created_at", "updated_at", "warnings"}
-ONE_PER_SECOND = {"name": "token_bucket", "algorithm": "token_bucket", "capacity": 10, "refill": "1/s"}
-
-
-def content(body: dict[str, Any]) -> dict[str, Any]:
-    """What was stored, without what the store adds and what the test's tenant is called."""
-    return {name: value for name, value in body.items() if name not in READ_ONLY | {"tenant_id", "id"}}
 
 
 def assert_made(answer: Answer, location: str) -> None:
@@ -199,6 +191,14 @@ def test_a_patch_that_breaks_a_rule_changes_nothing_and_names_the_field(admin: A
     assert admin.get("/plans/p", tenant=tenant).body["version"] == made.body["version"]
 
 
+def test_a_patch_of_limits_that_are_no_list_gets_this_fault_only(admin: AdminClient, tenant: str) -> None:
+    for path in ("/plans", "/policies"):
+        admin.put(f"{path}/most", {"limits": [ONE_PER_SECOND], "max_override": 50}, tenant=tenant)
+        answer = admin.patch(f"{path}/most", {"limits": {"algorithm": "fixed_window", "limit": 5, "window": "1m"}}, tenant=tenant)
+        assert (answer.status, pointers(answer)) == (422, ["/limits"]), answer
+        assert answer.body["errors"][0]["detail"] == "limits must be a list, not an object", answer
+
+
 # --- owners ----------------------------------------------------------------------------------------------------------
 
 def test_nothing_moves_to_another_owner(admin: AdminClient, tenant: str, organization: str) -> None:
@@ -272,191 +272,6 @@ def test_a_plan_that_its_policies_could_not_live_with_is_refused(admin: AdminCli
     answer = admin.put("/plans/pro", {"limits": [{**ONE_PER_SECOND, "key_by": ["region"]}]}, tenant=tenant)
     assert answer.status == 422 and "policies" in answer.body["errors"][0]["detail"], answer
     assert admin.get("/plans/pro", tenant=tenant).body["version"] == 1
-
-
-# --- canonical form --------------------------------------------------------------------------------------------------
-
-def limit(algorithm: str, **fields: Any) -> dict[str, Any]:
-    """A plan of one limit as it is answered."""
-    return {"limits": [{"name": algorithm, "algorithm": algorithm, **fields}]}
-
-
-@pytest.mark.parametrize(("written", "canonical"), [
-    ({"limit": 100, "window": "10s"}, limit("token_bucket", capacity=100, refill="1/100ms")),
-    ({"rate": "100/minute"}, limit("token_bucket", capacity=100, refill="1/600ms")),
-    ({"capacity": 5, "refill_per_sec": 0.5}, limit("token_bucket", capacity=5, refill="1/2s")),
-    ({"bucket_capacity": 5, "refill_rate_per_sec": 20}, limit("token_bucket", capacity=5, refill="1/50ms")),
-    ({"capacity": 5, "refill": "7/3s"}, limit("token_bucket", capacity=5, refill="7/3s")),
-    ({"strategy": "leaky_bucket", "capacity": 5, "leak_per_sec": 2}, limit("leaky_bucket", capacity=5, leak="1/500ms")),
-    ({"capacity": 5, "leak_rate_per_sec": 2}, limit("leaky_bucket", capacity=5, leak="1/500ms")),
-    ({"algorithm": "fixed_window", "rate": "5/s"}, limit("fixed_window", limit=5, window="1s")),
-    ({"algorithm": "sliding_window", "limit": 5, "window": "60s"}, limit("sliding_window", limit=5, window="1m")),
-    ({"algorithm": "gcra", "rate": "10/1s", "burst": 20}, limit("token_bucket", capacity=20, refill="1/100ms")),
-    ({"strategy": "gcra", "rate": "10/1s"}, limit("token_bucket", capacity=10, refill="1/100ms")),
-    ({"algorithm": "sliding_window_log", "limit": 5, "window": "1000ms"}, limit("sliding_window_log", limit=5, window="1s")),
-    ({"limit": 3, "lease_ttl": "30s"}, limit("concurrency", limit=3, lease_ttl="30s")),
-    ({"limit": 1000000, "period": "month"}, limit("quota", limit=1000000, period="month")),
-    ({"limit": 5, "window": "5s", "key_by": "user"}, limit("token_bucket", capacity=5, refill="1/s") | {"key_by": ["user"]}),
-    ({"limit": 5, "window": "5s", "key_by": ["resource", "subject"]}, limit("token_bucket", capacity=5, refill="1/s") | {"key_by": ["resource", "subject"]}),
-    ({"limit": 5, "window": "5s", "mode": "on"}, limit("token_bucket", capacity=5, refill="1/s")),
-    ({"limit": 5, "window": "5s", "mode": "monitor"}, limit("token_bucket", capacity=5, refill="1/s") | {"mode": "shadow"}),
-    ({"limit": 5, "window": "5s", "fail_open": True},
-     limit("token_bucket", capacity=5, refill="1/s") | {"failure_mode": "fail_open"}),
-    ({"limit": 5, "window": "5s", "failure_mode": "fail_closed", "action": "deny", "name": ""},
-     limit("token_bucket", capacity=5, refill="1/s")),
-])
-def test_every_shorthand_is_answered_in_canonical_form(admin: AdminClient, tenant: str, written: dict[str, Any],
-                                                       canonical: dict[str, Any]) -> None:
-    made = admin.put("/plans/p", written, tenant=tenant)
-    assert (made.status, content(made.body)) == (201, {**canonical, "require_key_by": True})
-    again = admin.put("/plans/p", made.body, tenant=tenant)
-    assert (again.status, again.body["version"]) == (200, 1), "the canonical form is its own"
-
-
-@pytest.mark.parametrize(("written", "canonical"), [
-    ({"resource": "x", "method": "GET"}, {"scope": {"resource": "x", "method": "GET"}}),
-    ({"scope": {"resource": ["b", "a"]}}, {"scope": {"resource": ["a", "b"]}}),
-    ({"scope": {"resource": ["a"]}}, {"scope": {"resource": "a"}}),
-    ({"scope": {"tag.env": "prod", "source_ip": ["10.0.0.0/8"]}}, {"scope": {"source_ip": "10.0.0.0/8", "tag.env": "prod"}}),
-    ({"resource": "x", "priority": 0, "enabled": True, "rollout_percent": 100}, {"scope": {"resource": "x"}}),
-    ({"resource": "x", "priority": -3, "enabled": False, "rollout_percent": 12.5},
-     {"scope": {"resource": "x"}, "priority": -3, "enabled": False, "rollout_percent": 12.5}),
-    ({"resource": "x", "valid_from": "2030-01-01T00:00:00+01:00"},
-     {"scope": {"resource": "x"}, "valid_from": "2029-12-31T23:00:00Z"}),
-])
-def test_policies_too_are_answered_in_canonical_form(admin: AdminClient, tenant: str, written: dict[str, Any],
-                                                     canonical: dict[str, Any]) -> None:
-    made = admin.put("/policies/p", {**written, "limits": [ONE_PER_SECOND]}, tenant=tenant)
-    assert (made.status, content(made.body)) == (201, {**canonical, "limits": [ONE_PER_SECOND], "require_key_by": True})
-    again = admin.put("/policies/p", made.body, tenant=tenant)
-    assert (again.status, again.body["version"]) == (200, 1)
-
-
-@pytest.mark.parametrize("expose", ["all", "remaining", "none"])
-def test_what_a_policy_exposes_is_stored_by_every_way_to_write_it(admin: AdminClient, tenant: str, expose: str) -> None:
-    shown = {} if expose == "all" else {"expose": expose}
-    body = {"limits": [ONE_PER_SECOND], "expose": expose}
-    posted = admin.post("/policies", {**body, "tenant_id": tenant, "id": "posted", "resource": "a"})
-    put = admin.put("/policies/put", {**body, "resource": "b"}, tenant=tenant)
-    assert admin.put("/policies/patched", {"limits": [ONE_PER_SECOND], "resource": "c"}, tenant=tenant).status == 201
-    patched = admin.patch("/policies/patched", {"expose": expose}, tenant=tenant)
-    assert (posted.status, put.status, patched.status) == (201, 201, 200)
-    for name, written in {"posted": posted, "put": put, "patched": patched}.items():
-        read = admin.get(f"/policies/{name}", tenant=tenant)
-        for answer in (written, read):
-            assert {field: value for field, value in answer.body.items() if field == "expose"} == shown
-        again = admin.put(f"/policies/{name}", read.body, tenant=tenant)
-        assert (again.status, again.body["version"]) == (200, read.body["version"])
-
-
-@pytest.mark.parametrize("path", ["policies", "plans"])
-@pytest.mark.parametrize("wrong", ["some", "None", ""])
-def test_a_wrong_value_of_expose_names_the_field_the_rule_and_what_to_write(
-        admin: AdminClient, tenant: str, path: str, wrong: str) -> None:
-    body = {"limits": [ONE_PER_SECOND], "expose": wrong}
-    for refused in (admin.post(f"/{path}", {**body, "tenant_id": tenant, "id": "p"}),
-                    admin.put(f"/{path}/p", body, tenant=tenant)):
-        assert refused.status == 422 and pointers(refused) == ["/expose"], refused
-        assert "all, remaining, none" in str(refused.body["errors"])
-    assert admin.get(f"/{path}/p", tenant=tenant).status == 404
-
-
-def test_defaults_of_tenants_are_left_out_and_the_rest_is_shown(admin: AdminClient, organization: str) -> None:
-    name = fresh_id("t")
-    plain = admin.put(f"/tenants/{name}", {"organization_id": organization, "mode": "on", "default": "allow",
-                                           "plan_calls": True})
-    assert content(plain.body) == {"organization_id": organization, "trailing_slash": "same"}
-    told = admin.put(f"/tenants/{name}", {"organization_id": organization, "mode": "monitor", "default": "deny",
-                                          "plan_calls": False})
-    assert content(told.body) == {"organization_id": organization, "mode": "shadow", "default": "deny", "plan_calls": False,
-                                  "trailing_slash": "same"}
-    distinct = admin.put(f"/tenants/{name}", {"organization_id": organization, "trailing_slash": "distinct"})
-    assert content(distinct.body) == {"organization_id": organization, "trailing_slash": "distinct"}
-    wrong = admin.put(f"/tenants/{name}", {"organization_id": organization, "trailing_slash": "ignored"})
-    assert wrong.status == 422 and "must be same or distinct" in wrong.body["errors"][0]["detail"]
-
-
-# --- metadata --------------------------------------------------------------------------------------------------------
-
-def test_a_match_expr_in_metadata_is_the_policys_wherever_a_policy_is_written(admin: AdminClient, tenant: str) -> None:
-    body = {"limits": [bucket()], "metadata": {"match_expr": "region == eu", "team": "pay"}}
-    made = admin.put("/policies/a", body, tenant=tenant)
-    assert made.status == 201, made
-    assert (made.body["match_expr"], made.body["metadata"]) == ("region == eu", {"team": "pay"})
-    assert [warning["pointer"] for warning in made.body["warnings"]] == ["/metadata/match_expr"]
-    patched = admin.patch("/policies/a", {"metadata": {"match_expr": "region == us"}}, tenant=tenant)
-    assert (patched.status, pointers(patched)) == (422, ["/metadata/match_expr"])
-    bundle = {"format": "sluice/v1", "tenants": [{"id": tenant}], "policies": [{"id": "b", **body}]}
-    applied = admin.post("/apply", bundle)
-    assert applied.status == 200, applied
-    assert [warning["pointer"] for warning in applied.body["warnings"]] == ["/policies/0/metadata/match_expr"]
-    assert admin.get("/policies/b", tenant=tenant).body["match_expr"] == "region == eu"
-
-
-def test_two_different_match_exprs_and_a_faulty_one_are_refused_at_the_one_in_metadata(
-        admin: AdminClient, tenant: str) -> None:
-    for extra in [{"match_expr": "region == us", "metadata": {"match_expr": "region == eu"}},
-                  {"metadata": {"match_expr": "region ="}}]:
-        answer = admin.put("/policies/a", {"limits": [bucket()], **extra}, tenant=tenant)
-        assert (answer.status, pointers(answer)) == (422, ["/metadata/match_expr"])
-
-
-def test_a_field_of_policies_in_metadata_is_stored_with_a_warning(admin: AdminClient, tenant: str) -> None:
-    made = admin.put("/policies/a", {"limits": [bucket()], "metadata": {"mode": "shadow", "owner": "pay"}}, tenant=tenant)
-    assert made.status == 201 and made.body["metadata"] == {"mode": "shadow", "owner": "pay"}
-    assert [warning["pointer"] for warning in made.body["warnings"]] == ["/metadata/mode"]
-
-
-# --- warnings --------------------------------------------------------------------------------------------------------
-
-def test_two_policies_for_the_same_requests_are_stored_with_a_warning(admin: AdminClient, tenant: str) -> None:
-    body = {"scope": {"resource": "x"}, "limits": [ONE_PER_SECOND]}
-    assert "warnings" not in admin.put("/policies/a", body, tenant=tenant).body
-    second = admin.put("/policies/b", body, tenant=tenant)
-    assert second.status == 201
-    assert [set(warning) for warning in second.body["warnings"]] == [{"pointer", "detail"}]
-    assert "policy a" in second.body["warnings"][0]["detail"]
-    assert "warnings" not in admin.put("/policies/c", {**body, "priority": 1}, tenant=tenant).body
-    assert "warnings" not in admin.put("/policies/d", {**body, "enabled": False}, tenant=tenant).body
-
-
-def test_a_policy_that_puts_its_tenant_into_one_slot_is_stored_with_a_warning(admin: AdminClient, tenant: str) -> None:
-    made = admin.put("/policies/a", {"scope": {"resource": "x"}, "key_by": [], "limits": [
-        {**ONE_PER_SECOND, "key_by": ["subject"]}]}, tenant=tenant)
-    assert made.status == 201 and "slot" in str(made.body["warnings"]), made
-
-
-def test_a_share_written_as_a_percentage_and_milliseconds_written_as_seconds_are_stored_with_a_warning(
-        admin: AdminClient, tenant: str) -> None:
-    limits = [{"algorithm": "fixed_window", "limit": 5, "window": 60000}]
-    made = admin.put("/policies/a", {"rollout_percent": 0.25, "limits": limits}, tenant=tenant)
-    assert made.status == 201, made
-    warned = {warning["pointer"]: warning["detail"] for warning in made.body["warnings"]}
-    assert set(warned) == {"/rollout_percent", "/limits/0/window"}
-    assert "0.25 percent" in warned["/rollout_percent"] and "write 25" in warned["/rollout_percent"]
-    assert "60000 seconds, 16 h 40 min" in warned["/limits/0/window"] and 'write 60 or "1m"' in warned["/limits/0/window"]
-    again = admin.patch("/policies/a", {"rollout_percent": 25}, tenant=tenant)
-    assert again.status == 200 and "warnings" not in again.body, "what is stored is not asked about again"
-
-
-def test_a_policy_whose_time_is_over_is_stored_with_a_warning_and_stays_editable(admin: AdminClient, tenant: str) -> None:
-    ended = {"limits": [ONE_PER_SECOND], "valid_to": "2020-01-01T00:00:00Z"}
-    made = admin.put("/policies/a", ended, tenant=tenant)
-    assert (made.status, [warning["pointer"] for warning in made.body["warnings"]]) == (201, ["/valid_to"])
-    assert "in the past" in made.body["warnings"][0]["detail"]
-    assert admin.patch("/policies/a", {"priority": 1}, tenant=tenant).status == 200
-    later = admin.patch("/policies/a", {"valid_to": "2999-01-01T00:00:00Z"}, tenant=tenant)
-    assert later.status == 200 and "warnings" not in later.body
-
-
-def test_the_sixty_fifth_policy_that_no_index_can_use_is_refused(admin: AdminClient, tenant: str) -> None:
-    body = {"scope": {"tenant": "*"}, "limits": [ONE_PER_SECOND]}
-    for number in range(64):
-        assert admin.put(f"/policies/p{number}", {**body, "priority": number}, tenant=tenant).status == 201
-    answer = admin.put("/policies/more", {**body, "priority": 64}, tenant=tenant)
-    assert (answer.status, pointers(answer)) == (422, ["/scope"])
-    assert admin.put("/policies/p0", {**body, "priority": 99}, tenant=tenant).status == 200, "one of them may change"
-    assert admin.put("/policies/more", {**body, "scope": {"resource": "x"}}, tenant=tenant).status == 201
 
 
 def test_an_unknown_plan_or_policy_gets_the_nearest_names_of_its_tenant(admin: AdminClient, tenant: str) -> None:

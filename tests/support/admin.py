@@ -168,3 +168,12 @@ def segment(text: str) -> str:
 def bucket(**fields: Any) -> dict[str, Any]:
     """A plan of one token bucket, called like its id: names are unique in a tenant."""
     return {"name": fields.get("id", "pro"), "algorithm": "token_bucket", "bucket_capacity": 100, "refill_rate_per_sec": 20, **fields}
+
+
+ONE_PER_SECOND = {"name": "token_bucket", "algorithm": "token_bucket", "capacity": 10, "refill": "1/s"}
+READ_ONLY = {"version", "revision", "created_at", "updated_at", "warnings"}
+
+
+def content(body: dict[str, Any]) -> dict[str, Any]:
+    """What was stored, without what the store adds and what the test's tenant is called."""
+    return {name: value for name, value in body.items() if name not in READ_ONLY | {"tenant_id", "id"}}

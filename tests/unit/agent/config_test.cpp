@@ -1,12 +1,7 @@
 #include "agent/config.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <initializer_list>
 #include <string>
-#include <vector>
 
 #include "tests/unit/agent/config_reading.hpp"
 
@@ -107,16 +102,6 @@ TEST_CASE("Every flag arrives in the configuration") {
   CHECK(config.metrics_policy_label);
   CHECK(config.log_level == telemetry::LogLevel::debug);
   CHECK(config.drain_timeout == 1min);
-}
-
-TEST_CASE("Counters live in memory only where memory is asked for") {
-  CHECK_FALSE(good({"--counters", "memory"}).redis.has_value());
-  CHECK(good({"--counters", "unix:/run/redis.sock?db=2"}).redis->target.path == "/run/redis.sock");
-  CHECK(good({"--counters", "redis://u:p%40ss@localhost"}).redis->target.password == "p@ss");
-  for (const std::string counters : {"Memory", "mem", "127.0.0.1:6379", "http://h", "redis://"}) {
-    CAPTURE(counters);
-    CHECK(mentions(only_fault("--counters", {"--counters", counters}), "must be memory or the URL of a Redis"));
-  }
 }
 
 TEST_CASE("Every flag has an environment variable, and the flag wins over it") {
@@ -225,78 +210,6 @@ TEST_CASE("Numbers and durations keep to their ranges") {
   CHECK(good({"--drain-timeout", "0s"}).drain_timeout == 0ms);
 }
 
-TEST_CASE("Checks are served to others only where that was said in so many words") {
-  for (const std::string address : {"0.0.0.0:8088", "10.0.0.1:8088", "[::]:8088", "[2001:db8::1]:8088",
-                                    "[::ffff:10.0.0.1]:8088", "128.0.0.1:8088"}) {
-    CAPTURE(address);
-    CHECK(mentions(only_fault("--listen", {"--listen", address}), "--insecure-listen"));
-    CHECK(good({"--listen", address, "--insecure-listen"}).listen == address);
-  }
-  for (const std::string address : {"127.0.0.1:8088", "127.8.9.1:1", "[::1]:8088", "[::ffff:127.0.0.1]:8088"}) {
-    CAPTURE(address);
-    CHECK(good({"--listen", address}).listen == address);
-  }
-}
-
-TEST_CASE("Redis on another machine needs TLS, unless clear text was allowed in so many words") {
-  for (const std::string url : {"redis://redis.example:6379/0", "redis://10.0.0.1", "redis://127.evil.example",
-                                "redis+sentinel://127.0.0.1,b/main", "redis+cluster://localhost,b"}) {
-    CAPTURE(url);
-    const std::string fault = only_fault("--counters", {"--counters", url});
-    CHECK(mentions(fault, "in clear"));
-    CHECK(mentions(fault, "write rediss://"));
-    CHECK(mentions(fault, "--insecure-redis"));
-    CHECK(good({"--counters", url, "--insecure-redis"}).redis.has_value());
-    CHECK(good({"--counters", url}, {"SLUICE_AGENT_INSECURE_REDIS=true"}).redis.has_value());
-  }
-  CHECK(mentions(only_fault("--insecure-redis", {"--insecure-redis=perhaps"}), "true, false, 1 or 0"));
-  CHECK(mentions(only_fault("SLUICE_AGENT_COUNTERS", {"--policies", "/dev/null"},
-                            {"SLUICE_AGENT_COUNTERS=redis://u:hunter2@redis.example"}),
-                 "to redis.example;"));
-  for (const std::string url : {"redis://127.0.0.1", "redis://localhost", "redis://[::1]", "unix:/s", "memory",
-                                "rediss://redis.example", "rediss+cluster://a,b"}) {
-    CAPTURE(url);
-    CHECK_NOTHROW(good({"--counters", url}));
-  }
-}
-
-TEST_CASE("Checks and the admin plane are served at numeric addresses") {
-  CHECK(mentions(only_fault("--listen", {"--listen", "localhost:8088"}), "must be ADDRESS:PORT"));
-  CHECK(mentions(only_fault("--admin", {"--admin", "localhost:9088"}), "must be ADDRESS:PORT"));
-  CHECK(good({"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}).listen == "127.0.0.1:0");
-}
-
-TEST_CASE("One port cannot serve both checks and the admin plane") {
-  CHECK(mentions(only_fault("--admin", {"--listen", "127.0.0.1:7000", "--admin", "0.0.0.0:7000"}), "port of --listen"));
-}
-
-TEST_CASE("A Unix socket's path is short enough, in a folder that is there, and hides no other file") {
-  const Folder folder;
-  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", "/tmp/" + std::string(120, 'x')}), "107 bytes"));
-  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", folder.path("none/s.sock")}), "folder"));
-  CHECK(mentions(only_fault("--listen-unix", {"--listen-unix", folder.file("data")}), "not a socket"));
-  CHECK(good({"--listen-unix", folder.path("s.sock")}).listen_unix == folder.path("s.sock"));
-  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un stale{.sun_family = AF_UNIX, .sun_path = {}};
-  folder.path("stale.sock").copy(stale.sun_path, sizeof stale.sun_path - 1);
-  REQUIRE(::bind(descriptor, reinterpret_cast<const sockaddr*>(&stale), sizeof stale) == 0);
-  ::close(descriptor);
-  CHECK(good({"--listen-unix", folder.path("stale.sock")}).listen_unix == folder.path("stale.sock"));
-}
-
-TEST_CASE("A Unix socket's mode is octal, and lets its owner connect") {
-  const Folder folder;
-  const std::string path = folder.path("s.sock");
-  CHECK(good({"--listen-unix", path}).listen_unix_mode == 0660);
-  CHECK(good({"--listen-unix", path, "--listen-unix-mode", "0666"}).listen_unix_mode == 0666);
-  CHECK(good({"--listen-unix", path, "--listen-unix-mode", "600"}).listen_unix_mode == 0600);
-  for (const char* mode : {"66", "0066", "0468", "1666", "00666", "rw-rw----", "0x1ff"}) {
-    CAPTURE(mode);
-    CHECK(mentions(only_fault("--listen-unix-mode", {"--listen-unix", path, "--listen-unix-mode", mode}), "octal"));
-  }
-  CHECK(mentions(only_fault("--listen-unix-mode", {"--listen-unix-mode", "0666"}), "--listen-unix"));
-}
-
 TEST_CASE("Every file named must be there") {
   const Folder folder;
   const std::string missing = folder.path("missing");
@@ -304,96 +217,6 @@ TEST_CASE("Every file named must be there") {
   CHECK(mentions(only_fault("--redis-password-file", {"--redis-password-file", missing}), "cannot be read"));
   CHECK(mentions(only_fault("--redis-tls-ca", {"--counters", "rediss://h", "--redis-tls-ca", missing}),
                  "cannot be read"));
-}
-
-TEST_CASE("The sentinels of a URL have a login of their own") {
-  const Folder folder;
-  const std::string file = folder.file("f");
-  const auto sentinel = [&](const std::string& flag) {
-    return good({"--counters", "rediss+sentinel://u:p@a,b/shop", "--redis-tls-ca", file, flag, file});
-  };
-  const Config config = sentinel("--redis-sentinel-password-file");
-  CHECK(redis::to_string(config.redis->target) == "rediss+sentinel://u@a:26379,b:26379/shop/0");
-  CHECK(config.redis->sentinel_password_file == file);
-  CHECK(config.redis->password_file.empty());
-  CHECK(sentinel("--redis-sentinel-login-file").redis->sentinel_login_file == file);
-  CHECK(mentions(only_fault("--redis-sentinel-password-file",
-                            {"--counters", "redis+sentinel://localhost/shop", "--redis-sentinel-password-file", file,
-                             "--redis-sentinel-login-file", file}),
-                 "second password"));
-  for (const std::string flag : {"--redis-sentinel-password-file", "--redis-sentinel-login-file"}) {
-    for (const std::string counters : {"memory", "redis://localhost", "unix:/s"}) {
-      CHECK(mentions(only_fault(flag, {"--counters", counters, flag, file}), "redis+sentinel://"));
-    }
-  }
-  for (const std::string counters : {"redis+sentinel://a,b", "redis+sentinel://a,/shop"}) {
-    CHECK(mentions(only_fault("--counters", {"--counters", counters}), "is missing"));
-  }
-}
-
-TEST_CASE("Flags of Redis that would silently do nothing are refused") {
-  const Folder folder;
-  const std::string file = folder.file("f");
-  CHECK(
-      mentions(only_fault("--redis-password-file", {"--counters", "memory", "--redis-password-file", file}), "no use"));
-  for (const std::string counters : {"memory", "redis://localhost", "unix:/s"}) {
-    CAPTURE(counters);
-    CHECK(mentions(only_fault("--redis-tls-ca", {"--counters", counters, "--redis-tls-ca", file}), "rediss://"));
-  }
-  CHECK(mentions(only_fault("--redis-tls-cert", {"--counters", "rediss://h", "--redis-tls-cert", file}),
-                 "--redis-tls-key"));
-  CHECK(mentions(only_fault("--redis-tls-key", {"--counters", "rediss://h", "--redis-tls-key", file}),
-                 "--redis-tls-cert"));
-  CHECK(mentions(
-      only_fault("--redis-password-file", {"--counters", "redis://u:p@localhost", "--redis-password-file", file}),
-      "second password"));
-  CHECK(good({"--counters", "redis://u:@localhost", "--redis-password-file", file}).redis->password_file == file);
-  CHECK(mentions(only_fault("--redis-user", {"--counters", "memory", "--redis-user", "u"}), "no use"));
-  CHECK(
-      mentions(only_fault("--redis-user", {"--counters", "redis://u:@localhost", "--redis-user", "u"}), "second user"));
-  CHECK(mentions(only_fault("--redis-user", {"--counters", "redis://localhost", "--redis-user", "u\n"}),
-                 "without spaces"));
-}
-
-TEST_CASE("The user of Redis is that of the URL or of its flag, on every topology") {
-  for (const std::string url : {"redis://localhost", "redis+sentinel://localhost/m", "redis+cluster://localhost"}) {
-    CAPTURE(url);
-    CHECK(good({"--counters", url}).redis->target.user.empty());
-    CHECK(good({"--counters", url, "--redis-user", "limits"}).redis->target.user == "limits");
-  }
-  CHECK(good({"--counters", "redis://u:@localhost"}).redis->target.user == "u");
-}
-
-TEST_CASE("No fault shows a secret, wherever it was put") {
-  const Texts hostile[] = {
-      {"--counters", "redis://user:hunter2@host:99999"},
-      {"--counters", "redis://user:hunter2@ho st"},
-      {"--counters", "http://user:hunter2@host"},
-      {"--listen", "redis://user:hunter2@host"},
-      {"--redis-url=redis://user:hunter2@host"},
-      {"redis://user:hunter2@host"},
-      {"--redis-password", "hunter2"},
-      {"--workers", "user:hunter2@host"},
-  };
-  for (const Texts& arguments : hostile) {
-    const std::string text = all_of(faulty(arguments));
-    CAPTURE(text);
-    CHECK_FALSE(mentions(text, "hunter2"));
-  }
-}
-
-TEST_CASE("A password on the command line is warned about without being shown; one in a variable is not") {
-  constexpr const char* kUrl = "redis://me:hunter2@127.0.0.1:6379";
-  const Config config = good({"--counters", kUrl});
-  REQUIRE(config.warnings.size() == 1);
-  const Fault& warning = config.warnings[0];
-  CHECK(warning.pointer == "--counters");
-  CHECK(mentions(warning.text, "--counters"));
-  CHECK(mentions(warning.text, "--redis-password-file"));
-  CHECK(mentions(warning.text, "SLUICE_AGENT_COUNTERS"));
-  CHECK_FALSE(mentions(warning.text, "hunter2"));
-  CHECK(good({}, {std::string("SLUICE_AGENT_COUNTERS=") + kUrl}).warnings.empty());
-  CHECK(good({"--counters", "redis://me:@127.0.0.1:6379"}).warnings.empty());
 }
 
 TEST_CASE("Header families are a list, or none") {
@@ -427,32 +250,4 @@ TEST_CASE("--check-config needs a bundle to check") {
   const Folder folder;
   CHECK(mentions(only_fault("--policies", {"--check-config"}), "needs the bundle"));
   CHECK(good({"--check-config", "--policies", folder.file("b.json")}).command == Command::check_config);
-}
-
-TEST_CASE("Metrics have a listener and a token of their own, where that is asked for") {
-  const Folder folder;
-  const Config config = good({"--metrics-listen", "127.0.0.1:9099", "--metrics-token-file", folder.file("token")});
-  CHECK(config.metrics_listen == "127.0.0.1:9099");
-  CHECK(config.metrics_token_file == folder.path("token"));
-  CHECK(mentions(only_fault("--metrics-listen", {"--metrics-listen", "127.0.0.1:8088"}), "the port of --listen"));
-  CHECK(mentions(only_fault("--metrics-listen", {"--metrics-listen", "127.0.0.1:9088"}), "the port of --admin"));
-  CHECK(mentions(only_fault("--metrics-listen", {"--metrics-listen", "somewhere"}), "ADDRESS:PORT"));
-  CHECK(mentions(only_fault("--metrics-token-file", {"--metrics-token-file", folder.path("none")}), "cannot be read"));
-}
-
-TEST_CASE("The machine itself is trusted as a proxy, unless the flag says otherwise") {
-  const api::TrustedProxies standard = good({}).authz.proxies;
-  CHECK(standard.unix_socket);
-  CHECK(standard.contains(*parse_ip("127.0.0.1")));
-  CHECK_FALSE(standard.contains(*parse_ip("10.0.0.1")));
-  const Config named = good({"--trusted-proxies", "10.0.0.0/8", "--authz-map", "x-user-id=subject"});
-  CHECK_FALSE(named.authz.proxies.unix_socket);
-  CHECK_FALSE(named.authz.proxies.contains(*parse_ip("127.0.0.1")));
-  CHECK(named.authz.map.at(0).header == "x-user-id");
-}
-
-TEST_CASE("Faulty flags about proxies are named") {
-  CHECK(mentions(only_fault("--trusted-proxies", {"--trusted-proxies", "localhost"}), "must be a list of loopback"));
-  CHECK(mentions(only_fault("--authz-map", {"--authz-map", "x-user"}), "must be a list of HEADER=FIELD"));
-  CHECK(mentions(only_fault("--authz-map", {"--trusted-proxies", "none", "--authz-map", "x-a=user"}), "has no use"));
 }

@@ -265,6 +265,20 @@ TEST_CASE("a limit's key_by is one dimension or a list, sorted and without dupli
   check_limit_fault(R"({"rate":"1/s","key_by":["user",7]})", "/key_by/1", "not a number");
 }
 
+TEST_CASE("a limit in another limiter's words is answered with what to write, and with nothing else") {
+  const auto fix = [](std::string_view limit, std::string_view pointer, std::string_view words) {
+    check_limit_fault(limit, pointer, words);
+  };
+  fix(R"({"minute":5})", "/minute", R"(write "algorithm":"fixed_window","rate":"5/minute")");
+  fix(R"({"second":"x"})", "/second", R"("rate":"10/second")");
+  fix(R"({"month":1000})", "/month", R"(write "algorithm":"quota","limit":1000,"period":"month")");
+  fix(R"({"unit":"hour","requests_per_unit":7})", "/requests_per_unit", R"("rate":"7/hour" for it and its unit)");
+  fix(R"({"rate_limit":{"unit":"DAY","requests_per_unit":7}})", "/rate_limit", R"("rate":"7/day"; an agent takes)");
+  fix(R"({"rate_limit":"7/day"})", "/rate_limit", "write it as rate");
+  fix(R"({"limit":5,"duration":60000})", "/duration", R"(such as "window":"1m")");
+  check_only_fault(shop(R"("policies":[{"id":"p","minute":5}])"), "/policies/0/minute", R"("rate":"5/minute")");
+}
+
 TEST_CASE("a misspelt field is answered with the nearest one") {
   check_limit_fault(R"({"limit":1,"window":"1s","windw":"2s"})", "/windw", "did you mean \"window\"?");
   check_limit_fault(R"({"rate":"1/s","colour":"red"})", "/colour", "remove it");

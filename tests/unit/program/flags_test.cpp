@@ -141,5 +141,14 @@ TEST_CASE("Unknown flags are named with the one that was meant, and their values
   CHECK(keeper({"one", "two"}).faults.size() == 2);
 }
 
+TEST_CASE("A misspelt command, and a flag without its dashes, are answered with what was meant") {
+  CHECK(mentions(the_fault(keeper({"migarte"}).faults, "\"migarte\""), "did you mean the command migrate?"));
+  CHECK(mentions(the_fault(keeper({"verify"}).faults, "\"verify\""), "did you mean the command audit verify?"));
+  CHECK(mentions(keeper({"audit", "verfy"}).faults.front().text, "did you mean the command audit verify?"));
+  CHECK(mentions(the_fault(keeper({"listen"}).faults, "\"listen\""), "did you mean --listen?"));
+  CHECK(mentions(the_fault(keeper({"--owner", "x"}).faults, "--owner"), "did you mean --owner-url?"));
+  CHECK(mentions(the_fault(keeper({"somewhere.json"}).faults, "\"somewhere.json\""), "flags begin with --"));
+}
+
 }  // namespace
 }  // namespace sluice::program
