@@ -99,8 +99,8 @@ bool refuse_foreign_limits(json::Fields& fields) {
     if (foreign == nullptr) continue;
     found = true;
     member.taken = true;
-    fields.fault(member.name, fmt::format("{} is another limiter's name: {}", member.name,
-                                          foreign->fix(member, fields.members())));
+    fields.fault(member.name,
+                 fmt::format("{} is another limiter's name: {}", member.name, foreign->fix(member, fields.members())));
   }
   return found;
 }

@@ -94,9 +94,10 @@ inline constexpr std::array kLimitFields{
     limit_field::kBurst};
 
 // Names of these fields in other limiters.
-inline constexpr std::array kLimitAliases{
-    json::FieldAlias{"max_requests", "limit"}, json::FieldAlias{"max_value", "limit"},
-    json::FieldAlias{"expiry", "window"}, json::FieldAlias{"interval", "window"}, json::FieldAlias{"seconds", "window"}};
+inline constexpr std::array kLimitAliases{json::FieldAlias{"max_requests", "limit"},
+                                          json::FieldAlias{"max_value", "limit"}, json::FieldAlias{"expiry", "window"},
+                                          json::FieldAlias{"interval", "window"},
+                                          json::FieldAlias{"seconds", "window"}};
 
 // Call it before the fields of a limit are read.
 void accept_limit_aliases(json::Fields& fields);

@@ -69,8 +69,8 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
   if (const auto name = fields.text(object_field::kName)) item.name = *name;
   if (const auto id = fields.text(tenant_field::kOrganizationId)) {
     item.organization_id = *id;
-    ids(Kind::organization).refer(fields, "organization_id", "", *id,
-                                   ": create it, or list it in the bundle's organizations");
+    ids(Kind::organization)
+        .refer(fields, "organization_id", "", *id, ": create it, or list it in the bundle's organizations");
   }
   if (const auto mode = fields.choice(tenant_field::kMode, &mode_from)) item.mode = *mode;
   if (const auto answer = fields.text(tenant_field::kDefault)) {

@@ -99,9 +99,8 @@ std::string TenantIndex::read_tenant_id(json::Fields& fields) const {
   if (!id) return {};
   if (ids_.contains(std::string(*id))) return std::string(*id);
   if (!means_invalid(*id)) {
-    fields.fault("tenant_id",
-                 fmt::format("tenant {} does not exist: create it, or list it in the bundle's tenants{}", quoted(*id),
-                             nearest_to(*id)));
+    fields.fault("tenant_id", fmt::format("tenant {} does not exist: create it, or list it in the bundle's tenants{}",
+                                          quoted(*id), nearest_to(*id)));
   }
   return {};
 }

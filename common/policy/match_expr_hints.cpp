@@ -65,8 +65,7 @@ std::string unknown_dimension(std::string_view name) {
   if (const std::string_view sign = intended(kOperatorWords, lower(name)); !sign.empty()) {
     return fmt::format("{} is not a dimension: did you mean the operator \"{}\"?", quoted(name), sign);
   }
-  return not_a_dimension(name,
-                         "a comparison begins with one, such as region, method, user, tag.NAME or attr.NAME");
+  return not_a_dimension(name, "a comparison begins with one, such as region, method, user, tag.NAME or attr.NAME");
 }
 
 std::string no_operator(const Token& name, const Token& found) {

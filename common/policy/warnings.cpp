@@ -124,8 +124,8 @@ void find_ended(std::string_view list, const std::vector<Item>& items, std::opti
     const std::optional<WallTime>& ended = items[i].*end;
     if (!ended || ended->time_since_epoch().count() > now_us) continue;
     found.push_back({fmt::format("/{}/{}/{}", list, i, field),
-                     fmt::format("{} is in the past, so {}: write a later time, or remove {}",
-                                 format_timestamp(*ended), effect, field)});
+                     fmt::format("{} is in the past, so {}: write a later time, or remove {}", format_timestamp(*ended),
+                                 effect, field)});
   }
 }
 

@@ -102,8 +102,8 @@ TEST_CASE("a number or a boolean where a text belongs is told to be quoted, once
   check_only_fault(shop(R"("policies":[{"id":"p","plan_id":10}])"), "/policies/0/plan_id",
                    R"(plan_id must be a string, not a number: write it in quotes, as "10")");
   check_only_fault(shop(R"("plans":[{"id":true,"rate":"1/s"}])"), "/plans/0/id", R"(write it in quotes, as "true")");
-  check_only_fault(shop(R"("policies":[{"id":"p","rate":"1/s","scope":{"subject":42}}])"),
-                   "/policies/0/scope/subject", R"(write it in quotes, as "42")");
+  check_only_fault(shop(R"("policies":[{"id":"p","rate":"1/s","scope":{"subject":42}}])"), "/policies/0/scope/subject",
+                   R"(write it in quotes, as "42")");
 }
 
 }  // namespace

@@ -9,8 +9,7 @@ namespace sluice::policy {
 namespace {
 
 Faults shared_in(const std::string& members) {
-  const auto bundle =
-      parse_bundle(R"({"format":"sluice/v1","tenants":[{"id":"shop"},{"id":"bank"}],)" + members + "}");
+  const auto bundle = parse_bundle(R"({"format":"sluice/v1","tenants":[{"id":"shop"},{"id":"bank"}],)" + members + "}");
   REQUIRE(bundle);
   return shared_names(*bundle);
 }
@@ -21,8 +20,7 @@ std::string plan(std::string_view tenant, std::string_view id, std::string_view 
 }
 
 TEST_CASE("each of two plans of one name is a fault that names the other one") {
-  const Faults found =
-      shared_in(R"("plans":[)" + plan("shop", "a", "Pro") + "," + plan("shop", "b", "Pro") + "]");
+  const Faults found = shared_in(R"("plans":[)" + plan("shop", "a", "Pro") + "," + plan("shop", "b", "Pro") + "]");
   REQUIRE(found.size() == 2);
   CHECK(found[0].pointer == "/plans/0/name");
   CHECK(found[0].text ==
@@ -32,8 +30,7 @@ TEST_CASE("each of two plans of one name is a fault that names the other one") {
 }
 
 TEST_CASE("policies share names with policies only") {
-  const std::string policies =
-      R"("policies":[)" + plan("shop", "x", "Pro") + "," + plan("shop", "y", "Pro") + "]";
+  const std::string policies = R"("policies":[)" + plan("shop", "x", "Pro") + "," + plan("shop", "y", "Pro") + "]";
   CHECK(shared_in(policies).size() == 2);
   CHECK(shared_in(R"("plans":[)" + plan("shop", "a", "Pro") + R"(],"policies":[)" + plan("shop", "x", "Pro") + "]")
             .empty());
