@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "common/base/crypto.hpp"
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
@@ -56,6 +58,14 @@ void take_metadata_expression(json::Fields& policy, std::string_view expression,
       fmt::format("{} is taken as the match_expr of the policy: write it beside metadata", quoted(expression)));
 }
 
+// Whether an unknown member, such as `plan`, is most likely meant as `name`. reject_unknown() says so, and then the
+// field is not missing too. Call it when all fields of similar names were read.
+bool is_misspelt(const json::Fields& fields, std::string_view name) {
+  return std::ranges::any_of(fields.members(), [name](const json::Member& member) {
+    return !member.taken && !nearest(member.name, {&name, 1}).empty();
+  });
+}
+
 // A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true in the last case.
 bool read_plan_or_limits(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
@@ -67,7 +77,7 @@ bool read_plan_or_limits(json::Fields& fields, Policy& out) {
       fields.fault("plan_id",
                    "plan_id and limits are both given: keep one, a policy has the limits of a plan or its own");
     }
-  } else if (limits == LimitsForm::none) {
+  } else if (limits == LimitsForm::none && !is_misspelt(fields, policy_field::kPlanId.name)) {
     fields.require("plan_id", "a policy names a plan, or brings its own limits");
   }
   return limits == LimitsForm::flat;
@@ -122,9 +132,10 @@ bool read_plan(json::Fields& fields, const TenantIndex& tenants, Author author, 
   if (const auto name = fields.text(object_field::kName)) out.name = *name;
   const std::size_t faults_before = fields.faults().count();
   read_enforcement(fields, author, out.enforcement);
-  if (read_limits(fields, out.limits) == LimitsForm::none) fields.require("limits", "a plan has 1 to 16 limits");
+  const LimitsForm form = read_limits(fields, out.limits);
+  if (form == LimitsForm::none && !is_misspelt(fields, "limits")) fields.require("limits", "a plan has 1 to 16 limits");
   if (fields.faults().count() == faults_before) check_enforcement(fields, out.enforcement, out.limits, true);
-  const bool sound = fields.faults().count() == faults_before;
+  const bool sound = fields.faults().count() == faults_before && !out.limits.empty();
   fields.reject_unknown();
   return sound;
 }
@@ -142,7 +153,8 @@ bool read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   read_enforcement(fields, author, out.enforcement);
   const bool flat = read_plan_or_limits(fields, out);
   if (fields.faults().count() == faults_before_limits) check_enforcement(fields, out.enforcement, out.limits, true);
-  const bool sound = fields.faults().count() == faults_before_limits;
+  const bool has_limits = !out.plan_id.empty() || !out.limits.empty();
+  const bool sound = fields.faults().count() == faults_before_limits && has_limits;
   out.report_subjects =
       fields.choice(policy_field::kReportSubjects, &report_subjects_from).value_or(ReportSubjects::hashed);
   read_validity(fields, out);

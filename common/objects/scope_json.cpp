@@ -101,6 +101,18 @@ void read_scope_object(const json::Value& value, const json::Place& at, json::Fa
   }
 }
 
+// `ip` beside the limits of a policy is like no other field of it, but `source_ip` can stand there.
+void refuse_short_names(json::Fields& policy) {
+  for (json::Member& member : policy.members()) {
+    if (member.taken) continue;
+    const std::string dimension = intended_dimension(member.name);
+    if (!dimension.ends_with(fmt::format("_{}", member.name))) continue;
+    member.taken = true;
+    policy.fault(member.name, fmt::format("{} is not a field of this object: did you mean {}?", quoted(member.name),
+                                          quoted(dimension)));
+  }
+}
+
 }  // namespace
 
 bool is_scope_shorthand(Dimension dimension) {
@@ -119,6 +131,7 @@ void read_scope(json::Fields& policy, const ScopeOwner& owner, std::vector<Scope
       read_term(policy, member, std::move(*dimension), owner.written_by_person, out);
     }
   }
+  refuse_short_names(policy);
   std::ranges::sort(out, {}, &ScopeTerm::dimension);
 }
 

@@ -93,6 +93,19 @@ TEST_CASE("a fault beside the limits does not hide that the limits do not fit") 
   CHECK(has_fault(of_plan, "/policies/0/max_delay", "2^51"));
 }
 
+TEST_CASE("a misspelt name is answered with the right one, which is not said to be missing too") {
+  const auto policy = [](std::string_view members) {
+    return shop(R"("plans":[{"id":"gold","rate":"1/s"}],"policies":[{"id":"p",)" + std::string(members) + "}]");
+  };
+  check_only_fault(policy(R"("plan":"gold")"), "/policies/0/plan", R"(did you mean "plan_id"?)");
+  check_only_fault(policy(R"("planid":"gold")"), "/policies/0/planid", R"(did you mean "plan_id"?)");
+  check_only_fault(policy(R"("plan_id":"gold","key_bye":["user"])"), "/policies/0/key_bye",
+                   R"(did you mean "key_by"?)");
+  check_only_fault(policy(R"("plan_id":"gold","ip":"10.0.0.1")"), "/policies/0/ip", R"(did you mean "source_ip"?)");
+  check_only_fault(policy(R"("plan_id":"gold","key_by":["ip"])"), "/policies/0/key_by", R"(did you mean "source_ip"?)");
+  check_only_fault(shop(R"("plans":[{"id":"p","limts":[]}])"), "/plans/0/limts", R"(did you mean "limits"?)");
+}
+
 TEST_CASE("limits that are no list are the only fault, whatever stands beside them") {
   check_only_fault(shop(R"("plans":[{"id":"p","limits":{"a":1},"max_override":5}])"), "/plans/0/limits",
                    "limits must be a list, not an object");
