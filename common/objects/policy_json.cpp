@@ -59,15 +59,16 @@ void take_metadata_expression(json::Fields& policy, std::string_view expression,
 }
 
 // Whether an unknown member, such as `plan`, is most likely meant as `name`. reject_unknown() says so, and then the
-// field is not missing too. Call it when all fields of similar names were read.
+// field is not missing too. Call it when all fields were read, because a field that is not read yet is unknown too.
 bool is_misspelt(const json::Fields& fields, std::string_view name) {
   return std::ranges::any_of(fields.members(), [name](const json::Member& member) {
     return !member.taken && !nearest(member.name, {&name, 1}).empty();
   });
 }
 
-// A policy has exactly one of `plan_id`, `limits` and the fields of one limit. Returns true in the last case.
-bool read_plan_or_limits(json::Fields& fields, Policy& out) {
+// A policy has exactly one of `plan_id`, `limits` and the fields of one limit. That it has none of them is no fault
+// yet: see is_misspelt().
+LimitsForm read_plan_or_limits(json::Fields& fields, Policy& out) {
   const LimitsForm limits = read_limits(fields, out.limits);
   if (fields.present("plan_id")) {
     const auto plan_id = fields.text(policy_field::kPlanId);
@@ -77,10 +78,8 @@ bool read_plan_or_limits(json::Fields& fields, Policy& out) {
       fields.fault("plan_id",
                    "plan_id and limits are both given: keep one, a policy has the limits of a plan or its own");
     }
-  } else if (limits == LimitsForm::none && !is_misspelt(fields, policy_field::kPlanId.name)) {
-    fields.require("plan_id", "a policy names a plan, or brings its own limits");
   }
-  return limits == LimitsForm::flat;
+  return limits;
 }
 
 // `unix_field`: the same time in seconds, 0 for none.
@@ -151,7 +150,7 @@ bool read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   if (metadata_expression) take_metadata_expression(fields, *metadata_expression, out.match_expr);
   const std::size_t faults_before_limits = fields.faults().count();
   read_enforcement(fields, author, out.enforcement);
-  const bool flat = read_plan_or_limits(fields, out);
+  const LimitsForm form = read_plan_or_limits(fields, out);
   if (fields.faults().count() == faults_before_limits) check_enforcement(fields, out.enforcement, out.limits, true);
   const bool has_limits = !out.plan_id.empty() || !out.limits.empty();
   const bool sound = fields.faults().count() == faults_before_limits && has_limits;
@@ -160,9 +159,12 @@ bool read_policy(json::Fields& fields, const TenantIndex& tenants, Author author
   read_validity(fields, out);
   out.priority = fields.integer(policy_field::kPriority).value_or(0);
   out.version = fields.integer(policy_field::kVersion).value_or(1);
-  const bool makes_id = flat && !fields.present("id");
+  const bool makes_id = form == LimitsForm::flat && !fields.present("id");
   if (!makes_id) out.id = read_id(fields, "policy");
   read_scope(fields, {out.tenant_id, tenants.organization_of(out.tenant_id), author == Author::person}, out.scope);
+  if (form == LimitsForm::none && !is_misspelt(fields, policy_field::kPlanId.name)) {
+    fields.require("plan_id", "a policy names a plan, or brings its own limits");
+  }
   fields.reject_unknown();
   if (makes_id && fields.faults().count() == faults_before) {
     const bool written = fields.present(enforcement_field::kRequireKeyBy.name);

@@ -130,11 +130,11 @@ std::string_view CommandFlags::nearest_flag(std::string_view name) const {
 std::string_view CommandFlags::nearest_command(std::string_view word) const {
   std::vector<std::string_view> names;
   for (const Command& command : program_.commands) {
-    if (!command.name.empty() && command.name.starts_with(command_.name)) names.push_back(command.name);
+    const bool is_below = command.name.size() > command_.name.size() && command.name.starts_with(command_.name);
+    if (is_below) names.push_back(command.name);
   }
   const std::string whole = command_.name.empty() ? std::string(word) : fmt::format("{} {}", command_.name, word);
-  const std::string_view found = nearest(whole, names);
-  return found == command_.name ? std::string_view() : found;
+  return nearest(whole, names);
 }
 
 }  // namespace sluice::program

@@ -102,7 +102,8 @@ TEST_CASE("a misspelt name is answered with the right one, which is not said to 
   check_only_fault(policy(R"("plan_id":"gold","key_bye":["user"])"), "/policies/0/key_bye",
                    R"(did you mean "key_by"?)");
   check_only_fault(policy(R"("plan_id":"gold","ip":"10.0.0.1")"), "/policies/0/ip", R"(did you mean "source_ip"?)");
-  check_only_fault(policy(R"("plan_id":"gold","key_by":["ip"])"), "/policies/0/key_by", R"(did you mean "source_ip"?)");
+  check_only_fault(policy(R"("plan_id":"gold","key_by":["ip"])"), "/policies/0/key_by/0",
+                   R"(did you mean "source_ip"?)");
   check_only_fault(shop(R"("plans":[{"id":"p","limts":[]}])"), "/plans/0/limts", R"(did you mean "limits"?)");
 }
 
