@@ -1,5 +1,6 @@
 #include "common/grpc/call.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::string_view kContentType = "application/grpc";
 constexpr http::Ticks kArrival = http::in_ticks(std::chrono::seconds(10));
+constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
 // "application/grpc", "application/grpc+proto", and either with parameters.
 bool is_grpc(std::string_view type) {
@@ -51,6 +53,7 @@ void Call::begin(http2::Stream& stream) {
   arrive_by_ = dispatcher_.tick_ + kArrival;
   if (!streams_) return;
   service_->open(method_, Reply(*this));
+  watch_deadline();
   if (dispatcher_.draining_) drain();
 }
 
@@ -76,8 +79,20 @@ bool Call::read_deadline() {
     return false;
   }
   has_deadline_ = true;
-  deadline_ = dispatcher_.tick_ + http::in_ticks(*timeout);
+  ends_by_ = dispatcher_.alarm_.now() + std::min<std::chrono::milliseconds>(*timeout, kLongestTimeout);
   return true;
+}
+
+// Most calls are answered before anyone need look at their deadline.
+void Call::watch_deadline() {
+  if (has_deadline_ && !finished_ && !is_watched()) dispatcher_.deadlines_.watch(*this, ends_by_);
+}
+
+void Call::on_deadline() { end_for({Code::deadline_exceeded, "The deadline of the call has passed."}); }
+
+void Call::handle() {
+  service_->handle(method_, reader_.message(), Reply(*this));
+  watch_deadline();
 }
 
 void Call::on_data(std::string_view bytes) {
@@ -108,7 +123,7 @@ void Call::deliver_one() {
   if (step != MessageReader::Step::message) return refuse(step);
   if (!reader_.empty()) return end_for({Code::unimplemented, "The method takes one message; the client sent more."});
   arrived_ = true;
-  if (half_closed_) service_->handle(method_, reader_.message(), Reply(*this));
+  if (half_closed_) handle();
 }
 
 void Call::on_end() {
@@ -116,7 +131,7 @@ void Call::on_end() {
   if (finished_ || service_ == nullptr) return;
   if (streams_) return read_messages();
   if (!arrived_) return deliver_one();
-  service_->handle(method_, reader_.message(), Reply(*this));
+  handle();
 }
 
 void Call::read_messages() {
@@ -164,6 +179,7 @@ void Call::on_writable() {
 
 void Call::on_closed() {
   stream_ = nullptr;
+  forget_deadline();
   CallListener* listener = std::exchange(listener_, nullptr);
   if (!std::exchange(finished_, true)) {
     dispatcher_.observer_.ended(label_, Code::cancelled);
@@ -175,9 +191,7 @@ void Call::on_closed() {
 
 void Call::tick(http::Ticks now) {
   if (finished_) return;
-  if (has_deadline_ && http::is_past(deadline_, now)) {
-    return end_for({Code::deadline_exceeded, "The deadline of the call has passed."});
-  }
+  watch_deadline();  // of a call whose message has not arrived
   if (!streams_ && !half_closed_ && http::is_past(arrive_by_, now)) {
     end_for({Code::deadline_exceeded, "The message did not arrive within 10 s."});
   }
@@ -218,6 +232,7 @@ void Call::finish(const Status& status, std::string_view message, bool with_mess
   if (over()) return;
   if (with_message) send(message);
   finished_ = true;
+  forget_deadline();
   listener_ = nullptr;
   dispatcher_.observer_.ended(label_, status.code);
   std::array<http2::Field, 6> fields{};

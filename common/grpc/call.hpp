@@ -12,6 +12,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include "common/grpc/deadlines.hpp"
 #include "common/grpc/message_reader.hpp"
 #include "common/grpc/service.hpp"
 #include "common/grpc/status.hpp"
@@ -22,7 +23,7 @@ namespace sluice::grpc {
 
 class Dispatcher;
 
-class Call final : public boost::intrusive::list_base_hook<>, private http2::StreamListener {
+class Call final : public boost::intrusive::list_base_hook<>, public DeadlineHolder, private http2::StreamListener {
  public:
   explicit Call(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
   Call(const Call&) = delete;
@@ -52,9 +53,12 @@ class Call final : public boost::intrusive::list_base_hook<>, private http2::Str
   void on_end() override;
   void on_writable() override;
   void on_closed() override;
+  void on_deadline() override;
 
   bool speaks_grpc();
   bool read_deadline();
+  void watch_deadline();
+  void handle();
   void read_messages();
   void deliver_one();
   void refuse(MessageReader::Step step);
@@ -70,8 +74,8 @@ class Call final : public boost::intrusive::list_base_hook<>, private http2::Str
   std::size_t method_ = 0;  // in the service
   std::size_t label_ = 0;   // see CallObserver
   MessageReader reader_;
-  std::size_t buffered_ = 0;  // this call's part of Dispatcher::buffered_
-  http::Ticks deadline_ = 0;
+  std::size_t buffered_ = 0;   // this call's part of Dispatcher::buffered_
+  Deadlines::Time ends_by_;    // see has_deadline_
   http::Ticks arrive_by_ = 0;  // of a single message
   std::uint32_t references_ = 0;
   bool has_deadline_ = false;

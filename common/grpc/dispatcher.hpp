@@ -14,6 +14,7 @@
 
 #include "common/base/pool.hpp"
 #include "common/grpc/call.hpp"
+#include "common/grpc/deadlines.hpp"
 #include "common/grpc/service.hpp"
 #include "common/http/host.hpp"
 #include "common/http2/session.hpp"
@@ -46,11 +47,12 @@ class Dispatcher final : public http2::Handler {
   static constexpr std::size_t kMaxBuffered = 64UL << 20;
 
   // All references outlive the dispatcher. No two services have the same name.
-  Dispatcher(std::span<Service* const> services, CallObserver& observer);
+  Dispatcher(std::span<Service* const> services, CallObserver& observer, Alarm& alarm);
   ~Dispatcher();
 
   void on_request(http2::Stream& stream) override;
   void on_tick() override;
+  void on_alarm(Alarm::Time now) { deadlines_.on_alarm(now); }
   void drain();  // tells all calls, also those that begin later
 
  private:
@@ -67,6 +69,8 @@ class Dispatcher final : public http2::Handler {
 
   std::vector<Route> routes_;  // sorted by path
   CallObserver& observer_;
+  Alarm& alarm_;
+  Deadlines deadlines_;
   Pool<Call> pool_;
   boost::intrusive::list<Call, boost::intrusive::constant_time_size<false>> open_;
   std::size_t buffered_ = 0;

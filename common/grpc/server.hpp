@@ -1,4 +1,4 @@
-// A gRPC server on one io_context: a Dispatcher over an HTTP/2 server.
+// A gRPC server on one io_context: a Dispatcher over an HTTP/2 server, and a timer for the deadlines of calls.
 //
 // Thread safety: none; a Server belongs to the thread of its io_context. N workers run N servers on one address
 // (SO_REUSEPORT).
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "common/grpc/dispatcher.hpp"
 #include "common/http2/limits.hpp"
@@ -16,11 +17,11 @@
 
 namespace sluice::grpc {
 
-class Server {
+class Server final : private Alarm {
  public:
   Server(boost::asio::io_context& context, const http::ServerOptions& options, const http2::SessionLimits& limits,
          std::span<Service* const> services, CallObserver& observer)
-      : dispatcher_(services, observer), http_(context, options, limits, dispatcher_) {}
+      : timer_(context), dispatcher_(services, observer, *this), http_(context, options, limits, dispatcher_) {}
 
   // For listening and statistics.
   http2::Server& http() { return http_; }
@@ -34,6 +35,15 @@ class Server {
   void close_all() { http_.close_all(); }
 
  private:
+  Time now() const override { return std::chrono::steady_clock::now(); }
+  void set(Time at) override {
+    timer_.expires_at(at);
+    timer_.async_wait([this](const boost::system::error_code& stopped) {
+      if (!stopped) dispatcher_.on_alarm(now());
+    });
+  }
+
+  boost::asio::steady_timer timer_;
   Dispatcher dispatcher_;
   http2::Server http_;
 };

@@ -14,7 +14,7 @@ constexpr std::size_t kPull = 64UL * 1024;
 }  // namespace
 
 Connection::Connection(SharedHost host, std::string peer)
-    : host_(std::move(host)), session_(host_->limits_, host_->handler_, host_->pool_, *this, std::move(peer)) {}
+    : host_(std::move(host)), session_(host_->limits_, host_->handler_, host_->memory_, *this, std::move(peer)) {}
 
 void Connection::start() {
   heard_at_ = host_->tick_;

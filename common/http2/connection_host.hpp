@@ -42,7 +42,7 @@ class ConnectionHost : public http::Host<Connection> {
 
   const SessionLimits limits_;
   Handler& handler_;
-  StreamPool pool_;
+  SessionMemory memory_;
   SessionStats session_stats_;
   // All connections read into this space, because bytes are handled as soon as they are read.
   std::array<char, 32UL * 1024> input_;

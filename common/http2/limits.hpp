@@ -7,7 +7,9 @@
 namespace sluice::http2 {
 
 struct SessionLimits {
-  std::uint32_t max_streams = 128;           // open at the same time; further ones are refused (REFUSED_STREAM)
+  // Open at the same time. Further ones are refused (REFUSED_STREAM); of a client that has acknowledged the number, the
+  // connection ends (PROTOCOL_ERROR).
+  std::uint32_t max_streams = 128;
   std::size_t max_header_bytes = 8192;       // of one request: names, values and 32 for each field (RFC 9113, 6.5.2)
   std::size_t max_header_block = 65'536;     // encoded bytes of one header block, with its CONTINUATION frames
   std::uint32_t max_header_frames = 8;       // HEADERS and CONTINUATION frames of one header block

@@ -147,11 +147,12 @@ struct Session::Callbacks {
   }
 };
 
-Session::Session(const SessionLimits& limits, Handler& handler, StreamPool& pool, Owner& owner, std::string peer)
-    : limits_(limits), handler_(handler), pool_(pool), owner_(owner), peer_(std::move(peer)), guard_(limits) {
+Session::Session(const SessionLimits& limits, Handler& handler, SessionMemory& memory, Owner& owner, std::string peer)
+    : limits_(limits), handler_(handler), memory_(memory), owner_(owner), peer_(std::move(peer)), guard_(limits) {
   static const nghttp2_session_callbacks* const callbacks = Callbacks::make();
   static const nghttp2_option* const options = Callbacks::make_options();
-  if (nghttp2_session_server_new2(&session_, callbacks, this, options) != 0) throw std::bad_alloc();
+  if (nghttp2_session_server_new3(&session_, callbacks, this, options, memory.blocks.hooks()) != 0)
+    throw std::bad_alloc();
   const std::array settings{nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.max_streams},
                             nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.stream_window},
                             nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kMaxFrame},
@@ -241,7 +242,7 @@ void Session::count_block_bytes(const nghttp2_frame_hd& frame) {
 }
 
 void Session::begin_stream(std::int32_t id) {
-  Stream& stream = pool_.take();
+  Stream& stream = memory_.streams.take();
   stream.begin(*this, id);
   streams_.push_back(stream);
   ++open_streams_;
@@ -284,7 +285,7 @@ void Session::release(Stream& stream) {
   StreamListener* listener = std::exchange(stream.listener_, nullptr);
   if (listener != nullptr) listener->on_closed();
   stream.clear();
-  pool_.give_back(stream);
+  memory_.streams.give_back(stream);
 }
 
 void Session::submit_response(Stream& stream, std::span<const Field> headers, bool end) {

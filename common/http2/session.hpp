@@ -16,6 +16,8 @@
 #include <nghttp2/nghttp2.h>
 #include <boost/intrusive/list.hpp>
 
+#include "common/base/pool.hpp"
+#include "common/http2/block_pool.hpp"
 #include "common/http2/flood_guard.hpp"
 #include "common/http2/limits.hpp"
 #include "common/http2/stream.hpp"
@@ -33,6 +35,12 @@ class Handler {
   ~Handler() = default;
 };
 
+// What the sessions of a server use again.
+struct SessionMemory {
+  Pool<Stream> streams;
+  BlockPool blocks;
+};
+
 class Session {
  public:
   class Owner {
@@ -44,7 +52,7 @@ class Session {
   };
 
   // All references outlive the session. `peer`: the client's address.
-  Session(const SessionLimits& limits, Handler& handler, StreamPool& pool, Owner& owner, std::string peer);
+  Session(const SessionLimits& limits, Handler& handler, SessionMemory& memory, Owner& owner, std::string peer);
   ~Session();
   Session(const Session&) = delete;
 
@@ -90,7 +98,7 @@ class Session {
 
   const SessionLimits& limits_;
   Handler& handler_;
-  StreamPool& pool_;
+  SessionMemory& memory_;
   Owner& owner_;
   const std::string peer_;
   FloodGuard guard_;

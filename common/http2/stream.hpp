@@ -1,6 +1,6 @@
 // One request of a client and the reply to it.
 //
-// Ownership: a Session takes Streams from a pool when a request begins, and gives them back when its stream closes.
+// Ownership: a Session takes Streams from its memory when a request begins, and gives them back when its stream closes.
 // Whoever keeps a pointer to a Stream implements StreamListener and forgets the pointer in on_closed().
 // Thread safety: none; a Stream belongs to its server's thread.
 #pragma once
@@ -14,7 +14,6 @@
 
 #include <boost/intrusive/list.hpp>
 
-#include "common/base/pool.hpp"
 #include "common/http2/fields.hpp"
 
 namespace sluice::http2 {
@@ -87,7 +86,5 @@ class Stream final : public boost::intrusive::list_base_hook<> {
   bool ended_ = false;
   bool deferred_ = false;  // nghttp2 waits for resume_data()
 };
-
-using StreamPool = Pool<Stream>;
 
 }  // namespace sluice::http2

@@ -16,6 +16,10 @@ using namespace sluice;
 struct Observer final : grpc::CallObserver {
   void ended(std::size_t, grpc::Code) override {}
 };
+struct NoAlarm final : grpc::Alarm {
+  Time now() const override { return {}; }
+  void set(Time) override {}
+};
 struct Owner final : http2::Session::Owner {
   void output_ready() override {}
 };
@@ -27,10 +31,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Owner owner;
   grpc::HealthService health({});
   grpc::Service* services[] = {&health};
-  grpc::Dispatcher dispatcher(services, observer);
-  http2::StreamPool pool;
+  NoAlarm alarm;
+  grpc::Dispatcher dispatcher(services, observer, alarm);
+  http2::SessionMemory memory;
   const http2::SessionLimits limits;
-  http2::Session session(limits, dispatcher, pool, owner, {});
+  http2::Session session(limits, dispatcher, memory, owner, {});
   std::string out;
   std::string in = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string("\0\0\0\4\0\0\0\0\0", 9);
   in.append(reinterpret_cast<const char*>(data), size);
