@@ -17,6 +17,7 @@ from support.cluster import SLOTS, Cluster, answers, owner_port, role, slot_of
 from support.faults import Fault
 from support.load import Load
 from support.process import all_of, wait_until
+from support.rate_limits import ask, limited, write_config
 from support.redis_server import RedisServer
 from support.server import Server
 
@@ -24,6 +25,16 @@ USERS = Path(__file__).parents[2] / "images/redis/users.acl"
 LIMIT = 30
 RESHARD_ALL = "SLUICE_RESHARD_ALL" in os.environ   # move all slots, not only those that are in use
 SUBJECTS = 24
+DESCRIPTORS = """
+domain: {domain}
+descriptors:
+  - key: large
+    rate_limit: {{unit: year, requests_per_unit: 1000}}
+  - key: user
+    rate_limit: {{unit: year, requests_per_unit: 2}}
+  - key: other
+    rate_limit: {{unit: year, requests_per_unit: 1000}}
+"""
 BACK_WITHIN = 2.0   # seconds after a promotion
 DEADLINE = ["--redis-deadline", "250ms"]
 DECIDED = {"within_limit", "limit_exceeded"}
@@ -107,6 +118,13 @@ def used_slots(cluster: Cluster) -> dict[int, RedisServer]:
 
     wait_until("a request of each subject", look)
     return found
+
+
+def keys_of(node: RedisServer) -> list[str]:
+    """The counters that it holds."""
+    found = node.cli("KEYS", "sl:*")
+    assert isinstance(found, list)
+    return [str(name) for name in found]
 
 
 def events(agent: Agent, event: str) -> list[str]:
@@ -313,6 +331,39 @@ def test_a_batch_and_leases_find_the_nodes_of_their_keys(
             assert client.renew(held["lease_id"]).status == 200
             assert client.release(held["lease_id"]).status == 200
             assert client.check(plan_id="leased", subject=subject(i), cost=0).body["remaining"] == LIMIT
+
+
+def test_an_atomic_rate_limit_request_is_one_slot_and_goes_to_its_node(
+        make_cluster: Callable[..., Cluster], make_agent: Callable[..., Agent], tmp_path: Path) -> None:
+    """All descriptors of a domain share a slot; per descriptor they spread. Either way a request is exact on all nodes."""
+    cluster = make_cluster(replicas=0).start()
+    domains = [f"shop{i}" for i in range(12)]
+    limits = write_config(tmp_path / "limits", **{domain: DESCRIPTORS.format(domain=domain) for domain in domains})
+    descriptors = [[("large", "x")], [("user", "y")], [("other", "z")]]
+    owners = {}
+    for decision in ("atomic", "per-descriptor"):
+        agent = make_agent(None, cluster.counters, *DEADLINE, "--ratelimit-config", str(limits), "--rls-decision", decision).start()
+        with agent.client() as client:
+            # A node that is not known yet has no answer, and nothing is charged.
+            looks = [limited(*each, hitsAddend=0) for each in descriptors]
+            wait_until("answers of all nodes",
+                       lambda: all_of(domains, lambda domain: ask(client, domain, *looks).status == 200), 30)
+            for domain in domains:
+                answers = [ask(client, domain, *descriptors) for _ in range(5)]
+                assert [answer.status for answer in answers] == [200] * 2 + [429] * 3
+                charged = 2 if decision == "atomic" else 5
+                left = ask(client, domain, *looks).body["statuses"]
+                assert [status.get("limitRemaining", 0) for status in left] == [1000 - charged, 0, 1000 - charged]
+        tags = [f"rls:{domain}" if decision == "atomic" else f"rls:{domain}|{key}={value}"
+                for domain in domains for [(key, value)] in descriptors]
+        owners[decision] = {cluster.owner(slot_of(f"{{default|{tag}}}")).port for tag in tags}
+        held = {slot_of(str(name)) for node in cluster.primaries() for name in keys_of(node)}
+        assert held == {slot_of(f"{{default|{tag}}}") for tag in tags}
+        assert len(held) == (len(domains) if decision == "atomic" else len(domains) * len(descriptors))
+        agent.close()
+        for node in cluster.primaries():
+            node.cli("FLUSHALL")
+    assert len(owners["atomic"]) == len(owners["per-descriptor"]) == 3
 
 
 def test_a_user_with_the_least_rights_is_enough_while_a_slot_moves(
