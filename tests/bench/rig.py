@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -70,7 +71,7 @@ class Rig:
             server.close()
 
     @contextlib.contextmanager
-    def agent(self, name: str, bundle: Path, key: MintedKey, counters: str, flags: Sequence[str] = ()) -> Iterator[Agent]:
+    def agent(self, name: str, bundle: Path, key: MintedKey, counters: str, *flags: str) -> Iterator[Agent]:
         """An agent of one worker, ready, its counters connected."""
         # A busy machine may answer late; that is to be seen in the latency, not as an error.
         agent = Agent(self.program("sluice-agent"), self.folder / name, bundle, counters,
@@ -115,6 +116,17 @@ class Rig:
             raise RuntimeError(f"wrk met {found['errors']:.0f} errors in {found['requests']:.0f} requests")
         found["rps"] = found["requests"] / found["seconds"]
         return found
+
+
+def h2load(url: str, connections: int, streams: int, seconds: float, *options: object) -> int:
+    """Requests for so long, with so many at a time on each connection; how many were answered with 2xx."""
+    command = ["h2load", "-t1", f"-c{connections}", f"-m{streams}", f"-D{max(1, round(seconds))}",
+               *(str(option) for option in options), url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = re.search(r"requests: .* (\d+) succeeded, (\d+) failed, (\d+) errored", done.stdout)
+    if found is None or found[1] == "0" or (found[2], found[3]) != ("0", "0"):
+        raise RuntimeError(f"h2load met errors: {done.stdout}")
+    return int(found[1])
 
 
 @contextlib.contextmanager

@@ -72,7 +72,7 @@ def world(rig: Rig, redis: RedisServer) -> Iterator[World]:
     grpc_port = free_port()
     flags = ["--authz-key-file", str(key_file), "--ratelimit-config", str(files), "--grpc", f"127.0.0.1:{grpc_port}"]
     app = App(proxy_program("nginx"), rig.folder / "app", notes=False)
-    with rig.agent("agent-proxies", bundle, key, redis.counters, flags) as agent:
+    with rig.agent("agent-proxies", bundle, key, redis.counters, *flags) as agent:
         try:
             yield World(agent, grpc_port, app.start())
         finally:

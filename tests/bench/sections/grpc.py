@@ -1,0 +1,168 @@
+"""What one agent spends on a decision over gRPC, for Envoy and for other proxies, beside a check over HTTP."""
+
+import statistics
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.report import Report, median, number
+from bench.rig import Rig, h2load
+from support.agent import Agent
+from support.bundle import Bundle, MintedKey, mint_key
+from support.grpc_client import DECISIONS, REFLECTION, GrpcClient, message, message_class
+from support.process import cpu_us, free_port
+from support.rate_limits import write_config
+
+ORDER = 20
+ABOUT = "CPU of a decision over gRPC, of Envoy's calls and of /v1/authz, to that of a check over HTTP"
+PROGRAMS = ["sluice-agent"]
+
+CONNECTIONS = 64
+LIMITS = "envoy.service.ratelimit.v3.RateLimitService"
+AUTHORIZATION = "envoy.service.auth.v3.Authorization"
+SEVERAL = 10
+GRPC_HEADERS = ("-H", "content-type: application/grpc", "-H", "te: trailers", "-H", "grpc-timeout: 1S")
+CHECK, AUTHZ = "check over HTTP, 64 connections", "/v1/authz, 64 connections"
+GRPC, GRPC_ONE = "check over gRPC, 64 connections", "check over gRPC, 64 calls at a time on one connection"
+EXT_AUTHZ = "ext_authz over gRPC, 64 connections"
+
+
+def limits_name(count: int, streams: int) -> str:
+    """The name of a call of Envoy's rate limit service."""
+    how = "64 connections" if streams == 1 else "64 calls at a time on one connection"
+    return f"{count} descriptor{'s' if count > 1 else ''} for Envoy, {how}"
+
+
+@dataclass
+class Way:
+    """One kind of request; `drive` sends it for so many seconds and returns how many were answered."""
+
+    name: str
+    drive: Callable[[float], int]
+
+    def cpu(self, agent: Agent, seconds: float) -> float:
+        """µs of the agent's CPU for each."""
+        before = cpu_us(agent.process.pid)
+        answered = self.drive(seconds)
+        return (cpu_us(agent.process.pid) - before) / answered
+
+
+class Caller:
+    """Makes the ways of asking one agent."""
+
+    def __init__(self, agent: Agent, grpc_port: int, key: MintedKey, folder: Path) -> None:
+        self._agent, self._port, self._folder = agent, grpc_port, folder
+        self._key = ("-H", f"x-api-key: {key.text}")
+        self._key_text = key.text
+
+    def http(self, name: str, path: str, *options: object) -> Way:
+        """Over HTTP/1.1."""
+        url = f"http://127.0.0.1:{self._agent.port}{path}"
+        return Way(name, lambda seconds: h2load(url, CONNECTIONS, 1, seconds, "--h1", *self._key, *options))
+
+    def grpc(self, name: str, method: str, request: Any, streams: int) -> Way:
+        """64 calls at a time, with so many of them on one connection. All must end with the status OK."""
+        body, file = request.SerializeToString(), self._folder / f"{name.replace(' ', '-').replace('/', '-')}.bin"
+        file.write_bytes(b"\0" + struct.pack(">I", len(body)) + body)
+        url = f"http://127.0.0.1:{self._port}/{method}"
+
+        def drive(seconds: float) -> int:
+            ended = self._ended(method)
+            answered = h2load(url, CONNECTIONS // streams, streams, seconds, "-d", file, *GRPC_HEADERS, *self._key)
+            if self._ended(method) - ended < answered:
+                raise RuntimeError(f"{name}: not every call ended with OK")
+            return answered
+
+        return Way(name, drive)
+
+    def _ended(self, method: str) -> float:
+        return self._agent.metric("sluice_grpc_requests_total", method=method, code="OK")
+
+    def rate_limits(self, descriptors: int, streams: int) -> Way:
+        """A call of Envoy's rate limit service."""
+        request = message_class("envoy.service.ratelimit.v3.RateLimitRequest")(domain="bench", descriptors=[
+            {"entries": [{"key": "user", "value": f"user:{i:06}"}]} for i in range(descriptors)])
+        return self.grpc(limits_name(descriptors, streams), f"{LIMITS}/ShouldRateLimit", request, streams)
+
+    def ext_authz(self) -> Way:
+        """A call of Envoy's external authorization."""
+        asked = {"method": "GET", "path": "/orders", "host": "shop.example", "headers": {"x-api-key": self._key_text}}
+        request = message_class("envoy.service.auth.v3.CheckRequest")(attributes={"request": {"http": asked}})
+        return self.grpc(EXT_AUTHZ, f"{AUTHORIZATION}/Check", request, 1)
+
+    def serves(self, service: str) -> bool:
+        """Whether the agent has this service, by reflection."""
+        request = message_class("grpc.reflection.v1.ServerReflectionRequest")(list_services="")
+        with GrpcClient(f"127.0.0.1:{self._port}") as client:
+            method = client.method(REFLECTION, "ServerReflectionInfo")
+            listed = next(iter(client.channel.stream_stream(*method)(iter([request]), timeout=20)))
+        return service in {entry.name for entry in listed.list_services_response.service}
+
+    def ways(self) -> list[Way]:
+        """All of them."""
+        asked = message("CheckRequest", resource="GET:/orders", subject="user:000001", cost=1)
+        body = self._folder / "check.json"
+        body.write_text('{"resource":"GET:/orders","subject":"user:000001","cost":1}')
+        made = [self.http(CHECK, "/v1/check", "-d", body, "-H", "content-type: application/json"),
+                self.grpc(GRPC, f"{DECISIONS}/Check", asked, 1),
+                self.grpc(GRPC_ONE, f"{DECISIONS}/Check", asked, CONNECTIONS),
+                self.http(AUTHZ, "/v1/authz", "-H", "x-original-method: GET", "-H", "x-original-uri: /orders",
+                          "-H", "x-forwarded-for: 203.0.113.9")]
+        made += [self.rate_limits(count, streams) for streams in (1, CONNECTIONS) for count in (1, SEVERAL)]
+        return [*made, self.ext_authz()] if self.serves(AUTHORIZATION) else made
+
+
+def bundle_for(key: MintedKey) -> Bundle:
+    """A limit that one subject never reaches here."""
+    limit = {"name": "burst", "algorithm": "token_bucket", "capacity": 1_000_000_000, "refill": "1000/1s"}
+    return Bundle("acme").plan("bench", limit).policy("orders", {"resource": "GET:/orders"}, "bench").key(key)
+
+
+def quartiles(values: list[float]) -> str:
+    """Of the rounds; of one round only its number."""
+    if len(values) < 2:
+        return number(values[0])
+    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"quartiles {number(low)} to {number(high)}"
+
+
+def judge(name: str, found: dict[str, list[float]], report: Report) -> None:
+    """The targets; a ratio is taken within a round, and the median counts."""
+    def bound(what: str, most: float, one: str, other: str) -> None:
+        ratios = [a / b for a, b in zip(found[one], found[other])]
+        report.at_most(f"{what}, counters in {name}", most, median(ratios), "×", quartiles(ratios))
+
+    bound("a check over gRPC, 64 connections, to one over HTTP", 1.5, GRPC, CHECK)
+    bound("a check over gRPC, 64 calls at a time on one connection, to one over HTTP with 64 connections", 1.5, GRPC_ONE, CHECK)
+    for streams in (1, CONNECTIONS):
+        bound(f"{limits_name(SEVERAL, streams)}, to one", 2.5, limits_name(SEVERAL, streams), limits_name(1, streams))
+    bound("/v1/authz to a check over HTTP", 1.1, AUTHZ, CHECK)
+    if EXT_AUTHZ in found:
+        bound("ext_authz over gRPC to a check over gRPC", 1.1, EXT_AUTHZ, GRPC)
+
+
+def run(rig: Rig, report: Report) -> None:
+    """Each round asks in every way once; every second round goes backwards."""
+    key = mint_key(rig.program("sluice-agent"))
+    bundle = bundle_for(key).write(rig.folder / "grpc.json")
+    limits = write_config(rig.folder / "rate-limits", bench="domain: bench\ndescriptors:\n  - key: user\n"
+                                                            "    rate_limit: {unit: year, requests_per_unit: 4000000000}\n")
+    seconds = 1 if rig.quick else 2
+    with rig.redis("redis-grpc") as redis:
+        for name, counters in (("memory", "memory"), ("Redis", redis.counters)):
+            port = free_port()
+            flags = ["--grpc", f"127.0.0.1:{port}", "--ratelimit-config", str(limits), "--trusted-proxies", "127.0.0.1"]
+            found: dict[str, list[float]] = {}
+            with rig.agent(f"agent-grpc-{name}", bundle, key, counters, *flags) as agent:
+                ways = Caller(agent, port, key, rig.folder).ways()
+                for way in ways:
+                    way.drive(1)  # warms up, and does not count
+                for turn in range(rig.rounds):
+                    for way in ways[::-1] if turn % 2 else ways:
+                        found.setdefault(way.name, []).append(way.cpu(agent, seconds))
+            report.raw[f"grpc, {name}"] = found
+            for what, rounds in found.items():
+                report.measured(f"{what}, counters in {name}", f"agent CPU {number(median(rounds))} µs", quartiles(rounds))
+            judge(name, found, report)
