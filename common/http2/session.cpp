@@ -45,10 +45,16 @@ struct Session::Callbacks {
     }
   }
 
-  static int begin_frame(nghttp2_session*, const nghttp2_frame_hd* frame, void* user) {
+  // A reset of a stream that is closed. end_stream() counts the others.
+  static bool resets_nothing(nghttp2_session* session, const nghttp2_frame_hd& frame) {
+    return frame.type == NGHTTP2_RST_STREAM && stream_of(session, frame.stream_id) == nullptr;
+  }
+
+  static int begin_frame(nghttp2_session* nghttp2, const nghttp2_frame_hd* frame, void* user) {
     Session& session = self(user);
     if (frame->type == NGHTTP2_HEADERS || frame->type == NGHTTP2_CONTINUATION) session.count_block_bytes(*frame);
-    if (is_control(*frame) && !session.guard_.take_control_frame()) session.flooded();
+    if ((is_control(*frame) || resets_nothing(nghttp2, *frame)) && !session.guard_.take_control_frame())
+      session.flooded();
     return 0;
   }
 
@@ -108,9 +114,11 @@ struct Session::Callbacks {
     if (frame->hd.type == NGHTTP2_DATA && frame->hd.length > 0) self(user).guard_.answered();
     const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (!ends || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)) return 0;
+    Stream* stream = stream_of(session, frame->hd.stream_id);
+    if (stream == nullptr) return 0;
+    stream->answered_ = true;
     // The reply is complete, so the client need not send the rest of its request (RFC 9113, section 8.1).
-    const Stream* stream = stream_of(session, frame->hd.stream_id);
-    if (stream != nullptr && !stream->client_ended_) {
+    if (!stream->client_ended_) {
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
     }
     return 0;
@@ -143,6 +151,9 @@ struct Session::Callbacks {
     if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
     nghttp2_option_set_no_auto_window_update(made, 1);
     nghttp2_option_set_no_closed_streams(made, 1);
+    // FloodGuard counts resets. nghttp2 would also count those of answered streams, and allow 33 a second.
+    constexpr std::uint64_t kAnyNumber = 1'000'000'000;
+    nghttp2_option_set_stream_reset_rate_limit(made, kAnyNumber, kAnyNumber);
     return made;
   }
 };
@@ -272,8 +283,7 @@ void Session::end_request(Stream& stream) {
 
 // A stream that ends unanswered was reset by the client, or by the server for a fault of the client.
 void Session::end_stream(Stream& stream, std::uint32_t error) {
-  const bool answered = stream.ended_ && stream.waiting_bytes() == 0;
-  if (!answered && error != NGHTTP2_NO_ERROR && !guard_.take_reset()) flooded();
+  if (!stream.answered_ && error != NGHTTP2_NO_ERROR && !guard_.take_reset()) flooded();
   release(stream);
 }
 
@@ -347,7 +357,7 @@ void Stream::clear() {
   output_.clear();
   if (output_.capacity() > kKeptOutput) output_.shrink_to_fit();
   sent_ = header_bytes_ = 0;
-  headers_too_large_ = client_ended_ = responded_ = ended_ = deferred_ = false;
+  headers_too_large_ = client_ended_ = responded_ = ended_ = answered_ = deferred_ = false;
 }
 
 std::string_view Stream::peer() const { return session_->peer(); }

@@ -84,6 +84,7 @@ class Stream final : public boost::intrusive::list_base_hook<> {
   bool client_ended_ = false;
   bool responded_ = false;
   bool ended_ = false;
+  bool answered_ = false;  // the end of the reply has left
   bool deferred_ = false;  // nghttp2 waits for resume_data()
 };
 

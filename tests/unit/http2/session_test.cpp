@@ -274,6 +274,39 @@ TEST_CASE("requests that were answered cost nothing of the budget of resets") {
   CHECK(pair.session.floods() == 0);
 }
 
+TEST_CASE("a request that is reset before its reply has left counts as reset") {
+  struct Refuser final : Handler {
+    void on_request(Stream& stream) override { stream.respond({{":status", "405"}}, true); }
+  } refuser;
+  Pair pair(refuser, {.resets = 5, .resets_per_tick = 0});
+  const std::string cancel("\0\0\0\10", 4);
+  for (std::uint32_t id = 1; id <= 11; id += 2) {
+    CHECK(pair.session.floods() == 0);
+    pair.feed(frame(NGHTTP2_HEADERS, 5, id, block(kRequest)) + frame(NGHTTP2_RST_STREAM, 0, id, cancel));
+  }
+  CHECK(pair.session.floods() == 1);
+  CHECK(error_of_goaway(pair.session) == NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+TEST_CASE("resets that cross the replies on their way are no flood") {
+  Server server;
+  server.echoes = true;
+  Pair pair(server, {.resets = 0});
+  const std::string cancel("\0\0\0\10", 4);
+  std::uint32_t id = 1;
+  for (int i = 0; i < 3000; ++i, id += 2) {
+    CHECK(pair.feed(frame(NGHTTP2_HEADERS, 4, id, block(kRequest)) + frame(NGHTTP2_DATA, 1, id, "x")));
+    std::string out;
+    CHECK(pair.session.pull(out, SIZE_MAX));
+    CHECK(pair.feed(frame(NGHTTP2_RST_STREAM, 0, id, cancel)));
+  }
+  CHECK(pair.session.floods() == 0);
+  CHECK_FALSE(pair.session.finished());
+  // Without replies, they cost the budget of control frames.
+  for (int i = 0; i <= 1000 && pair.session.floods() == 0; ++i) pair.feed(frame(NGHTTP2_RST_STREAM, 0, 1, cancel));
+  CHECK(pair.session.floods() == 1);
+}
+
 TEST_CASE("a client that sends nothing but control frames loses its connection") {
   Server server;
   server.echoes = true;
