@@ -1,5 +1,5 @@
-// A stock grpc++ client with code that protoc generates: it makes the calls of tests/interop/README.md, and prints what it
-// got as JSON.
+// A stock grpc++ client with code that protoc generates: it makes the calls of tests/interop/README.md, and prints what
+// it got as JSON.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -100,7 +100,8 @@ bool lists_decisions(const std::shared_ptr<grpc::Channel>& channel) {
   call->WritesDone();
   require(call->Finish());
   const auto& listed = answer.list_services_response().service();
-  return std::any_of(listed.begin(), listed.end(), [](const auto& each) { return each.name() == "sluice.v1.Decisions"; });
+  return std::any_of(listed.begin(), listed.end(),
+                     [](const auto& each) { return each.name() == "sluice.v1.Decisions"; });
 }
 
 std::string leases(Decisions::Stub& stub, const std::string& subject) {

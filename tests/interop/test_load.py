@@ -1,0 +1,168 @@
+"""A load generator, floods of resets, and connections by the thousand: healthy callers are served as before."""
+
+import contextlib
+import json
+import os
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interop.conftest import run
+from support.agent import Agent
+from support.bundle import Bundle, MintedKey, token_bucket
+from support.client import fresh_subject
+from support.grpc_client import DECISIONS, GrpcClient
+from support.http2_frames import PREFACE, SETTINGS, Http2Connection, frame
+from support.process import free_port, memory_of, wait_until
+from support.program import is_sanitized
+
+pytestmark = pytest.mark.timeout(1800)
+
+GHZ_SECONDS = int(os.environ.get("SLUICE_GHZ_SECONDS", "30"))
+IDLE = int(os.environ.get("SLUICE_IDLE_CONNECTIONS", "10000"))
+RESETS = 10_000     # a second
+ROUNDS = 5
+ROUND_SECONDS = 4
+HEALTHY_RATE = 400  # calls a second
+BYTES_OF_IDLE = 16 * 1024
+
+
+@pytest.fixture
+def bundle(key: MintedKey) -> Bundle:
+    """A limit that nobody reaches."""
+    made = Bundle().key(key).plan("wide", token_bucket(1_000_000_000, "1000/1s"))
+    return made.policy("orders", {"resource": "GET:/orders"}, "wide")
+
+
+@pytest.fixture
+def make_served(bundle: Bundle, make_agent: Callable[..., Agent]) -> Callable[..., tuple[Agent, int]]:
+    """Starts an agent of one worker; also its port for gRPC."""
+
+    def make(*flags: str, started_by: tuple[str, ...] = ()) -> tuple[Agent, int]:
+        port = free_port()
+        agent = make_agent(bundle, "memory", "--workers", "1", "--grpc", f"127.0.0.1:{port}", *flags)
+        agent.started_by = list(started_by)
+        return agent.start(), port
+
+    return make
+
+
+def load(ghz: Path, port: int, key: MintedKey, method: str, request: Any, *options: object) -> dict[str, Any]:
+    """What ghz reports. It learns the messages by reflection."""
+    command = [ghz, "--insecure", "--call", f"{DECISIONS}.{method}", "-d", json.dumps(request), "-m",
+               json.dumps({"x-api-key": key.text}), "--duration-stop", "wait", "-O", "json", *options, f"127.0.0.1:{port}"]
+    report: dict[str, Any] = json.loads(run(command, ghz.parent, seconds=600))
+    assert report["count"] > 0 and set(report["statusCodeDistribution"]) == {"OK"}, report
+    assert not report.get("errorDistribution"), report["errorDistribution"]
+    return report
+
+
+@pytest.mark.parametrize("method, request_", [
+    ("Check", {"resource": "GET:/orders", "subject": "s"}),
+    ("CheckBatch", {"checks": [{"resource": "GET:/orders", "subject": f"s{i}"} for i in range(8)]})])
+def test_ghz_meets_no_error_with_64_streams(make_served: Callable[..., tuple[Agent, int]], ghz: Path, key: MintedKey,
+                                            method: str, request_: Any) -> None:
+    agent, port = make_served()
+    report = load(ghz, port, key, method, request_, "-c", 64, "--connections", 1, "-z", f"{GHZ_SECONDS}s")
+    answered = agent.metric("sluice_grpc_requests_total", method=f"{DECISIONS}/{method}", code="OK")
+    assert answered == report["count"]
+    print(f"{method}: {report['rps']:.0f} calls/s")
+
+
+@contextlib.contextmanager
+def resets(port: int, key: MintedKey) -> Iterator[list[int]]:
+    """Resets calls all the time; afterwards the list has their number."""
+    count: list[int] = []
+    attacker = subprocess.Popen([sys.executable, "-m", "interop.attacker", str(port), str(RESETS), key.text],
+                                cwd=Path(__file__).parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield count
+    finally:
+        count.append(int(attacker.communicate(timeout=60)[0]))
+
+
+def p99_us(ghz: Path, port: int, key: MintedKey) -> float:
+    """Of healthy calls."""
+    report = load(ghz, port, key, "Check", {"resource": "GET:/orders", "subject": "healthy"}, "-c", 8, "--connections", 2,
+                  "--rps", HEALTHY_RATE, "-z", f"{ROUND_SECONDS}s")
+    return float(next(each["latency"] for each in report["latencyDistribution"] if each["percentage"] == 99)) / 1000
+
+
+def test_ten_thousand_resets_a_second_leave_healthy_calls_their_speed(
+        make_served: Callable[..., tuple[Agent, int]], ghz: Path, key: MintedKey, program: Path) -> None:
+    agent, port = make_served()
+    pairs, done = [], 0
+    for _ in range(ROUNDS):
+        quiet = p99_us(ghz, port, key)
+        with resets(port, key) as count:
+            began = time.monotonic()
+            attacked = p99_us(ghz, port, key)
+            seconds = time.monotonic() - began
+        done += count[0]
+        assert count[0] > 0.8 * RESETS * seconds, "the attacker was too slow to be one"
+        pairs.append((quiet, attacked))
+    floods = agent.metric("sluice_grpc_connections_total", result="flood")
+    ratios = [attacked / quiet for quiet, attacked in pairs]
+    print(f"{done} resets, {floods:.0f} connections ended, p99 {pairs} µs, ratios {ratios}")
+    assert floods > 0
+    if not is_sanitized(program):
+        assert statistics.median(ratios) <= 2, pairs
+
+
+def open_idle(port: int, count: int) -> list[socket.socket]:
+    """Connections that have begun HTTP/2 and ask nothing."""
+    made = []
+    for _ in range(count):
+        made.append(socket.create_connection(("127.0.0.1", port), timeout=30))
+        made[-1].sendall(PREFACE + frame(SETTINGS, 0, 0))
+    return made
+
+
+def test_thousands_of_idle_connections_cost_little_and_healthy_calls_are_served(
+        make_served: Callable[..., tuple[Agent, int]], key: MintedKey, program: Path) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    many = min(IDLE, hard // 2 - 100)  # the agent shares its descriptors between two listeners
+    agent, port = make_served()
+    with GrpcClient(f"127.0.0.1:{port}", key.text) as client:
+        assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
+        before = memory_of(agent.process.pid)
+        idle = open_idle(port, many)
+        wait_until("all connections", lambda: agent.metric("sluice_grpc_open_connections") == many + 1, 60)
+        each = (memory_of(agent.process.pid) - before) / many
+        print(f"{each:.0f} bytes for each of {many} idle connections")
+        assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
+        if not is_sanitized(program):
+            assert each < BYTES_OF_IDLE
+        for connection in idle:
+            connection.close()
+        wait_until("their end", lambda: agent.metric("sluice_grpc_open_connections") == 1, 60)
+        assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
+
+
+def test_connections_beyond_the_limit_are_closed_at_once_and_counted(
+        make_served: Callable[..., tuple[Agent, int]], key: MintedKey) -> None:
+    agent, port = make_served(started_by=("prlimit", "--nofile=400:400"))
+    with GrpcClient(f"127.0.0.1:{port}", key.text) as client:
+        assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
+        idle = open_idle(port, 50)
+        while agent.metric("sluice_grpc_connections_total", result="refused") == 0:
+            idle += open_idle(port, 1)
+            assert len(idle) < 400
+        with Http2Connection(port) as refused:
+            assert not list(refused.frames())
+        assert agent.metric("sluice_grpc_connections_total", result="refused") >= 2
+        assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
+        for connection in idle:
+            connection.close()
+        wait_until("room", lambda: agent.metric("sluice_grpc_open_connections") == 1, 30)
+    with GrpcClient(f"127.0.0.1:{port}", key.text) as client:
+        assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
