@@ -23,16 +23,17 @@ CONNECTIONS = 64
 LIMITS = "envoy.service.ratelimit.v3.RateLimitService"
 AUTHORIZATION = "envoy.service.auth.v3.Authorization"
 SEVERAL = 10
+ATOMIC = "atomic"
 GRPC_HEADERS = ("-H", "content-type: application/grpc", "-H", "te: trailers", "-H", "grpc-timeout: 1S")
 CHECK, AUTHZ = "check over HTTP, 64 connections", "/v1/authz, 64 connections"
 GRPC, GRPC_ONE = "check over gRPC, 64 connections", "check over gRPC, 64 calls at a time on one connection"
 EXT_AUTHZ = "ext_authz over gRPC, 64 connections"
 
 
-def limits_name(count: int, streams: int) -> str:
-    """The name of a call of Envoy's rate limit service."""
+def limits_name(count: int, streams: int, decision: str = "") -> str:
+    """The name of a call of Envoy's rate limit service. `decision`: of --rls-decision, if it is not the usual one."""
     how = "64 connections" if streams == 1 else "64 calls at a time on one connection"
-    return f"{count} descriptor{'s' if count > 1 else ''} for Envoy, {how}"
+    return f"{count} descriptor{'s' if count > 1 else ''} for Envoy, {decision + ', ' if decision else ''}{how}"
 
 
 @dataclass
@@ -40,13 +41,14 @@ class Way:
     """One kind of request; `drive` sends it for so many seconds and returns how many were answered."""
 
     name: str
+    agent: Agent
     drive: Callable[[float], int]
 
-    def cpu(self, agent: Agent, seconds: float) -> float:
+    def cpu(self, seconds: float) -> float:
         """µs of the agent's CPU for each."""
-        before = cpu_us(agent.process.pid)
+        before = cpu_us(self.agent.process.pid)
         answered = self.drive(seconds)
-        return (cpu_us(agent.process.pid) - before) / answered
+        return (cpu_us(self.agent.process.pid) - before) / answered
 
 
 class Caller:
@@ -60,7 +62,7 @@ class Caller:
     def http(self, name: str, path: str, *options: object) -> Way:
         """Over HTTP/1.1."""
         url = f"http://127.0.0.1:{self._agent.port}{path}"
-        return Way(name, lambda seconds: h2load(url, CONNECTIONS, 1, seconds, "--h1", *self._key, *options))
+        return Way(name, self._agent, lambda seconds: h2load(url, CONNECTIONS, 1, seconds, "--h1", *self._key, *options))
 
     def grpc(self, name: str, method: str, request: Any, streams: int) -> Way:
         """64 calls at a time, with so many of them on one connection. All must end with the status OK."""
@@ -75,16 +77,16 @@ class Caller:
                 raise RuntimeError(f"{name}: not every call ended with OK")
             return answered
 
-        return Way(name, drive)
+        return Way(name, self._agent, drive)
 
     def _ended(self, method: str) -> float:
         return self._agent.metric("sluice_grpc_requests_total", method=method, code="OK")
 
-    def rate_limits(self, descriptors: int, streams: int) -> Way:
+    def rate_limits(self, descriptors: int, streams: int, decision: str = "") -> Way:
         """A call of Envoy's rate limit service."""
         request = message_class("envoy.service.ratelimit.v3.RateLimitRequest")(domain="bench", descriptors=[
             {"entries": [{"key": "user", "value": f"user:{i:06}"}]} for i in range(descriptors)])
-        return self.grpc(limits_name(descriptors, streams), f"{LIMITS}/ShouldRateLimit", request, streams)
+        return self.grpc(limits_name(descriptors, streams, decision), f"{LIMITS}/ShouldRateLimit", request, streams)
 
     def ext_authz(self) -> Way:
         """A call of Envoy's external authorization."""
@@ -137,7 +139,9 @@ def judge(name: str, found: dict[str, list[float]], report: Report) -> None:
     bound("a check over gRPC, 64 connections, to one over HTTP", 1.5, GRPC, CHECK)
     bound("a check over gRPC, 64 calls at a time on one connection, to one over HTTP with 64 connections", 1.5, GRPC_ONE, CHECK)
     for streams in (1, CONNECTIONS):
-        bound(f"{limits_name(SEVERAL, streams)}, to one", 2.5, limits_name(SEVERAL, streams), limits_name(1, streams))
+        for decision in ("", ATOMIC):
+            several, one = (limits_name(count, streams, decision) for count in (SEVERAL, 1))
+            bound(f"{several}, to one", 2.5, several, one)
     bound("/v1/authz to a check over HTTP", 1.1, AUTHZ, CHECK)
     if EXT_AUTHZ in found:
         bound("ext_authz over gRPC to a check over gRPC", 1.1, EXT_AUTHZ, GRPC)
@@ -152,16 +156,20 @@ def run(rig: Rig, report: Report) -> None:
     seconds = 1 if rig.quick else 2
     with rig.redis("redis-grpc") as redis:
         for name, counters in (("memory", "memory"), ("Redis", redis.counters)):
-            port = free_port()
-            flags = ["--grpc", f"127.0.0.1:{port}", "--ratelimit-config", str(limits), "--trusted-proxies", "127.0.0.1"]
+            ports = free_port(), free_port()
+            flags = ["--ratelimit-config", str(limits), "--trusted-proxies", "127.0.0.1"]
             found: dict[str, list[float]] = {}
-            with rig.agent(f"agent-grpc-{name}", bundle, key, counters, *flags) as agent:
-                ways = Caller(agent, port, key, rig.folder).ways()
+            with rig.agent(f"agent-grpc-{name}", bundle, key, counters, *flags, "--grpc", f"127.0.0.1:{ports[0]}") as agent, \
+                    rig.agent(f"agent-atomic-{name}", bundle, key, counters, *flags, "--grpc", f"127.0.0.1:{ports[1]}",
+                              "--rls-decision", ATOMIC) as atomic:
+                ways = Caller(agent, ports[0], key, rig.folder).ways()
+                all_or_none = Caller(atomic, ports[1], key, rig.folder)
+                ways += [all_or_none.rate_limits(count, streams, ATOMIC) for streams in (1, CONNECTIONS) for count in (1, SEVERAL)]
                 for way in ways:
                     way.drive(1)  # warms up, and does not count
                 for turn in range(rig.rounds):
                     for way in ways[::-1] if turn % 2 else ways:
-                        found.setdefault(way.name, []).append(way.cpu(agent, seconds))
+                        found.setdefault(way.name, []).append(way.cpu(seconds))
             report.raw[f"grpc, {name}"] = found
             for what, rounds in found.items():
                 report.measured(f"{what}, counters in {name}", f"agent CPU {number(median(rounds))} µs", quartiles(rounds))
