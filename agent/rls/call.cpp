@@ -177,9 +177,9 @@ Call::Judgement& Call::judgement_of(Line& line, const Descriptor& descriptor) {
                        .unit = line.limit.unit},
                       atomic, name_);
   auto program = service_.program(line.limit.requests_per_unit, line.limit.unit);
-  const auto in_use = std::span(judgements_).first(judgement_count_);
+  const auto in_use = std::span(judgements_).first(atomic ? judgement_count_ : 0);
   const auto equal = std::ranges::find_if(in_use, [this](const Judgement& each) { return each.call.keys[0] == name_; });
-  if (atomic && equal != in_use.end()) {
+  if (equal != in_use.end()) {
     line.judgement = static_cast<std::size_t>(equal - in_use.begin());
     return *equal;
   }
