@@ -198,7 +198,7 @@ void CheckHandler::take_number(std::string_view text) {
   if (where_ == Kind::dimension && field_->kind == Kind::cost) return take_cost(text, out_.requests);
   if (where_ == Kind::dimension && field_->kind == Kind::wait) {
     // A fraction, an exponent or a sign is not a whole number of seconds.
-    return is_digits(text) ? take_wait(text) : wrong_type();
+    return text.find_first_not_of("0123456789") == std::string_view::npos ? take_wait(text) : wrong_type();
   }
   wrong_type();
 }
