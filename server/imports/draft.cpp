@@ -1,0 +1,101 @@
+#include "server/imports/draft.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "common/base/crypto.hpp"
+#include "common/domain/identifiers.hpp"
+
+namespace sluice::server::imports {
+namespace {
+
+constexpr std::size_t kHashBytes = 4;  // of a long id's own text, at its end
+constexpr std::size_t kRoomForNumber = 6;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string id_text(std::initializer_list<std::string_view> parts) {
+  std::string id;
+  for (const std::string_view part : parts) {
+    if (part.empty()) continue;
+    if (!id.empty()) id += '-';
+    for (const char raw : part) {
+      const char c = lower(raw);
+      const bool kept = identifiers::is_alnum(c) || c == '.';
+      if (kept || id.empty() || id.back() != '-') id += kept ? c : '-';
+    }
+  }
+  while (!id.empty() && !identifiers::is_alnum(id.back())) id.pop_back();
+  if (id.size() > kMaxIdBytes - kRoomForNumber) {
+    const std::string hash = to_hex(ByteView(sha256(id)).first(kHashBytes));
+    id.resize(kMaxIdBytes - kRoomForNumber - hash.size() - 1);
+    id.append("-").append(hash);
+  }
+  return id;
+}
+
+}  // namespace
+
+void Draft::add(Policy policy, Place at) {
+  policies_.push_back(std::move(policy));
+  places_.push_back(at);
+}
+
+void Draft::note(Place at, std::string_view what, std::string why, std::string instead) {
+  notes_.push_back({at, std::string(what), std::move(why), std::move(instead)});
+}
+
+std::string Draft::make_id(std::initializer_list<std::string_view> parts) {
+  const std::string wanted = id_text(parts);
+  std::string id = wanted;
+  for (int number = 2; !ids_.insert(id).second; ++number) id = fmt::format("{}-{}", wanted, number);
+  return id;
+}
+
+std::vector<Note> Draft::take_notes() {
+  std::ranges::stable_sort(notes_, {}, &Note::at);
+  return std::move(notes_);
+}
+
+std::string limit_name(std::string_view text, std::string_view fallback) {
+  std::string name;
+  for (const char raw : text.substr(0, kMaxIdBytes)) {
+    const char c = lower(raw);
+    const bool kept = identifiers::is_alnum(c) || c == '_' || (!name.empty() && (c == '.' || c == '-'));
+    name += kept ? c : '_';
+  }
+  return name.empty() ? std::string(fallback) : name;
+}
+
+void require_value(Policy& policy, const DimensionRef& which, std::string value) {
+  const auto found = std::ranges::find(policy.scope, which, &ScopeTerm::dimension);
+  if (found != policy.scope.end()) {
+    found->values.push_back(std::move(value));
+    std::ranges::sort(found->values);
+    return;
+  }
+  policy.scope.push_back({which, {std::move(value)}});
+  std::ranges::sort(policy.scope, {}, &ScopeTerm::dimension);
+}
+
+std::string expression_value(std::string_view text) {
+  std::string out = "'";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    // A backslash stands for itself, except before the quote and another backslash.
+    const bool escapes = text[i] == '\'' || (text[i] == '\\' && (i + 1 == text.size() || text[i + 1] == '\\' ||
+                                                                text[i + 1] == '\''));
+    if (escapes) out += '\\';
+    out += text[i];
+  }
+  return out += '\'';
+}
+
+void require_expression(Policy& policy, std::string_view condition) {
+  if (!policy.match_expr.empty()) policy.match_expr += " && ";
+  policy.match_expr += condition;
+}
+
+}  // namespace sluice::server::imports
