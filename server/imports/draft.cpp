@@ -1,7 +1,6 @@
 #include "server/imports/draft.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -45,7 +44,8 @@ void Draft::add(Policy policy, Place at) {
 }
 
 void Draft::note(Place at, std::string_view what, std::string why, std::string instead) {
-  notes_.push_back({at, std::string(what), std::move(why), std::move(instead)});
+  const auto behind = std::ranges::upper_bound(notes_, at, {}, &Note::at);
+  notes_.insert(behind, {at, std::string(what), std::move(why), std::move(instead)});
 }
 
 std::string Draft::make_id(std::initializer_list<std::string_view> parts) {
@@ -53,11 +53,6 @@ std::string Draft::make_id(std::initializer_list<std::string_view> parts) {
   std::string id = wanted;
   for (int number = 2; !ids_.insert(id).second; ++number) id = fmt::format("{}-{}", wanted, number);
   return id;
-}
-
-std::vector<Note> Draft::take_notes() {
-  std::ranges::stable_sort(notes_, {}, &Note::at);
-  return std::move(notes_);
 }
 
 std::string limit_name(std::string_view text, std::string_view fallback) {
@@ -85,8 +80,8 @@ std::string expression_value(std::string_view text) {
   std::string out = "'";
   for (std::size_t i = 0; i < text.size(); ++i) {
     // A backslash stands for itself, except before the quote and another backslash.
-    const bool escapes = text[i] == '\'' || (text[i] == '\\' && (i + 1 == text.size() || text[i + 1] == '\\' ||
-                                                                text[i + 1] == '\''));
+    const bool escapes =
+        text[i] == '\'' || (text[i] == '\\' && (i + 1 == text.size() || text[i + 1] == '\\' || text[i + 1] == '\''));
     if (escapes) out += '\\';
     out += text[i];
   }

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/domain/policy.hpp"
@@ -49,20 +50,20 @@ class Draft {
   void note(Place at, std::string_view what, std::string why, std::string instead = {});
   void fault(Place at, std::string text) { faults_.push_back({at, std::move(text)}); }
 
-  // An id that no other policy of this draft has. Characters that ids cannot have become '-'. The same parts in the same
-  // order give the same id, so a second import changes nothing.
+  // An id that no other policy of this draft has. Characters that ids cannot have become '-'. The same parts in the
+  // same order give the same id, so a second import changes nothing.
   std::string make_id(std::initializer_list<std::string_view> parts);
 
   const std::vector<Policy>& policies() const { return policies_; }
   const std::vector<Place>& places() const { return places_; }  // of each policy
-  std::vector<Note> take_notes();                               // sorted by place
+  std::vector<Note> take_notes() { return std::move(notes_); }
   std::vector<SourceFault> take_faults() { return std::move(faults_); }
   bool faultless() const { return faults_.empty(); }
 
  private:
   std::vector<Policy> policies_;
   std::vector<Place> places_;
-  std::vector<Note> notes_;
+  std::vector<Note> notes_;  // sorted by place, then in the order of note()
   std::vector<SourceFault> faults_;
   std::set<std::string, std::less<>> ids_;
 };

@@ -23,22 +23,21 @@ struct Unit {
   std::string_view name;
   std::chrono::seconds length;
 };
-constexpr std::array kUnits{
-    Unit{"second", std::chrono::seconds(1)}, Unit{"minute", std::chrono::minutes(1)},
-    Unit{"hour", std::chrono::hours(1)},     Unit{"day", std::chrono::days(1)},
-    Unit{"week", std::chrono::days(7)},      Unit{"month", std::chrono::days(30)},
-    Unit{"year", std::chrono::days(365)}};
+constexpr std::array kUnits{Unit{"second", std::chrono::seconds(1)}, Unit{"minute", std::chrono::minutes(1)},
+                            Unit{"hour", std::chrono::hours(1)},     Unit{"day", std::chrono::days(1)},
+                            Unit{"week", std::chrono::days(7)},      Unit{"month", std::chrono::days(30)},
+                            Unit{"year", std::chrono::days(365)}};
 
 struct Entry {
   std::string key;
-  std::string value;           // "": any value
+  std::string value;            // "": any value
   bool shares_counter = false;  // all values that a wildcard matches have one counter
 };
 using Path = std::vector<Entry>;
 
-class Reader {
+class RuleReader {
  public:
-  Reader(const YamlSource& source, Draft& draft) : source_(source), draft_(draft) {}
+  RuleReader(const YamlSource& source, Draft& draft) : source_(source), draft_(draft) {}
 
   void read_document(const json::Value& document) {
     Section section(source_, document);
@@ -48,10 +47,11 @@ class Reader {
     read_list(section, path);
     section.note_rest("a configuration of envoyproxy/ratelimit");
     if (keys_.size() > 1) {
-      draft_.note(section.place_of("domain"), "domain",
-                  "envoyproxy/ratelimit applies a rule to descriptors with exactly its keys; a policy also matches checks "
-                  "that have more attributes",
-                  "send the entries of one descriptor in each check");
+      draft_.note(
+          section.place_of("domain"), "domain",
+          "envoyproxy/ratelimit applies a rule to descriptors with exactly its keys; a policy also matches checks "
+          "that have more attributes",
+          "send the entries of one descriptor in each check");
     }
   }
 
@@ -59,9 +59,8 @@ class Reader {
   void read_list(Section& section, Path& path) {
     const std::span<const json::Value> items = section.list("descriptors");
     for (const json::Value& item : items) {
-      const auto same_key = std::ranges::count_if(items, [&item](const json::Value& other) {
-        return other.text_of("key") == item.text_of("key");
-      });
+      const auto same_key = std::ranges::count_if(
+          items, [&item](const json::Value& other) { return other.text_of("key") == item.text_of("key"); });
       read_rule(item, same_key > 1, path);
     }
   }
@@ -111,8 +110,9 @@ class Reader {
     Section section(source_, value);
     const bool unlimited = section.boolean("unlimited").value_or(false);
     const std::string name = section.text("name").value_or("");
-    section.drop("replaces", "one policy decides here, the one with the most attributes, so no other limit is charged "
-                             "for the same descriptor; limits of other descriptors are not replaced",
+    section.drop("replaces",
+                 "one policy decides here, the one with the most attributes, so no other limit is charged "
+                 "for the same descriptor; limits of other descriptors are not replaced",
                  "raise the other limit for these requests with a policy of higher priority");
     if (unlimited) {
       section.leave_aside({"unit", "requests_per_unit"});
@@ -125,8 +125,8 @@ class Reader {
     for (char& c : unit) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     const auto* const found = std::ranges::find(kUnits, unit, &Unit::name);
     if (found == kUnits.end()) {
-      return section.fault("unit", fmt::format("unit must be second, minute, hour, day, week, month or year, not {}",
-                                               quoted(unit)));
+      return section.fault(
+          "unit", fmt::format("unit must be second, minute, hour, day, week, month or year, not {}", quoted(unit)));
     }
     const std::int64_t count = section.integer("requests_per_unit", 0, UINT32_MAX).value_or(0);
     section.note_rest("rate_limit");
@@ -157,7 +157,7 @@ class Reader {
 void read_envoy_ratelimit(std::span<const Source> sources, Draft& draft) {
   for (std::size_t file = 0; file < sources.size(); ++file) {
     const YamlSource source(sources[file].text, file, draft);
-    for (const json::Value* document : source.documents()) Reader(source, draft).read_document(*document);
+    for (const json::Value* document : source.documents()) RuleReader(source, draft).read_document(*document);
   }
 }
 

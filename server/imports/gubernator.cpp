@@ -1,9 +1,10 @@
 // Requests of Gubernator: {"requests": [{name, unique_key, limit, duration, algorithm, behavior, burst}]}, or the list.
 //
 // TOKEN_BUCKET: `limit` hits, all of them back `duration` ms after the first one: a fixed window with align `first`.
-// With DURATION_IS_GREGORIAN the window is a calendar interval. LEAKY_BUCKET: room for `burst` hits (by default `limit`),
-// which come back at limit / duration: that is a token bucket. Gubernator never tells a caller to wait, so it is not the
-// leaky_bucket of Sluice, whose answers have delay_ms. The name becomes the operation, the unique_key the subject.
+// With DURATION_IS_GREGORIAN the window is a calendar interval. LEAKY_BUCKET: room for `burst` hits (by default
+// `limit`), which come back at limit / duration: that is a token bucket. Gubernator never tells a caller to wait, so it
+// is not the leaky_bucket of Sluice, whose answers have delay_ms. The name becomes the operation, the unique_key the
+// subject.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -29,11 +30,13 @@ struct BehaviorName {
   std::string_view name;
   std::int64_t flag;
 };
-constexpr std::array kBehaviors{
-    BehaviorName{"BATCHING", 0},        BehaviorName{"NO_BATCHING", no_batching},
-    BehaviorName{"GLOBAL", global},     BehaviorName{"DURATION_IS_GREGORIAN", gregorian},
-    BehaviorName{"RESET_REMAINING", reset}, BehaviorName{"MULTI_REGION", multi_region},
-    BehaviorName{"DRAIN_OVER_LIMIT", drain}};
+constexpr std::array kBehaviors{BehaviorName{"BATCHING", 0},
+                                BehaviorName{"NO_BATCHING", no_batching},
+                                BehaviorName{"GLOBAL", global},
+                                BehaviorName{"DURATION_IS_GREGORIAN", gregorian},
+                                BehaviorName{"RESET_REMAINING", reset},
+                                BehaviorName{"MULTI_REGION", multi_region},
+                                BehaviorName{"DRAIN_OVER_LIMIT", drain}};
 
 struct Request {
   std::string name;
@@ -74,12 +77,14 @@ std::int64_t read_behavior(Section& section) {
 
 void note_behavior(Section& section, std::int64_t flags) {
   if ((flags & global) != 0) {
-    section.note("behavior", "GLOBAL lets each peer count for itself for a while, so that more than the limit passes; "
-                             "Sluice counts exactly");
+    section.note("behavior",
+                 "GLOBAL lets each peer count for itself for a while, so that more than the limit passes; "
+                 "Sluice counts exactly");
   }
   if ((flags & multi_region) != 0) {
-    section.note("behavior", "MULTI_REGION adds up the counts of several data centers; the counters of Sluice are in "
-                             "one Redis",
+    section.note("behavior",
+                 "MULTI_REGION adds up the counts of several data centers; the counters of Sluice are in "
+                 "one Redis",
                  "run agents of all regions against one Redis, or divide the limit");
   }
   if ((flags & reset) != 0) {
@@ -87,8 +92,9 @@ void note_behavior(Section& section, std::int64_t flags) {
                  "reset a counter with POST /v1/admin/counters/reset");
   }
   if ((flags & drain) != 0) {
-    section.note("behavior", "DRAIN_OVER_LIMIT takes what is left when a request asks for more; Sluice charges a denied "
-                             "request nothing, so a smaller one may still pass");
+    section.note("behavior",
+                 "DRAIN_OVER_LIMIT takes what is left when a request asks for more; Sluice charges a denied "
+                 "request nothing, so a smaller one may still pass");
   }
 }
 
@@ -137,8 +143,9 @@ Limit read_limit(Section& section) {
   } else {
     millis = section.integer("duration", 1, kMaxMillis).value_or(1);
   }
-  const std::int64_t units = std::max<std::int64_t>(count, 1);
-  return bucket_limit("leaky_bucket", Algorithm::token_bucket, count == 0 ? 0 : burst > 0 ? burst : count, units,
+  const std::int64_t room = burst > 0 ? burst : count;
+  // A rate must be above zero. A bucket without room denies everything, whatever its rate is.
+  return bucket_limit("leaky_bucket", Algorithm::token_bucket, count == 0 ? 0 : room, std::max<std::int64_t>(count, 1),
                       std::chrono::milliseconds(millis));
 }
 
@@ -146,7 +153,8 @@ void read_request(const YamlSource& source, const json::Value& value, std::vecto
   Section section(source, value);
   section.require("name", "it names the limit");
   section.require("limit", "it is how many hits are allowed");
-  section.require("duration", fmt::format("it is a time in milliseconds, or with DURATION_IS_GREGORIAN one of {}", kIntervals));
+  section.require("duration",
+                  fmt::format("it is a time in milliseconds, or with DURATION_IS_GREGORIAN one of {}", kIntervals));
   Request request;
   request.at = section.place();
   request.name = section.text("name").value_or("");
@@ -158,8 +166,8 @@ void read_request(const YamlSource& source, const json::Value& value, std::vecto
   out.push_back(std::move(request));
 }
 
-// One policy for the requests of a name that have the same limit. Where a name has several limits, each policy names its
-// keys.
+// One policy for the requests of a name that have the same limit. Where a name has several limits, each policy names
+// its keys.
 void add_policy(const std::vector<Request>& all, std::size_t first, std::set<std::size_t>& done, Draft& draft) {
   const Request& request = all[first];
   std::vector<std::string> keys;
@@ -191,9 +199,10 @@ void check_keys(const std::vector<Request>& all, Draft& draft) {
                                          quoted(all[i].name), quoted(all[i].unique_key), all[j].at.line));
     }
     if (all[i].unique_key.ends_with('*')) {
-      draft.fault(all[i].at, fmt::format("unique_key {} ends in *, which means any ending in a policy: write this one by "
-                                         "hand, with match_expr",
-                                         quoted(all[i].unique_key)));
+      draft.fault(all[i].at,
+                  fmt::format("unique_key {} ends in *, which means any ending in a policy: write this one by "
+                              "hand, with match_expr",
+                              quoted(all[i].unique_key)));
     }
   }
 }

@@ -23,9 +23,6 @@ constexpr std::array kImporters{
     Importer{"limitador", "limits files of Limitador (YAML)", &read_limitador},
     Importer{"kong", "decK files of Kong with rate-limiting and rate-limiting-advanced (YAML or JSON)", &read_kong},
     Importer{"gubernator", "requests of Gubernator, as for GetRateLimits (YAML or JSON)", &read_gubernator},
-    Importer{"nginx", "nginx.conf and what it includes, or the output of nginx -T", &read_nginx},
-    Importer{"traefik", "RateLimit and InFlightReq of Traefik: file provider or Kubernetes resources (YAML)",
-             &read_traefik},
 };
 
 // Which importer made a policy, as metadata.

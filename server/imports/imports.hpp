@@ -29,8 +29,8 @@ std::string importer_names();
 struct Imported {
   std::string bundle;  // `sluice/v1` as JSON: the policies, in their tenant; no list of tenants
   std::size_t policies = 0;
-  std::vector<Note> notes;                // sorted by place
-  std::vector<std::string> dimensions;    // what checks must or may send, as "source_ip" or "attr.host"; sorted
+  std::vector<Note> notes;              // sorted by place
+  std::vector<std::string> dimensions;  // what checks must or may send, as "source_ip" or "attr.host"; sorted
 };
 
 // The result is valid by the rules of every bundle. `tenant_id`: who gets the policies.

@@ -1,9 +1,10 @@
 // decK files of Kong: the plugins rate-limiting and rate-limiting-advanced.
 //
-// Kong runs a plugin once for a request, with the most specific of its configurations: consumer, route, service, global.
-// So does Sluice with policies: the consumer is `client`, the route `operation`, the service `service`. rate-limiting
-// counts in windows of the clock, a month or year by the calendar. rate-limiting-advanced weights the last window and
-// this one (`sliding`), or counts in windows of the clock (`fixed`). All limits of a plugin are judged together.
+// Kong runs a plugin once for a request, with the most specific of its configurations: consumer, route, service,
+// global. So does Sluice with policies: the consumer is `client`, the route `operation`, the service `service`.
+// rate-limiting counts in windows of the clock, a month or year by the calendar. rate-limiting-advanced weights the
+// last window and this one (`sliding`), or counts in windows of the clock (`fixed`). All limits of a plugin are judged
+// together.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr std::string_view kPlain = "rate-limiting";
 constexpr std::string_view kAdvanced = "rate-limiting-advanced";
-constexpr std::int64_t kMaxSeconds = std::chrono::duration_cast<std::chrono::seconds>(kMaxWindow).count();
+constexpr std::int64_t kMaxWindowSize = std::chrono::duration_cast<std::chrono::seconds>(kMaxWindow).count();
 
 // Where a plugin is: the names are "" where it is not bound.
 struct Binding {
@@ -38,9 +39,9 @@ struct Identity {
   std::string endpoint;  // only requests with this path are counted
 };
 
-class Reader {
+class DeckReader {
  public:
-  Reader(const YamlSource& source, Draft& draft) : source_(source), draft_(draft) {}
+  DeckReader(const YamlSource& source, Draft& draft) : source_(source), draft_(draft) {}
 
   void read_document(const json::Value& document) {
     Section section(source_, document);
@@ -121,7 +122,8 @@ class Reader {
     }
     const bool enabled = plugin.boolean("enabled").value_or(true);
     plugin.leave_aside({"name", "id", "tags", "instance_name", "created_at", "updated_at", "config", "protocols"});
-    plugin.drop("_config", "shared configurations (_plugin_configs) are not read, so only what stands here was imported",
+    plugin.drop("_config",
+                "shared configurations (_plugin_configs) are not read, so only what stands here was imported",
                 "write the configuration into the plugin");
     plugin.drop("ordering", "a check is asked where the caller asks it");
     plugin.drop("condition", "expressions of Kong are not read", "write a match_expr");
@@ -134,8 +136,9 @@ class Reader {
     Policy policy;
     policy.enabled = enabled;
     bind(policy, binding);
-    policy.id = draft_.make_id({"kong", name == kAdvanced ? "advanced" : "", binding.consumer, binding.service, binding.route,
-                                binding.consumer.empty() && binding.service.empty() && binding.route.empty() ? "global" : ""});
+    policy.id =
+        draft_.make_id({"kong", name == kAdvanced ? "advanced" : "", binding.consumer, binding.service, binding.route,
+                        binding.consumer.empty() && binding.service.empty() && binding.route.empty() ? "global" : ""});
     const std::vector<Limit> limits = name == kPlain ? plain_limits(section) : advanced_limits(section);
     const Identity identity = identity_of(section, name == kPlain ? "limit_by" : "identifier");
     if (!identity.endpoint.empty()) require_value(policy, dimension(Dimension::endpoint), identity.endpoint);
@@ -149,8 +152,9 @@ class Reader {
     std::vector<KeyedLimit> keyed;
     for (const Limit& limit : limits) keyed.push_back({limit, identity.keys});
     if (keyed.empty() && draft_.faultless()) {
-      draft_.fault(source_.place_of(*config), "the plugin has no limit: give it second, minute, hour, day, month or year, "
-                                              "or limit and window_size");
+      draft_.fault(source_.place_of(*config),
+                   "the plugin has no limit: give it second, minute, hour, day, month or year, "
+                   "or limit and window_size");
     }
     set_limits(policy, std::move(keyed));
     draft_.add(std::move(policy), source_.place_of(item));
@@ -192,7 +196,8 @@ class Reader {
     std::vector<std::int64_t> found;
     for (const std::string& text : section.texts(name)) {
       std::int64_t number = 0;
-      const bool whole = text.find_first_not_of("0123456789") == std::string::npos && text.size() <= 18 && !text.empty();
+      const bool whole =
+          text.find_first_not_of("0123456789") == std::string::npos && text.size() <= 18 && !text.empty();
       if (whole) number = std::stoll(text);
       if (number < 1 || number > most) {
         section.fault(name, fmt::format("{} must be whole numbers from 1 to {}, not {}", name, most, quoted(text)));
@@ -204,7 +209,7 @@ class Reader {
 
   static std::vector<Limit> advanced_limits(Section& section) {
     const std::vector<std::int64_t> counts = numbers(section, "limit", kMaxLimit);
-    const std::vector<std::int64_t> windows = numbers(section, "window_size", kMaxSeconds);
+    const std::vector<std::int64_t> windows = numbers(section, "window_size", kMaxWindowSize);
     const std::string type = section.text("window_type").value_or("sliding");
     if (type != "sliding" && type != "fixed") {
       section.fault("window_type", fmt::format("window_type must be sliding or fixed, not {}", quoted(type)));
@@ -216,9 +221,10 @@ class Reader {
     }
     const bool penalty = !section.boolean("disable_penalty").value_or(false);
     if (type == "sliding" && penalty && section.is_map()) {
-      section.note("disable_penalty",
-                   "Kong also counts the requests that it denies, so a caller who goes on stays denied; Sluice does not "
-                   "charge them");
+      section.note(
+          "disable_penalty",
+          "Kong also counts the requests that it denies, so a caller who goes on stays denied; Sluice does not "
+          "charge them");
     }
     std::vector<Limit> limits;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -254,7 +260,8 @@ class Reader {
       section.note(member, "a check names no group of consumers; the policy counts by consumer");
       return {{dimension(Dimension::client)}, {}};
     }
-    section.fault(member, fmt::format("{} must be consumer, credential, ip, service, header or path, not {}", member, quoted(by)));
+    section.fault(member, fmt::format("{} must be consumer, credential, ip, service, header or path, not {}", member,
+                                      quoted(by)));
     return {};
   }
 
@@ -267,10 +274,12 @@ class Reader {
       section.note("error_code", fmt::format("Sluice answers 429, not {}", *code),
                    "let the caller of the check choose its own status");
     }
-    section.drop("error_message", "the answer has the text of Sluice", "let the caller of the check choose its own text");
+    section.drop("error_message", "the answer has the text of Sluice",
+                 "let the caller of the check choose its own text");
     if (const auto rate = section.text("sync_rate"); rate && *rate != "-1" && *rate != "0") {
       section.note("sync_rate", fmt::format("Kong counts in each node and adds up every {} s, so more than the limit "
-                                            "passes; Sluice counts exactly", *rate));
+                                            "passes; Sluice counts exactly",
+                                            *rate));
     }
     section.drop("retry_after_jitter_max", "Retry-After is exact", "let clients add a jitter");
     section.drop("namespace", "plugins with the same namespace share counters; each policy has its own",
@@ -293,7 +302,7 @@ class Reader {
 void read_kong(std::span<const Source> sources, Draft& draft) {
   for (std::size_t file = 0; file < sources.size(); ++file) {
     const YamlSource source(sources[file].text, file, draft);
-    for (const json::Value* document : source.documents()) Reader(source, draft).read_document(*document);
+    for (const json::Value* document : source.documents()) DeckReader(source, draft).read_document(*document);
   }
 }
 

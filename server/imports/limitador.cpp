@@ -2,7 +2,8 @@
 //
 // Limitador judges all limits whose conditions and variables a request meets, and charges all or none. A counter begins
 // with its first hit, and ends `seconds` later: a fixed window with align `first`. Sluice lets one policy decide, so
-// limits with the same conditions become one policy, and a policy of narrower conditions repeats the limits of wider ones.
+// limits with the same conditions become one policy, and a policy of narrower conditions repeats the limits of wider
+// ones.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -161,7 +162,7 @@ void read_conditions(Section& section, LimitadorLimit& limit, bool& whole) {
   }
 }
 
-void read_limit(const YamlSource& source, const json::Value& value, std::vector<LimitadorLimit>& out) {
+void read_limitador_limit(const YamlSource& source, const json::Value& value, std::vector<LimitadorLimit>& out) {
   Section section(source, value);
   LimitadorLimit limit;
   limit.at = section.place();
@@ -204,11 +205,12 @@ std::vector<const LimitadorLimit*> limits_for(const Group& group, const std::vec
     if (implied(other.conditions, group.conditions)) {
       for (const LimitadorLimit* limit : other.limits) {
         limits.push_back(limit);
-        draft.note(limit->at, fmt::format("max_value {}", limit->most),
-                   fmt::format("this limit also holds for the requests of the limit on line {}, which have a policy and "
-                               "so counters of their own; both together let up to {} pass in {} s",
-                               group.limits.front()->at.line, 2 * limit->most, limit->seconds),
-                   "lower one of the two numbers if the sum must hold");
+        draft.note(
+            limit->at, fmt::format("max_value {}", limit->most),
+            fmt::format("this limit also holds for the requests of the limit on line {}, which have a policy and "
+                        "so counters of their own; both together let up to {} pass in {} s",
+                        group.limits.front()->at.line, 2 * limit->most, limit->seconds),
+            "lower one of the two numbers if the sum must hold");
       }
     } else if (&group < &other && !implied(group.conditions, other.conditions) &&
                !exclude_each_other(group.conditions, other.conditions)) {
@@ -232,9 +234,9 @@ void set_conditions(Policy& policy, const Group& group) {
     } else if (condition.test == Test::equal && literal) {
       require_value(policy, key, condition.value);
     } else {
-      require_expression(policy, fmt::format("{} {} {}", expression_value(to_string(key)),
-                                             condition.test == Test::equal ? "==" : "!=",
-                                             expression_value(condition.value)));
+      require_expression(policy,
+                         fmt::format("{} {} {}", expression_value(to_string(key)),
+                                     condition.test == Test::equal ? "==" : "!=", expression_value(condition.value)));
       // Limitador: a request without the entry meets no condition on it.
       if (condition.test == Test::unequal) require_value(policy, key, "*");
     }
@@ -242,18 +244,19 @@ void set_conditions(Policy& policy, const Group& group) {
   policy.priority = static_cast<std::int64_t>(group.conditions.size());
 }
 
-void add_policy(const Group& group, const std::vector<Group>& groups, Draft& draft) {
+void add_group(const Group& group, const std::vector<Group>& groups, Draft& draft) {
   const std::vector<const LimitadorLimit*> limits = limits_for(group, groups, draft);
   std::string conditions;
-  for (const Condition& condition : group.conditions) conditions.append(condition.key).append("-").append(condition.value).append("-");
+  for (const Condition& condition : group.conditions)
+    conditions.append(condition.key).append("-").append(condition.value).append("-");
   Policy policy;
   policy.id = draft.make_id({"limitador", group.space, group.limits.front()->name, conditions});
   set_conditions(policy, group);
   std::vector<KeyedLimit> keyed;
   for (const LimitadorLimit* limit : limits) {
-    KeyedLimit made{window_limit(limit_name(limit->name, "limit"), limit->most, std::chrono::seconds(limit->seconds),
-                                 Align::first),
-                    {}};
+    KeyedLimit made{
+        window_limit(limit_name(limit->name, "limit"), limit->most, std::chrono::seconds(limit->seconds), Align::first),
+        {}};
     for (const std::string& variable : limit->variables) made.keys.push_back(attribute(variable));
     keyed.push_back(std::move(made));
   }
@@ -272,12 +275,12 @@ void read_limitador(std::span<const Source> sources, Draft& draft) {
         draft.fault(source.place_of(*document), "a limits file of Limitador is a list of limits");
         continue;
       }
-      for (const json::Value& item : document->items()) read_limit(source, item, limits);
+      for (const json::Value& item : document->items()) read_limitador_limit(source, item, limits);
     }
   }
   if (!draft.faultless()) return;
   const std::vector<Group> groups = groups_of(limits);
-  for (const Group& group : groups) add_policy(group, groups, draft);
+  for (const Group& group : groups) add_group(group, groups, draft);
 }
 
 }  // namespace sluice::server::imports

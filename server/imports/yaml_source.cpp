@@ -42,7 +42,8 @@ bool has_content(std::string_view text) {
 YamlSource::YamlSource(std::string_view text, std::size_t file, Draft& draft) : file_(file), draft_(draft) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (text.size() > yaml::kMaxYamlBytes) {
-    return draft_.fault({file_, 0}, fmt::format("the text has more than {} MiB: divide it", yaml::kMaxYamlBytes >> 20));
+    draft_.fault({file_, 0}, fmt::format("the text has more than {} MiB: divide it", yaml::kMaxYamlBytes >> 20));
+    return;
   }
   lines_ = lines_of(text);
   std::size_t begin = 0;
@@ -62,7 +63,8 @@ void YamlSource::read_document(std::string_view text, std::uint32_t lines_before
   if (!has_content(text.substr(first))) return;
   auto made = yaml::json_of_yaml(text);
   if (!made) {
-    return draft_.fault({file_, made.error().line + lines_before}, fmt::format("this cannot be read: {}", made.error().text));
+    return draft_.fault({file_, made.error().line + lines_before},
+                        fmt::format("this cannot be read: {}", made.error().text));
   }
   auto document = std::make_unique<Document>();
   auto root = document->tree.parse(made->json);
