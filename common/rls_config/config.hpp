@@ -1,6 +1,7 @@
 // The rules of all domains. Immutable once it is read, and shared by all threads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,11 +38,19 @@ struct TextHash {
 // One descriptor, or the root of a domain.
 struct Node {
   std::string name;  // `key` or `key_value`
+  std::size_t key_bytes = 0;  // how much of the name is the key
+  // Where it is written. `index` grows in the order of the files.
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+  std::uint32_t index = 0;
   std::optional<Rule> rule;
   bool value_to_metric = false;
   bool share_threshold = false;
   std::unordered_map<std::string, std::unique_ptr<Node>, TextHash, std::equal_to<>> children;  // by name
   std::vector<const Node*> wildcards;  // the children whose name ends in '*', in the order of the file
+
+  std::string_view key() const { return std::string_view(name).substr(0, key_bytes); }
+  std::string_view value() const { return std::string_view(name).substr(std::min(key_bytes + 1, name.size())); }
 };
 
 struct Config {

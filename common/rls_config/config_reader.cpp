@@ -40,7 +40,8 @@ constexpr std::array<std::string_view, 16> kKeys{"domain",
 // Reads one file into the config.
 class Reader {
  public:
-  Reader(Config& config, json::FaultList& faults) : config_(config), faults_(faults) {}
+  Reader(Config& config, std::uint32_t file, std::uint32_t first_index, json::FaultList& faults)
+      : config_(config), file_(file), first_index_(first_index), faults_(faults) {}
 
   void read(const json::Value& document) {
     const json::Place whole;
@@ -51,12 +52,30 @@ class Reader {
     if (fields.present("domain") && domain.empty()) fields.fault("domain", "must not be empty");
     // Rules of a domain that another file has are read too, so that all their faults are found.
     const auto [root, is_new] = config_.domains.try_emplace(domain);
-    if (!is_new) fields.fault("domain", fmt::format("is in another file already: {}", quoted(domain)));
+    if (!is_new) {
+      fields.fault("domain", fmt::format("is in another file already: {}", quoted(domain)));
+    } else if (fields.present("domain")) {
+      record(root->second, whole.member("domain"));
+    }
     read_descriptors(fields, root->second, domain);
     end(fields, "the top level");
   }
 
+  // Sets the lines of the descriptors that were read. Call it last.
+  void locate(const yaml::YamlDocument& document) {
+    document.locate(places_);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->line = places_[i].line;
+  }
+  std::uint32_t next_index() const { return first_index_ + static_cast<std::uint32_t>(nodes_.size()); }
+
  private:
+  void record(Node& node, const json::Place& at) {
+    node.file = file_;
+    node.index = next_index();
+    nodes_.push_back(&node);
+    places_.push_back({.pointer = at.pointer(), .text = {}});
+  }
+
   // A number or true is the text that it is written as.
   std::string text(json::Fields& fields, std::string_view name) {
     const json::Value* const value = fields.take(name);
@@ -87,15 +106,18 @@ class Reader {
   void read_descriptor(json::Fields& fields, Node& parent, const std::string& path) {
     fields.require("key", "a descriptor has a key");
     std::string name = text(fields, "key");
+    const std::size_t key_bytes = name.size();
     if (fields.present("key") && name.empty()) fields.fault("key", "must not be empty");
     if (const std::string value = text(fields, "value"); !value.empty()) name.append("_").append(value);
     const std::string own_path = path + "." + name;
 
     auto node = std::make_unique<Node>();
     node->name = name;
+    node->key_bytes = key_bytes;
     node->value_to_metric = flag(fields, "value_to_metric");
     node->share_threshold = flag(fields, "share_threshold");
     const bool is_wildcard = name.ends_with('*');
+    if (!parent.children.contains(name)) record(*node, fields.at());
     if (node->share_threshold && !is_wildcard) {
       fields.fault("share_threshold", "needs a value that ends in '*', because it is for all values that match");
     }
@@ -193,7 +215,11 @@ class Reader {
   }
 
   Config& config_;
+  const std::uint32_t file_;
+  const std::uint32_t first_index_;
   json::FaultList& faults_;
+  std::vector<Node*> nodes_;  // that were read, with their places
+  Faults places_;
 };
 
 struct FileResult {
@@ -201,7 +227,7 @@ struct FileResult {
   Faults notes;
 };
 
-FileResult read_file(const std::string& text, Config& config) {
+FileResult read_file(const std::string& text, std::uint32_t file, std::uint32_t& next_index, Config& config) {
   const auto yaml = yaml::json_of_yaml(text);
   if (!yaml) return {.faults = {yaml.error()}, .notes = {}};
   json::Tree tree;
@@ -212,7 +238,10 @@ FileResult read_file(const std::string& text, Config& config) {
   } else {
     json::FaultList list;
     list.keep_notes(true);
-    Reader(config, list).read(*document);
+    Reader reader(config, file, next_index, list);
+    reader.read(*document);
+    if (list.count() == 0) reader.locate(*yaml);
+    next_index = reader.next_index();
     result = {.faults = list.take(), .notes = list.take_notes()};
   }
   yaml->locate(result.faults);
@@ -226,8 +255,10 @@ std::expected<ReadConfig, std::vector<FileFaults>> read_config(std::span<const F
   auto config = std::make_shared<Config>();
   std::vector<FileFaults> faults;
   std::vector<FileFaults> notes;
+  std::uint32_t index = 0;
+  std::uint32_t number = 0;
   for (const FileText& file : files) {
-    FileResult result = read_file(file.text, *config);
+    FileResult result = read_file(file.text, number++, index, *config);
     if (!result.faults.empty()) faults.push_back({file.name, std::move(result.faults)});
     if (!result.notes.empty()) notes.push_back({file.name, std::move(result.notes)});
   }

@@ -106,6 +106,7 @@ class OperationBuilder {
   std::vector<std::string_view> media() const {
     if (!reads_body()) return {};
     if (is("PATCH")) return {"application/merge-patch+json", "application/json"};
+    if (route_.takes_text) return {"text/plain", "application/yaml", "application/json"};
     if (route_.takes_yaml) return {"application/json", "application/yaml"};
     return {"application/json"};
   }

@@ -10,6 +10,7 @@
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/counters_api.hpp"
 #include "server/admin/fleet_api.hpp"
+#include "server/admin/import_api.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/modes_api.hpp"
 #include "server/admin/objects_api.hpp"
@@ -112,6 +113,7 @@ constexpr std::string_view kTenant = "tenant_id";
 constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
 constexpr bool kOneSnapshot = true;
 constexpr bool kTakesYaml = true;
+constexpr bool kTakesText = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", auth::Permission::read, auth::Level::tenant, &list<Kind::organization>,
@@ -261,6 +263,8 @@ constexpr std::array kRoutes{
           "organization_id,tenant_id,include,format", 1 << 20, kOneSnapshot},
     Route{"POST", "/v1/admin/apply", auth::Permission::configure, auth::Level::tenant, &apply_bundle,
           "dry_run,prune,organization_id", json::kMaxBytes, !kOneSnapshot, kTakesYaml},
+    Route{"POST", "/v1/admin/import", auth::Permission::configure, auth::Level::tenant, &import_text,
+          "from,tenant_id,dry_run", json::kMaxBytes, !kOneSnapshot, !kTakesYaml, kTakesText},
     Route{"POST", "/v1/admin/validate", auth::Permission::read, auth::Level::tenant, &validate_body, kTenant,
           json::kMaxBytes, !kOneSnapshot, kTakesYaml},
     Route{"POST", "/v1/admin/explain", auth::Permission::read, auth::Level::tenant, &explain_request, kTenant, 1 << 20,

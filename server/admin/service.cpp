@@ -66,6 +66,8 @@ bool is_yaml(std::string_view type) {
   return type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml" || type == "text/x-yaml";
 }
 
+bool is_text(std::string_view type) { return type == "text/plain" || type == "application/json" || is_yaml(type); }
+
 // `list`: names with commas between them.
 bool is_among(std::string_view name, std::string_view list) {
   while (!list.empty()) {
@@ -130,6 +132,14 @@ std::string unknown_path(std::string_view path) {
   return "There is no such path; /openapi.json lists all of them.";
 }
 
+// `also`: what else a body may be, and the type to name.
+[[noreturn]] void refuse_type(std::string_view type, std::string_view also) {
+  throw http::Refusal(
+      415, "unsupported-media-type",
+      fmt::format("Bodies are JSON{}; got the content type {}. With curl, add -H 'Content-Type: application/json'.",
+                  also, quoted(type)));
+}
+
 void read_call(const sluice::http::Request& request, RouteMatch& found, Call& call) {
   if (found.allow.empty()) throw http::Refusal(404, "not-found", unknown_path(request.path));
   if (found.route == nullptr) {
@@ -142,13 +152,11 @@ void read_call(const sluice::http::Request& request, RouteMatch& found, Call& ca
   http::refuse_coded_body(request);
   const std::string type = sluice::http::media_type(request.content_type);
   call.yaml = call.route->takes_yaml && is_yaml(type);
-  if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
-    throw http::Refusal(
-        415, "unsupported-media-type",
-        fmt::format("Bodies are JSON{}; got the content type {}. With curl, add -H 'Content-Type: application/json'.",
-                    call.route->takes_yaml ? " or YAML: content-type: application/json or application/yaml"
-                                           : ": content-type: application/json",
-                    quoted(type)));
+  if (call.route->takes_text) {
+    if (!request.body.empty() && !is_text(type)) refuse_type(type, " or text: content-type: text/plain");
+  } else if (!request.body.empty() && !call.yaml && !is_json(type, request.method)) {
+    refuse_type(type, call.route->takes_yaml ? " or YAML: content-type: application/json or application/yaml"
+                                             : ": content-type: application/json");
   }
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());

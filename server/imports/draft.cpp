@@ -20,7 +20,7 @@ std::string id_text(std::initializer_list<std::string_view> parts) {
   std::string id;
   for (const std::string_view part : parts) {
     if (part.empty()) continue;
-    if (!id.empty()) id += '-';
+    if (!id.empty() && id.back() != '-') id += '-';
     for (const char raw : part) {
       const char c = lower(raw);
       const bool kept = identifiers::is_alnum(c) || c == '.';
@@ -53,6 +53,12 @@ std::string Draft::make_id(std::initializer_list<std::string_view> parts) {
   std::string id = wanted;
   for (int number = 2; !ids_.insert(id).second; ++number) id = fmt::format("{}-{}", wanted, number);
   return id;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
 }
 
 std::string limit_name(std::string_view text, std::string_view fallback) {

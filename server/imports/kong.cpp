@@ -246,8 +246,7 @@ class DeckReader {
     if (by == "service") return {{dimension(Dimension::service)}, {}};
     if (by == "header") {
       if (header.empty()) section.fault(member, fmt::format("header_name is missing: {} header needs it", member));
-      std::string name;
-      for (const char c : header) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      const std::string name = lower_case(header);
       return {{attribute(name.empty() ? "header" : name)}, {}};
     }
     if (by == "path") {

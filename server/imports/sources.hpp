@@ -11,5 +11,7 @@ void read_envoy_ratelimit(std::span<const Source> sources, Draft& draft);
 void read_limitador(std::span<const Source> sources, Draft& draft);
 void read_kong(std::span<const Source> sources, Draft& draft);
 void read_gubernator(std::span<const Source> sources, Draft& draft);
+void read_nginx(std::span<const Source> sources, Draft& draft);
+void read_traefik(std::span<const Source> sources, Draft& draft);
 
 }  // namespace sluice::server::imports

@@ -51,16 +51,36 @@ TEST_CASE("windows of envoyproxy/ratelimit are those of the clock") {
 TEST_CASE("what is for metrics, and what replaces other limits, is a note") {
   const Made made = import_text("envoy-ratelimit", kFile);
   CHECK(made.notes_line("file:1", "exactly its keys"));
-  CHECK(made.notes_line("file:9", "replaces"));
-  CHECK(made.notes_line("file:17", "detailed_metric"));
+  CHECK(made.notes_line("file:8", "replaces"));
+  CHECK(made.notes_line("file:13", "detailed_metric"));
   CHECK(made.notes.size() == 3);
 }
 
-TEST_CASE("a key that is not known is a note, a unit that is not a fault") {
+TEST_CASE("a key or a unit that is not known is a fault, as in the agent") {
   CHECK(import_text("envoy-ratelimit", "domain: d\ndescriptors:\n- key: k\n  ratelimit: {unit: day}\n")
-            .notes_line("file:4", "ratelimit"));
+            .faults_line("file:4", "ratelimit"));
   CHECK(import_text("envoy-ratelimit",
                     "domain: d\ndescriptors:\n- key: k\n  rate_limit: {unit: eon, requests_per_unit: 1}\n")
-            .faults_line("file:4", "unit must be second"));
+            .faults_line("file:4", "second, minute, hour"));
   CHECK(import_text("envoy-ratelimit", "descriptors: []\n").faults_line("file:1", "domain is missing"));
+}
+
+TEST_CASE("what envoyproxy/ratelimit would never find, or no scope can say, is left out with a note") {
+  const Made made = import_text("envoy-ratelimit", R"(domain: d
+descriptors:
+  - {key: k, value: a*, rate_limit: {unit: hour, requests_per_unit: 1}}
+  - {key: k, value: ab*, rate_limit: {unit: hour, requests_per_unit: 2}}
+  - key: k
+    rate_limit: {unit: hour, requests_per_unit: 3}
+    descriptors:
+      - {key: k, rate_limit: {unit: hour, requests_per_unit: 4}}
+      - {key: free}
+  - {key: any*, rate_limit: {unit: hour, requests_per_unit: 5}}
+)");
+  CHECK(made.notes_line("file:4", "line 3 is found first"));
+  CHECK(made.notes_line("file:8", "has the same key"));
+  CHECK(made.notes_line("file:10", "by their beginning"));
+  REQUIRE(made.policies.size() == 3);
+  CHECK(scope(made.policies[2]) == "attr.domain=d attr.free=* attr.k=*");
+  CHECK(made.policies[2].enforcement.mode == Mode::off);
 }

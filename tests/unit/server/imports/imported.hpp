@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/domain/rate.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/limiter/program.hpp"
@@ -24,7 +25,9 @@ struct Made {
 
   const Policy& policy(std::string_view id) const {
     const auto found = std::ranges::find(policies, id, &Policy::id);
-    for (const Policy& each : policies) CAPTURE(each.id);
+    if (found == policies.end()) {
+      for (const Policy& each : policies) MESSAGE(each.id);
+    }
     REQUIRE(found != policies.end());
     return *found;
   }
