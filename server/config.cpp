@@ -179,6 +179,7 @@ Config::Command command_of(ConfigReader& reader, const program::Flags& flags) {
   if (flags.command == "migrate") return Config::Command::migrate;
   if (flags.command == "bootstrap") return Config::Command::bootstrap;
   if (flags.command == "make-secrets") return Config::Command::make_secrets;
+  if (flags.command == "import") return Config::Command::import_policies;
   if (flags.command == "routes") return Config::Command::routes;
   if (flags.command == "reference") return Config::Command::reference;
   if (flags.command == "reference openapi") return Config::Command::openapi;
@@ -186,7 +187,8 @@ Config::Command command_of(ConfigReader& reader, const program::Flags& flags) {
   return reader.boolean("version") ? Config::Command::version : Config::Command::run;
 }
 
-void read_command(ConfigReader& reader, const program::Environment& environment, Config& config) {
+void read_command(ConfigReader& reader, const program::Flags& flags, const program::Environment& environment,
+                  Config& config) {
   switch (config.command) {
     case Config::Command::run:
       read_database(reader, config);
@@ -222,6 +224,9 @@ void read_command(ConfigReader& reader, const program::Environment& environment,
       config.head_file = reader.file("head");
       config.write_head_file = reader.value("write-head").text;
       return;
+    case Config::Command::import_policies:
+      config.import_options = read_import(reader, flags.operands);
+      return;
     case Config::Command::routes:
     case Config::Command::reference:
     case Config::Command::openapi:
@@ -245,7 +250,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   if (config.command == Config::Command::version) {
     config.text = fmt::format("{} {} ({})\n", kProgram.name, version(), compiler());
   }
-  read_command(reader, environment, config);
+  read_command(reader, flags, environment, config);
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
   config.warnings = reader.warnings();
   config.unknown_variables = program::unknown_variables(kProgram, environment);

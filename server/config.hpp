@@ -14,6 +14,7 @@
 #include "common/telemetry/log.hpp"
 #include "server/admin/token_rates.hpp"
 #include "server/identity/flags.hpp"
+#include "server/import_command.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
 #include "server/postgres/pool.hpp"
@@ -30,6 +31,7 @@ struct Config {
     bootstrap,
     make_secrets,
     audit_verify,
+    import_policies,
     routes,
     reference,
     openapi,
@@ -77,6 +79,8 @@ struct Config {
   // audit verify:
   std::string head_file;        // saved heads of the audit chains, or ""
   std::string write_head_file;  // file for the new heads, or ""
+  // import:
+  ImportOptions import_options;
   // make-secrets:
   kubernetes::SecretsOptions secrets;
 };

@@ -184,6 +184,22 @@ inline constexpr std::array kMakeSecretsFlags{
     kHelp,
 };
 
+inline constexpr std::array kImportFlags{
+    FlagSpec{"dry-run", "Import", "", "false", "Print the bundle as YAML, and apply nothing."},
+    FlagSpec{"strict", "Import", "", "false",
+             "Exit with status 1, and apply nothing, if anything has no counterpart or counts otherwise."},
+    FlagSpec{"tenant", "Import", "ID", "default", "The tenant that gets the policies."},
+    FlagSpec{"server", "Server", "URL", "",
+             "The running server that applies the bundle: https://HOST[:PORT] or http://…. Needs --token-file."},
+    FlagSpec{"token-file", "Server", "FILE", "",
+             "File with an admin token, whose role is platform_admin or org_admin."},
+    FlagSpec{"server-tls-ca", "Server", "FILE", "",
+             "CA certificates to trust for --server (PEM). Default: those of the operating system."},
+    FlagSpec{"insecure-server", "Server", "", "false",
+             "Allow --server http://… to another machine. The token then crosses the network in clear."},
+    kHelp,
+};
+
 inline constexpr std::array kRoutesFlags{kHelp};
 
 inline constexpr std::array kReferenceFlags{kHelp};
@@ -220,6 +236,11 @@ Examples:
 Durations: a whole number and a unit: us, ms, s, m, h. Exit status: 0 good, 1 it could not start or found faults,
 2 faulty flags.)";
 
+inline constexpr std::string_view kImportExamples = R"(
+Examples:
+  nginx -T | sluice-server import nginx - --tenant shop --dry-run
+  sluice-server import traefik dynamic.yaml --tenant shop --server https://sluice.example.com --token-file admin.token)";
+
 inline constexpr std::array kCommands{
     program::Command{"", kDescription, kExamples, kFlags},
     program::Command{"migrate", "Apply the missing migrations of the schema, and exit.", "", kMigrateFlags},
@@ -229,6 +250,11 @@ inline constexpr std::array kCommands{
                      "Make the Secrets sluice-database and sluice-redis with random passwords if they do not exist. "
                      "Existing Secrets are never changed. Here --kubernetes defaults to in-cluster.",
                      "", kMakeSecretsFlags},
+    program::Command{"import",
+                     "Make policies of the configuration of another limiter, and apply them to a running server, or "
+                     "with --dry-run print them. FROM: envoy-ratelimit, limitador, kong, gubernator, nginx or traefik. "
+                     "FILE: - is stdin. stderr lists with its line what has no counterpart.",
+                     kImportExamples, kImportFlags, false, "FROM FILE..."},
     program::Command{"routes",
                      "Print every route of the admin API, the permission that it needs, and the roles that have it.",
                      "", kRoutesFlags},

@@ -13,6 +13,7 @@
 #include "server/audit/command.hpp"
 #include "server/commands.hpp"
 #include "server/flag_table.hpp"
+#include "server/import_command.hpp"
 #include "server/metrics.hpp"
 
 int main(int argc, char** argv) {
@@ -57,6 +58,8 @@ int main(int argc, char** argv) {
       return sluice::server::audit::audit_verify({.database_url = config->database.url,
                                                   .head_file = config->head_file,
                                                   .write_head_file = config->write_head_file});
+    case Config::Command::import_policies:
+      return sluice::server::run_import(config->import_options);
     case Config::Command::run:
       break;
   }

@@ -47,6 +47,9 @@ CommandFlags::CommandFlags(CLI::App& app, const Program& program, const Command&
   app.set_help_flag();
   app.allow_extras();
   app.footer(std::string(command.footer));
+  if (!command.operands.empty()) {
+    app.usage(fmt::format("Usage: {} {} {} [OPTIONS]", program.name, command.name, command.operands));
+  }
   app.get_formatter()->column_width(38);
   for (std::size_t i = 0; i < texts_.size(); ++i) add(command.flags[i], texts_[i]);
 }
@@ -104,6 +107,8 @@ void CommandFlags::report_unknown(Flags& out) const {
       const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
       // Shows only the name: a value after '=' may be a secret that was meant for another flag.
       out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
+    } else if (!behind_flag && !command_.operands.empty()) {
+      out.operands.push_back(argument);
     } else if (!behind_flag) {
       report_word(argument, out);
     }

@@ -25,6 +25,7 @@ class CommandFlags {
 
   // REQUIRES: CLI11 has parsed the command line.
   bool given() const { return app_.parsed(); }
+  // Takes the operands too.
   void report_unknown(Flags& out) const;
   void take_values(const Environment& environment, Flags& out) const;
 

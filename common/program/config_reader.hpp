@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -37,6 +38,8 @@ class ConfigReader {
 
   // `rule` completes the sentence that begins with the flag and its value: "must be …".
   void fault(std::string_view flag, std::string_view rule);
+  // `name` is the operand as it was given, or its placeholder.
+  void operand_fault(std::string name, std::string rule) { faults_.push_back({std::move(name), std::move(rule)}); }
   // For a value that may be a secret.
   void fault_without_value(std::string_view flag, std::string_view rule);
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/error.hpp"
 
@@ -33,6 +34,7 @@ struct Command {
   std::string_view footer;  // last paragraph of its --help
   std::span<const FlagSpec> flags;
   bool is_group = false;  // does nothing itself: "audit" needs "verify"
+  std::string_view operands = {};  // what it takes besides flags, such as "FROM FILE…"; "" for nothing
 };
 
 // REQUIRES: the first command is the program itself, and a group comes before its commands ("audit", "audit verify").
@@ -75,6 +77,7 @@ struct Flags {
   // Every flag of the program and of the given command, by its name without dashes.
   std::map<std::string, FlagValue, std::less<>> values;
   std::string command;  // Command::name
+  std::vector<std::string> operands;  // of a command that takes some
   std::string help;     // the --help text of the command
   Faults faults;
 };

@@ -58,6 +58,13 @@ def _apply(case: Any, _: World) -> None:
         case.body = YAML
 
 
+def _import(case: Any, world: World) -> None:
+    """The configuration of the limiter that `from` names, for a tenant that is there."""
+    case.query = {**(case.query or {}), "from": "gubernator", "tenant_id": world.any("tenants").id}
+    case.body = [{"name": fresh_id("i"), "limit": 5, "duration": 1000}] if isinstance(case.body, (dict, list)) else \
+        "- {name: imported, limit: 5, duration: 1000}\n"
+
+
 def _validate(case: Any, world: World) -> None:
     """An object that fits, in a tenant that is there."""
     body = case.body
@@ -110,6 +117,7 @@ def keep_rules(case: Any) -> None:
 SPECIAL: dict[str, Callable[[Any, World], None]] = {
     f"{ADMIN}/export": _export,
     f"{ADMIN}/apply": _apply,
+    f"{ADMIN}/import": _import,
     f"{ADMIN}/validate": _validate,
     f"{ADMIN}/explain": _explain,
     f"{ADMIN}/overrides/clear": clear,

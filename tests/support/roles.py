@@ -285,6 +285,9 @@ ROUTES: dict[str, Row] = {
         "format": "sluice/v1", "organizations": [{"id": place.organization}],
         "tenants": [{"id": place.tenant, "organization_id": place.organization}],
         "plans": [{"tenant_id": place.tenant, **bucket(id=fresh_id("applied"))}]}), 422),
+    "POST /import": Row("configure", "tenant", lambda _, place: Ask("/import", {
+        "requests": [{"name": fresh_id("imported"), "limit": 5, "duration": 1000}]},
+        {"from": "gubernator", "tenant_id": place.tenant}), 422),
     "POST /validate": Row("read", "tenant", lambda _, place: Ask("/validate", {
         "kind": "plan", "tenant_id": place.tenant, "object": bucket(id="pro")}), 422),
     "POST /explain": Row("read", "tenant", lambda _, place: Ask("/explain", {
