@@ -134,7 +134,7 @@ ImportOptions read_import(program::ConfigReader& reader, const std::vector<std::
     options.files.assign(operands.begin() + 1, operands.end());
   }
   options.tenant_id = reader.value("tenant").text;
-  if (!identifiers::is_id(options.tenant_id)) reader.fault("tenant", "must be the id of a tenant");
+  if (!is_id(options.tenant_id)) reader.fault("tenant", "must be the id of a tenant");
   options.strict = reader.boolean("strict");
   options.dry_run = reader.boolean("dry-run");
   if (options.dry_run) return options;

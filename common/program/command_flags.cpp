@@ -47,9 +47,6 @@ CommandFlags::CommandFlags(CLI::App& app, const Program& program, const Command&
   app.set_help_flag();
   app.allow_extras();
   app.footer(std::string(command.footer));
-  if (!command.operands.empty()) {
-    app.usage(fmt::format("Usage: {} {} {} [OPTIONS]", program.name, command.name, command.operands));
-  }
   app.get_formatter()->column_width(38);
   for (std::size_t i = 0; i < texts_.size(); ++i) add(command.flags[i], texts_[i]);
 }
@@ -107,7 +104,7 @@ void CommandFlags::report_unknown(Flags& out) const {
       const std::string fix = hint.empty() ? "see --help" : fmt::format("did you mean --{}?", hint);
       // Shows only the name: a value after '=' may be a secret that was meant for another flag.
       out.faults.push_back({std::string(name.substr(0, kMaxNameShown)), fmt::format("is not a flag; {}", fix)});
-    } else if (!behind_flag && !command_.operands.empty()) {
+    } else if (!behind_flag && command_.takes_operands) {
       out.operands.push_back(argument);
     } else if (!behind_flag) {
       report_word(argument, out);

@@ -34,7 +34,7 @@ struct Command {
   std::string_view footer;  // last paragraph of its --help
   std::span<const FlagSpec> flags;
   bool is_group = false;  // does nothing itself: "audit" needs "verify"
-  std::string_view operands = {};  // what it takes besides flags, such as "FROM FILE…"; "" for nothing
+  bool takes_operands = false;  // words that are not flags, which its description explains
 };
 
 // REQUIRES: the first command is the program itself, and a group comes before its commands ("audit", "audit verify").
