@@ -252,8 +252,8 @@ inline constexpr std::array kCommands{
                      "", kMakeSecretsFlags},
     program::Command{"import",
                      "Make policies of the configuration of another limiter, and apply them to a running server, or "
-                     "with --dry-run print them: import FROM FILE... FROM is envoy-ratelimit, limitador, kong, gubernator, nginx or traefik. "
-                     "FILE may be - for stdin. stderr lists with its line what has no counterpart.",
+                     "with --dry-run print them: import FROM FILE... FROM is envoy-ratelimit, limitador, kong, "
+                     "gubernator, nginx or traefik. FILE may be - for stdin. stderr lists with its line what has no counterpart.",
                      kImportExamples, kImportFlags, false, true},
     program::Command{"routes",
                      "Print every route of the admin API, the permission that it needs, and the roles that have it.",
