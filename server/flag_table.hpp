@@ -250,11 +250,12 @@ inline constexpr std::array kCommands{
                      "Make the Secrets sluice-database and sluice-redis with random passwords if they do not exist. "
                      "Existing Secrets are never changed. Here --kubernetes defaults to in-cluster.",
                      "", kMakeSecretsFlags},
-    program::Command{"import",
-                     "Make policies of the configuration of another limiter, and apply them to a running server, or "
-                     "with --dry-run print them: import FROM FILE... FROM is envoy-ratelimit, limitador, kong, "
-                     "gubernator, nginx or traefik. FILE may be - for stdin. stderr lists with its line what has no counterpart.",
-                     kImportExamples, kImportFlags, false, true},
+    program::Command{
+        "import",
+        "Make policies of the configuration of another limiter, and apply them to a running server, or "
+        "with --dry-run print them: import FROM FILE... FROM is envoy-ratelimit, limitador, kong, "
+        "gubernator, nginx or traefik. FILE may be - for stdin. stderr lists with its line what has no counterpart.",
+        kImportExamples, kImportFlags, false, true},
     program::Command{"routes",
                      "Print every route of the admin API, the permission that it needs, and the roles that have it.",
                      "", kRoutesFlags},

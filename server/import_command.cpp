@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
 #include <fmt/core.h>
+#include <boost/asio/io_context.hpp>
 
 #include "common/base/text.hpp"
 #include "common/domain/identifiers.hpp"
@@ -31,7 +31,8 @@ void read_server(program::ConfigReader& reader, ImportOptions& options) {
   const auto url = http_client::parse_url(reader.value("server").text);
   if (!url || url->transport == http_client::Url::Transport::unix_socket) {
     return reader.fault_without_value(
-        "server", "must be the server that gets the policies: https://HOST[:PORT] or http://HOST[:PORT]; or add --dry-run");
+        "server",
+        "must be the server that gets the policies: https://HOST[:PORT] or http://HOST[:PORT]; or add --dry-run");
   }
   options.server = *url;
   const bool encrypted = url->transport == http_client::Url::Transport::tls;
@@ -124,11 +125,11 @@ int apply(const ImportOptions& options, const imports::Imported& imported) {
 ImportOptions read_import(program::ConfigReader& reader, const std::vector<std::string>& operands) {
   ImportOptions options;
   if (operands.size() < 2) {
-    reader.operand_fault("FROM FILE", fmt::format("are missing; FROM is one of {}, and FILE is - for stdin",
-                                                  imports::importer_names()));
+    reader.operand_fault(
+        "FROM FILE", fmt::format("are missing; FROM is one of {}, and FILE is - for stdin", imports::importer_names()));
   } else if (imports::find_importer(operands.front()) == nullptr) {
-    reader.operand_fault(quoted(operands.front()), fmt::format("is not known; FROM is one of {}",
-                                                               imports::importer_names()));
+    reader.operand_fault(quoted(operands.front()),
+                         fmt::format("is not known; FROM is one of {}", imports::importer_names()));
   } else {
     options.from = operands.front();
     options.files.assign(operands.begin() + 1, operands.end());

@@ -1,4 +1,5 @@
-// `sluice-server import FROM FILE…`: makes policies of the configuration of another limiter, and prints or applies them.
+// `sluice-server import FROM FILE…`: makes policies of the configuration of another limiter, and prints or applies
+// them.
 //
 // It reads files, or stdin for "-", and talks to a running server as any client of the admin API does.
 #pragma once
@@ -25,8 +26,8 @@ struct ImportOptions {
 // Adds a fault to the reader for each rule that is broken.
 ImportOptions read_import(program::ConfigReader& reader, const std::vector<std::string>& operands);
 
-// Prints the bundle or what was changed to stdout, and to stderr what has no counterpart. Returns the exit code: 0, or 1
-// for an invalid file, for a call that failed, and with `strict` for anything without a counterpart.
+// Prints the bundle or what was changed to stdout, and to stderr what has no counterpart. Returns the exit code: 0, or
+// 1 for an invalid file, for a call that failed, and with `strict` for anything without a counterpart.
 int run_import(const ImportOptions& options);
 
 }  // namespace sluice::server

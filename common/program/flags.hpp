@@ -33,7 +33,7 @@ struct Command {
   std::string_view description;
   std::string_view footer;  // last paragraph of its --help
   std::span<const FlagSpec> flags;
-  bool is_group = false;  // does nothing itself: "audit" needs "verify"
+  bool is_group = false;        // does nothing itself: "audit" needs "verify"
   bool takes_operands = false;  // words that are not flags, which its description explains
 };
 
@@ -76,9 +76,9 @@ struct FlagValue {
 struct Flags {
   // Every flag of the program and of the given command, by its name without dashes.
   std::map<std::string, FlagValue, std::less<>> values;
-  std::string command;  // Command::name
+  std::string command;                // Command::name
   std::vector<std::string> operands;  // of a command that takes some
-  std::string help;     // the --help text of the command
+  std::string help;                   // the --help text of the command
   Faults faults;
 };
 

@@ -37,7 +37,7 @@ struct TextHash {
 
 // One descriptor, or the root of a domain.
 struct Node {
-  std::string name;  // `key` or `key_value`
+  std::string name;           // `key` or `key_value`
   std::size_t key_bytes = 0;  // how much of the name is the key
   // Where it is written. `index` grows in the order of the files.
   std::uint32_t file = 0;

@@ -17,11 +17,10 @@ const imports::Importer& read_importer(const Call& call) {
   const std::string_view from = call.parameter("from");
   const imports::Importer* const importer = imports::find_importer(from);
   if (importer != nullptr) return *importer;
-  http::refuse_fault(400, "?from",
-                     from.empty() ? fmt::format("from is missing: say which limiter the text is of: {}",
-                                                imports::importer_names())
-                                  : fmt::format("from must be one of {}, not {}", imports::importer_names(),
-                                                quoted(from)));
+  http::refuse_fault(
+      400, "?from",
+      from.empty() ? fmt::format("from is missing: say which limiter the text is of: {}", imports::importer_names())
+                   : fmt::format("from must be one of {}, not {}", imports::importer_names(), quoted(from)));
 }
 
 std::string read_tenant(Context& context) {
@@ -84,8 +83,8 @@ Answer import_text(Context& context) {
   // Every format may be YAML, whose parts take more memory than the text.
   context.call.memory->raise_to(http::weight_of_yaml(context.call.body));
   const imports::Source source{"body", context.call.body};
-  const auto imported = context.tx.without_idle_timeout(
-      [&] { return imports::import_sources(importer, std::span(&source, 1), tenant); });
+  const auto imported =
+      context.tx.without_idle_timeout([&] { return imports::import_sources(importer, std::span(&source, 1), tenant); });
   if (!imported) refuse(imported.error());
   context.call.memory->raise_to(http::weight_of_yaml(context.call.body) + http::weight_of_json(imported->bundle));
   Answer answer = apply(context, imported->bundle);

@@ -21,7 +21,7 @@ struct Route {
   std::size_t max_body = 1 << 20;    // bytes
   bool one_snapshot = false;         // all reads of the transaction see the same state of the database
   bool takes_yaml = false;
-  bool takes_text = false;           // any text, whatever type of text the call names
+  bool takes_text = false;  // any text, whatever type of text the call names
 
   // Also true for a POST that changes nothing, such as /v1/admin/validate.
   bool changes() const { return method != "GET"; }

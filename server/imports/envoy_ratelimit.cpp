@@ -38,10 +38,11 @@ class DomainReader {
     Nodes path;
     read_level(root, false, path);
     if (keys_.size() < 2) return;
-    draft_.note(place_of(root), "domain",
-                "envoyproxy/ratelimit applies a rule to descriptors with exactly its keys; a policy also matches checks "
-                "that have more attributes",
-                "send the entries of one descriptor in each check");
+    draft_.note(
+        place_of(root), "domain",
+        "envoyproxy/ratelimit applies a rule to descriptors with exactly its keys; a policy also matches checks "
+        "that have more attributes",
+        "send the entries of one descriptor in each check");
   }
 
  private:

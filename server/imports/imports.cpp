@@ -24,7 +24,8 @@ constexpr std::array kImporters{
     Importer{"kong", "decK files of Kong with rate-limiting and rate-limiting-advanced (YAML or JSON)", &read_kong},
     Importer{"gubernator", "requests of Gubernator, as for GetRateLimits (YAML or JSON)", &read_gubernator},
     Importer{"nginx", "configuration of nginx with limit_req and limit_conn, best the output of nginx -T", &read_nginx},
-    Importer{"traefik", "files of Traefik's file provider, and its Middlewares and IngressRoutes (YAML)", &read_traefik},
+    Importer{"traefik", "files of Traefik's file provider, and its Middlewares and IngressRoutes (YAML)",
+             &read_traefik},
 };
 
 // Which importer made a policy, as metadata.

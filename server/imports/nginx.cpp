@@ -189,9 +189,8 @@ class NginxReader {
     zone.of_connections = of_connections;
     zone.at = place(directive.line);
     if (directive.words.size() < 3) {
-      return draft_.fault(zone.at,
-                          fmt::format("{} needs a key and a zone: {} $binary_remote_addr zone=NAME:SIZE{};",
-                                      directive.name(), directive.name(), of_connections ? "" : " rate=RATE"));
+      return draft_.fault(zone.at, fmt::format("{} needs a key and a zone: {} $binary_remote_addr zone=NAME:SIZE{};",
+                                               directive.name(), directive.name(), of_connections ? "" : " rate=RATE"));
     }
     for (const std::string& word : std::span(directive.words).subspan(2)) {
       if (const auto value = parameter(word, "zone")) {
@@ -199,8 +198,8 @@ class NginxReader {
       } else if (const auto rate = parameter(word, "rate"); rate && !of_connections) {
         read_rate(*rate, zone);
       } else if (word != "sync") {
-        draft_.note(zone.at, word, fmt::format("this is not known as a parameter of {}, and was left out",
-                                               directive.name()));
+        draft_.note(zone.at, word,
+                    fmt::format("this is not known as a parameter of {}, and was left out", directive.name()));
       }
     }
     if (zone.name.empty()) return draft_.fault(zone.at, "zone is missing: write zone=NAME:SIZE");
@@ -291,8 +290,7 @@ class NginxReader {
 
   void note_status(const NginxDirective& directive) {
     if (directive.words.size() < 2 || directive.words[1] == "429") return;
-    draft_.note(place(directive.line), directive.name(),
-                fmt::format("Sluice answers 429, not {}", directive.words[1]),
+    draft_.note(place(directive.line), directive.name(), fmt::format("Sluice answers 429, not {}", directive.words[1]),
                 "let the caller of the check choose its own status");
   }
 
@@ -317,18 +315,18 @@ class NginxReader {
       } else if (const auto text = parameter(word, "burst")) {
         const auto count = number(*text);
         if (!count || *count < 0 || *count >= kMaxLimit) {
-          return draft_.fault(at, fmt::format("burst must be a whole number from 0 to {}, not {}", kMaxLimit - 1,
-                                              quoted(*text)));
+          return draft_.fault(
+              at, fmt::format("burst must be a whole number from 0 to {}, not {}", kMaxLimit - 1, quoted(*text)));
         }
         burst = *count;
       } else if (word == "nodelay") {
         nodelay = true;
       } else if (const auto delay = parameter(word, "delay")) {
         nodelay = true;
-        draft_.note(at, word,
-                    fmt::format("nginx holds requests above {} until their turn; the policy admits burst + 1 at once",
-                                *delay),
-                    "leave delay out, so that delay_ms of the answers spaces all requests");
+        draft_.note(
+            at, word,
+            fmt::format("nginx holds requests above {} until their turn; the policy admits burst + 1 at once", *delay),
+            "leave delay out, so that delay_ms of the answers spaces all requests");
       } else {
         draft_.note(at, word, "this is not known as a parameter of limit_req, and was left out");
       }
@@ -346,7 +344,8 @@ class NginxReader {
 
   void read_limit_conn(const NginxDirective& directive, std::vector<Use>& uses) {
     const Place at = place(directive.line);
-    if (directive.words.size() != 3) return draft_.fault(at, "limit_conn needs a zone and a number: limit_conn NAME 10");
+    if (directive.words.size() != 3)
+      return draft_.fault(at, "limit_conn needs a zone and a number: limit_conn NAME 10");
     const auto most = number(directive.words[2]);
     if (!most || *most < 1 || *most > 65'535) {
       return draft_.fault(
@@ -383,8 +382,8 @@ class NginxReader {
     if (file->has_all_files) return;
     for (const NginxDirective& directive : block) {
       // Files of parameters, which limit nothing.
-      const bool harmless = directive.words.size() == 2 && (directive.words[1].ends_with("_params") ||
-                                                            directive.words[1].ends_with("mime.types"));
+      const bool harmless = directive.words.size() == 2 &&
+                            (directive.words[1].ends_with("_params") || directive.words[1].ends_with("mime.types"));
       if (directive.name() == "include" && !harmless) note_include(directive);
     }
   }
@@ -424,7 +423,8 @@ class NginxReader {
       split_modifier(location.path);
       if (location.path.text.starts_with('@')) {
         if (location.declares) {
-          draft_.note(location.at, location.path.text, "no request is for a named location, so its limits were left out");
+          draft_.note(location.at, location.path.text,
+                      "no request is for a named location, so its limits were left out");
         }
         continue;
       }

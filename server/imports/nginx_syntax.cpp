@@ -11,7 +11,7 @@
 namespace sluice::server::imports {
 namespace {
 
-constexpr std::size_t kMaxDepth = 32;      // of blocks
+constexpr std::size_t kMaxDepth = 32;       // of blocks
 constexpr std::size_t kMaxBytes = 4 << 20;  // as for YAML
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -30,8 +30,8 @@ class Parser {
     }
     if (!open_.empty()) {
       const NginxDirective& block = enclosing_list().back();
-      return std::unexpected(
-          NginxFault{block.line, fmt::format("the block of {} does not end: write }} behind it", quoted(block.name()))});
+      return std::unexpected(NginxFault{
+          block.line, fmt::format("the block of {} does not end: write }} behind it", quoted(block.name()))});
     }
     return std::move(root_);
   }
@@ -143,8 +143,8 @@ class Parser {
     }
     take();
     words_.push_back(std::move(word));
-    const bool ends = at_ == text_.size() || is_space(text_[at_]) || text_[at_] == ';' || text_[at_] == '{' ||
-                      text_[at_] == ')';
+    const bool ends =
+        at_ == text_.size() || is_space(text_[at_]) || text_[at_] == ';' || text_[at_] == '{' || text_[at_] == ')';
     if (!ends) fail("a text in quotes goes on without a space: write a space or ; behind the quote");
   }
 

@@ -35,10 +35,10 @@ struct Criterion {
 };
 
 struct Middleware {
-  std::string name;                // for people and for ids
-  std::vector<KeyedLimit> limits;  // empty: it limits nothing
+  std::string name;                         // for people and for ids
+  std::vector<KeyedLimit> limits;           // empty: it limits nothing
   std::optional<std::uint8_t> ipv6_prefix;  // where addresses name a counter
-  std::vector<std::string> chain;  // keys of other middlewares
+  std::vector<std::string> chain;           // keys of other middlewares
   Place at;
   bool used = false;
 };
@@ -57,7 +57,7 @@ std::optional<Micros> duration(std::string_view text) {
     std::string_view name;
     std::int64_t micros;
   };
-  static constexpr std::array kUnits{Unit{"us", 1},         Unit{"µs", 1},          Unit{"ms", 1'000},
+  static constexpr std::array kUnits{Unit{"us", 1},        Unit{"µs", 1},         Unit{"ms", 1'000},
                                      Unit{"s", 1'000'000}, Unit{"m", 60'000'000}, Unit{"h", 3'600'000'000}};
   constexpr std::int64_t kMost = 1'000'000;  // of one unit: no sum overflows
   std::int64_t sum = 0;
@@ -222,7 +222,8 @@ class DynamicReader {
     const std::string name = names.text("name").value_or("");
     const std::string space = names.text("namespace").value_or("default");
     const std::string shown = fmt::format("{}-{}", space, name);
-    if (kind == "Middleware") return read_middleware(source, *spec, shown, key_of(name, space), space, resource.place());
+    if (kind == "Middleware")
+      return read_middleware(source, *spec, shown, key_of(name, space), space, resource.place());
     read_ingress_route(source, *spec, shown, space);
   }
 
@@ -237,7 +238,8 @@ class DynamicReader {
       router.at = route.place();
       router.rule = route.text("match").value_or("");
       router.priority = route.integer("priority", 0, 1'000'000).value_or(0);
-      for (const json::Value& item : route.list("middlewares")) router.middlewares.push_back(reference(source, item, space));
+      for (const json::Value& item : route.list("middlewares"))
+        router.middlewares.push_back(reference(source, item, space));
       routers_.push_back(std::move(router));
     }
   }
@@ -372,8 +374,7 @@ class DynamicReader {
     if (!RouterRule(router.rule).read(policy)) {
       policy.scope.clear();
       require_value(policy, dimension(Dimension::operation), router.id);
-      draft_.note(router.at, "rule",
-                  fmt::format("{} has more than hosts, paths and methods", quoted(router.rule)),
+      draft_.note(router.at, "rule", fmt::format("{} has more than hosts, paths and methods", quoted(router.rule)),
                   fmt::format("send the operation {} with the checks of this router", quoted(router.id)));
     }
     policy.id = draft_.make_id({"traefik", router.id});

@@ -1,4 +1,5 @@
-// Any bytes as Traefik's dynamic configuration: no crash; each fault has a text, and what is accepted is a valid bundle.
+// Any bytes as Traefik's dynamic configuration: no crash; each fault has a text, and what is accepted is a valid
+// bundle.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -34,9 +34,10 @@ http {
 )";
 
 Counter bucket(std::string_view use) {
-  return Counter(import_text("nginx", "limit_req_zone $binary_remote_addr zone=z:1m rate=10r/s;\nserver { limit_req zone=z " +
-                                          std::string(use) + "; }")
-                     .policy("nginx-default"));
+  return Counter(
+      import_text("nginx", "limit_req_zone $binary_remote_addr zone=z:1m rate=10r/s;\nserver { limit_req zone=z " +
+                               std::string(use) + "; }")
+          .policy("nginx-default"));
 }
 
 }  // namespace

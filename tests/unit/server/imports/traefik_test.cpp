@@ -112,7 +112,8 @@ TEST_CASE("the resources of Kubernetes refer to each other within their namespac
 }
 
 TEST_CASE("a fault of Traefik's configuration has its line, the rule and the fix") {
-  CHECK(import_text("traefik", "http:\n  middlewares:\n    m:\n      rateLimit:\n        average: 1\n        period: soon\n")
+  CHECK(import_text("traefik",
+                    "http:\n  middlewares:\n    m:\n      rateLimit:\n        average: 1\n        period: soon\n")
             .faults_line("file:6", "such as 1s or 1m"));
   CHECK(import_text("traefik", "http:\n  middlewares:\n    m:\n      inFlightReq: {}\n")
             .faults_line("file:4", "amount is missing"));
