@@ -100,7 +100,10 @@ Result<http_client::Response> post(const ImportOptions& options, std::string bun
                .bearer = options.token,
                .body = std::move(bundle),
                .max_body = 64UL << 20},
-              [&outcome](Result<http_client::Response> response) { outcome = std::move(response); });
+              [&](Result<http_client::Response> response) {
+                outcome = std::move(response);
+                context.stop();  // else the kept connection would be read for ever
+              });
   context.run();
   return outcome;
 }
