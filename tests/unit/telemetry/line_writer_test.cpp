@@ -68,6 +68,7 @@ TEST_CASE("Stopping gives up on a reader that stays stuck, and counts what it di
   constexpr int kLines = 5'000;
   LineWriter writer(pipe.writer());
   for (int i = 0; i < kLines; ++i) writer.append(std::string(100, 'x'));
+  CHECK(pipe.has_text());  // the writer's thread has begun
   const auto begin = std::chrono::steady_clock::now();
   writer.stop(10ms);
   CHECK(std::chrono::steady_clock::now() - begin < 5s);

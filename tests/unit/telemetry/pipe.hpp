@@ -1,6 +1,7 @@
 // A pipe whose other end a test holds: what a slow, a stuck and a closed reader look like to a writer.
 #pragma once
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -26,6 +27,11 @@ class Pipe {
   void close_reader() { close(0); }
   void close_writer() { close(1); }
 
+  // Whether something arrives within 10 s.
+  bool has_text() {
+    pollfd readable{.fd = ends_[0], .events = POLLIN, .revents = 0};
+    return ::poll(&readable, 1, 10'000) == 1;
+  }
   // Everything there is, up to the end of the pipe: close_writer() first.
   std::string read_all() {
     std::string text;
