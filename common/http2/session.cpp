@@ -96,10 +96,10 @@ struct Session::Callbacks {
     return guarded([&] { stream->listener_->on_data(view(bytes, size)); });
   }
 
-  static int stream_closed(nghttp2_session* session, std::int32_t id, std::uint32_t error, void* user) {
+  static int stream_closed(nghttp2_session* session, std::int32_t id, std::uint32_t, void* user) {
     Stream* stream = stream_of(session, id);
     if (stream == nullptr) return 0;
-    return guarded([&] { self(user).end_stream(*stream, error); });
+    return guarded([&] { self(user).end_stream(*stream); });
   }
 
   // A frame that nghttp2 answers with RST_STREAM, such as a request beyond max_streams.
@@ -282,8 +282,9 @@ void Session::end_request(Stream& stream) {
 }
 
 // A stream that ends unanswered was reset by the client, or by the server for a fault of the client.
-void Session::end_stream(Stream& stream, std::uint32_t error) {
-  if (!stream.answered_ && error != NGHTTP2_NO_ERROR && !guard_.take_reset()) flooded();
+// The client chooses the code of its resets, so NO_ERROR counts as any other.
+void Session::end_stream(Stream& stream) {
+  if (!stream.answered_ && !guard_.take_reset()) flooded();
   release(stream);
 }
 

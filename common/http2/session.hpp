@@ -89,7 +89,7 @@ class Session {
   void add_header(Stream& stream, std::string_view name, std::string_view value);
   void begin_request(Stream& stream, bool ends);
   void end_request(Stream& stream);
-  void end_stream(Stream& stream, std::uint32_t error);
+  void end_stream(Stream& stream);
   void release(Stream& stream);
   void submit_response(Stream& stream, std::span<const Field> headers, bool end);
   void resume(Stream& stream);

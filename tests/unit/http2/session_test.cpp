@@ -288,6 +288,18 @@ TEST_CASE("a request that is reset before its reply has left counts as reset") {
   CHECK(error_of_goaway(pair.session) == NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
+TEST_CASE("a reset counts as reset whatever its code is") {
+  Server server;
+  Pair pair(server, {.resets = 5, .resets_per_tick = 0});
+  const std::string no_error(4, '\0');
+  for (std::uint32_t id = 1; id <= 11; id += 2) {
+    CHECK(pair.session.floods() == 0);
+    pair.feed(frame(NGHTTP2_HEADERS, 5, id, block(kRequest)) + frame(NGHTTP2_RST_STREAM, 0, id, no_error));
+  }
+  CHECK(pair.session.floods() == 1);
+  CHECK(error_of_goaway(pair.session) == NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
 TEST_CASE("resets that cross the replies on their way are no flood") {
   Server server;
   server.echoes = true;
