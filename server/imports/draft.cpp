@@ -38,22 +38,51 @@ std::string id_text(std::initializer_list<std::string_view> parts) {
 
 }  // namespace
 
+std::string UniqueNames::add(const std::string& name) {
+  std::size_t& last = last_.emplace(name, 0).first->second;
+  if (++last == 1) return name;
+  for (;; ++last) {
+    std::string numbered = fmt::format("{}{}{}", name, sign_, last);
+    if (last_.emplace(numbered, 1).second) return numbered;
+  }
+}
+
 void Draft::add(Policy policy, Place at) {
+  for (const ScopeTerm& term : policy.scope) scope_values_ += term.values.size();
+  if (policies_.size() == kMaxPolicies || scope_values_ > kMaxScopeValues) {
+    return fault(at,
+                 fmt::format("an import makes at most {} policies, with {} values in their scopes: divide the files",
+                             kMaxPolicies, kMaxScopeValues));
+  }
   policies_.push_back(std::move(policy));
   places_.push_back(at);
 }
 
 void Draft::note(Place at, std::string_view what, std::string why, std::string instead) {
-  const auto behind = std::ranges::upper_bound(notes_, at, {}, &Note::at);
-  notes_.insert(behind, {at, std::string(what), std::move(why), std::move(instead)});
+  if (notes_.size() > kMaxNotes) return;
+  if (notes_.size() == kMaxNotes) {
+    what = "notes";
+    why = fmt::format("there are more than these {}, which are not listed", kMaxNotes);
+    instead = "divide the files to see all of them";
+  }
+  notes_.push_back({at, std::string(what), std::move(why), std::move(instead)});
 }
 
-std::string Draft::make_id(std::initializer_list<std::string_view> parts) {
-  const std::string wanted = id_text(parts);
-  std::string id = wanted;
-  for (int number = 2; !ids_.insert(id).second; ++number) id = fmt::format("{}-{}", wanted, number);
-  return id;
+void Draft::fault(Place at, std::string text) {
+  if (faults_.size() < kMaxFaults) faults_.push_back({at, std::move(text)});
 }
+
+std::vector<Note> Draft::take_notes() {
+  std::vector<std::pair<Place, std::size_t>> order;
+  for (const Note& note : notes_) order.emplace_back(note.at, order.size());
+  std::ranges::sort(order);
+  std::vector<Note> sorted;
+  for (const auto& [at, index] : order) sorted.push_back(std::move(notes_[index]));
+  notes_.clear();
+  return sorted;
+}
+
+std::string Draft::make_id(std::initializer_list<std::string_view> parts) { return ids_.add(id_text(parts)); }
 
 std::string lower_case(std::string_view text) {
   std::string out(text);
@@ -74,8 +103,7 @@ std::string limit_name(std::string_view text, std::string_view fallback) {
 void require_value(Policy& policy, const DimensionRef& which, std::string value) {
   const auto found = std::ranges::find(policy.scope, which, &ScopeTerm::dimension);
   if (found != policy.scope.end()) {
-    found->values.push_back(std::move(value));
-    std::ranges::sort(found->values);
+    found->values.insert(std::ranges::upper_bound(found->values, value), std::move(value));
     return;
   }
   policy.scope.push_back({which, {std::move(value)}});

@@ -1,12 +1,14 @@
 // What an importer makes of the texts: policies, notes and faults, each with its place.
 //
+// Whoever may configure a tenant can send any text, so a draft has bounds: beyond them it keeps nothing, and says so.
+//
 // Thread safety: none.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,12 +45,32 @@ struct SourceFault {
   std::string text;
 };
 
+// Makes names unique: the second NAME becomes NAME-2, or NAME_2, depending on the sign.
+class UniqueNames {
+ public:
+  explicit UniqueNames(char sign) : sign_(sign) {}
+
+  std::string add(const std::string& name);
+
+ private:
+  char sign_;
+  std::map<std::string, std::size_t> last_;  // name to its last number
+};
+
 class Draft {
  public:
-  // REQUIRES: the id is from make_id(); `tenant_id` is empty.
+  static constexpr std::size_t kMaxPolicies = 10'000;
+  static constexpr std::size_t kMaxScopeValues = 100'000;  // of all policies together
+  static constexpr std::size_t kMaxNotes = 10'000;
+  static constexpr std::size_t kMaxFaults = 1'000;
+
+  // A policy beyond the bounds is a fault. REQUIRES: the id is from make_id(); `tenant_id` is empty.
   void add(Policy policy, Place at);
+  // Keeps the first kMaxNotes, and one more that says so.
   void note(Place at, std::string_view what, std::string why, std::string instead = {});
-  void fault(Place at, std::string text) { faults_.push_back({at, std::move(text)}); }
+  bool has_room_for_notes() const { return notes_.size() <= kMaxNotes; }
+  // Keeps the first kMaxFaults.
+  void fault(Place at, std::string text);
 
   // An id that no other policy of this draft has. Characters that ids cannot have become '-'. The same parts in the
   // same order give the same id, so a second import changes nothing.
@@ -56,16 +78,18 @@ class Draft {
 
   const std::vector<Policy>& policies() const { return policies_; }
   const std::vector<Place>& places() const { return places_; }  // of each policy
-  std::vector<Note> take_notes() { return std::move(notes_); }
+  // Sorted by place. Notes of one place are in the order of note().
+  std::vector<Note> take_notes();
   std::vector<SourceFault> take_faults() { return std::move(faults_); }
   bool faultless() const { return faults_.empty(); }
 
  private:
   std::vector<Policy> policies_;
   std::vector<Place> places_;
-  std::vector<Note> notes_;  // sorted by place, then in the order of note()
+  std::size_t scope_values_ = 0;
+  std::vector<Note> notes_;
   std::vector<SourceFault> faults_;
-  std::set<std::string, std::less<>> ids_;
+  UniqueNames ids_{'-'};
 };
 
 std::string lower_case(std::string_view text);

@@ -4,6 +4,7 @@
 // becomes a policy: its scope has the domain as attr.domain and each key as attr.KEY, and keys without a value name the
 // counter. The peer's windows begin at multiples of the unit since 1970: fixed windows with align `epoch`.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -49,14 +50,16 @@ class DomainReader {
   // `under_rule`: a level above has a limit, which its policy must not bring to the levels below.
   void read_level(const rls_config::Node& parent, bool under_rule, Nodes& path) {
     const Nodes nodes = in_order(parent);
+    std::map<std::string_view, std::size_t> same_key;
+    for (const rls_config::Node* node : nodes) ++same_key[node->key()];
     for (const rls_config::Node* node : nodes) {
+      if (!draft_.faultless()) return;
       if (!is_expressible(*node, parent, path)) continue;
       keys_.insert(std::string(node->key()));
       path.push_back(node);
-      const auto same_key = std::ranges::count(nodes, node->key(), [](const auto* each) { return each->key(); });
       if (node->rule) {
         read_rule(*node->rule, path);
-      } else if (same_key > 1 || under_rule) {
+      } else if (same_key[node->key()] > 1 || under_rule) {
         add_unlimited(path);
       }
       note_metrics(*node);

@@ -7,6 +7,7 @@
 // subject.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -151,6 +152,10 @@ Limit read_limit(Section& section) {
 
 void read_request(const YamlSource& source, const json::Value& value, std::vector<Request>& out) {
   Section section(source, value);
+  if (out.size() == Draft::kMaxPolicies) {
+    return section.draft().fault(
+        section.place(), fmt::format("an import takes at most {} requests: divide the files", Draft::kMaxPolicies));
+  }
   section.require("name", "it names the limit");
   section.require("limit", "it is how many hits are allowed");
   section.require("duration",
@@ -192,17 +197,20 @@ void add_policy(const std::vector<Request>& all, std::size_t first, std::set<std
 }
 
 void check_keys(const std::vector<Request>& all, Draft& draft) {
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (all[i].name != all[j].name || all[i].unique_key != all[j].unique_key || all[i].same_limit(all[j])) continue;
-      draft.fault(all[i].at, fmt::format("{} with the unique_key {} has another limit on line {}: keep one",
-                                         quoted(all[i].name), quoted(all[i].unique_key), all[j].at.line));
+  std::map<std::pair<std::string_view, std::string_view>, const Request*> first;
+  for (const Request& request : all) {
+    const Request& other =
+        *first.emplace(std::pair<std::string_view, std::string_view>(request.name, request.unique_key), &request)
+             .first->second;
+    if (!request.same_limit(other)) {
+      draft.fault(request.at, fmt::format("{} with the unique_key {} has another limit on line {}: keep one",
+                                          quoted(request.name), quoted(request.unique_key), other.at.line));
     }
-    if (all[i].unique_key.ends_with('*')) {
-      draft.fault(all[i].at,
+    if (request.unique_key.ends_with('*')) {
+      draft.fault(request.at,
                   fmt::format("unique_key {} ends in *, which means any ending in a policy: write this one by "
                               "hand, with match_expr",
-                              quoted(all[i].unique_key)));
+                              quoted(request.unique_key)));
     }
   }
 }

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "common/domain/rate.hpp"
+#include "server/imports/draft.hpp"
 
 namespace sluice::server::imports {
 namespace {
@@ -37,11 +35,10 @@ void set_limits(Policy& policy, std::vector<KeyedLimit> limits) {
     std::ranges::set_intersection(shared, each.keys, std::back_inserter(both));
     shared = std::move(both);
   }
-  std::set<std::string> names;
+  UniqueNames names('_');
   for (KeyedLimit& each : limits) {
     Limit limit = std::move(each.limit);
-    const std::string name = limit.name;
-    for (int number = 2; !names.insert(limit.name).second; ++number) limit.name = fmt::format("{}_{}", name, number);
+    limit.name = names.add(limit.name);
     std::ranges::set_difference(each.keys, shared, std::back_inserter(limit.key_by));
     policy.limits.push_back(std::move(limit));
   }

@@ -178,6 +178,10 @@ void read_limitador_limit(const YamlSource& source, const json::Value& value, st
   read_conditions(section, limit, whole);
   section.note_rest("a limit of Limitador");
   if (!whole) return;
+  if (out.size() == Draft::kMaxPolicies) {
+    return section.draft().fault(
+        limit.at, fmt::format("an import takes at most {} limits: divide the files", Draft::kMaxPolicies));
+  }
   complete(limit);
   out.push_back(std::move(limit));
 }
@@ -204,6 +208,7 @@ std::vector<const LimitadorLimit*> limits_for(const Group& group, const std::vec
     if (&other == &group || other.space != group.space) continue;
     if (implied(other.conditions, group.conditions)) {
       for (const LimitadorLimit* limit : other.limits) {
+        if (limits.size() > kMaxLimitsPerPlan) break;  // the policy will be refused
         limits.push_back(limit);
         draft.note(
             limit->at, fmt::format("max_value {}", limit->most),
@@ -212,7 +217,7 @@ std::vector<const LimitadorLimit*> limits_for(const Group& group, const std::vec
                         group.limits.front()->at.line, 2 * limit->most, limit->seconds),
             "lower one of the two numbers if the sum must hold");
       }
-    } else if (&group < &other && !implied(group.conditions, other.conditions) &&
+    } else if (draft.has_room_for_notes() && &group < &other && !implied(group.conditions, other.conditions) &&
                !exclude_each_other(group.conditions, other.conditions)) {
       draft.note(other.limits.front()->at, "conditions",
                  fmt::format("a request can meet these and those of the limit on line {}; Limitador then judges both, "

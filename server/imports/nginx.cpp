@@ -90,6 +90,9 @@ std::optional<std::string_view> parameter(std::string_view word, std::string_vie
   return word.substr(name.size() + 1);
 }
 
+constexpr std::size_t kMaxLocations = 2'000;  // of a server; each is compared with all others
+constexpr std::size_t kMaxNames = 1'000;      // of a server; each of its policies has all of them
+
 class NginxReader {
  public:
   explicit NginxReader(Draft& draft) : draft_(draft) {}
@@ -278,6 +281,13 @@ class NginxReader {
                     "leave it in nginx, or charge bytes with `costs`");
       }
     }
+    for (const auto* uses : {&requests, &connections}) {
+      if (uses->size() <= kMaxLimitsPerPlan) continue;
+      draft_.fault(place(first_limit_line(block)),
+                   fmt::format("a block must have at most {} limits of a kind, not {}: a policy has no more",
+                               kMaxLimitsPerPlan, uses->size()));
+      return true;
+    }
     const bool declares = !requests.empty() || !connections.empty();
     if (!requests.empty()) limits.requests = std::move(requests);
     if (!connections.empty()) limits.connections = std::move(connections);
@@ -370,6 +380,7 @@ class NginxReader {
     if (!any) return;
     auto names = read_names(server);
     if (!names) return;
+    if (!draft_.faultless()) return;
     const std::string id = names->empty() ? "default" : names->front();
     // Else its scope would be the one of the policy for all servers.
     if (names->empty() && !of_http.empty()) names->emplace_back("*");
@@ -402,6 +413,11 @@ class NginxReader {
           draft_.note(place(directive.line), name, "the scope of a policy takes a host, or the beginning of one",
                       "list the hosts in the scope of this server's policies");
         } else if (std::ranges::find(names, lower_case(name)) == names.end()) {
+          if (names.size() == kMaxNames) {
+            draft_.fault(place(directive.line),
+                         fmt::format("a server must have at most {} names here: divide it", kMaxNames));
+            return std::nullopt;
+          }
           names.push_back(lower_case(name));
         }
       }
@@ -427,6 +443,10 @@ class NginxReader {
                       "no request is for a named location, so its limits were left out");
         }
         continue;
+      }
+      if (out.size() == kMaxLocations) {
+        return draft_.fault(location.at,
+                            fmt::format("a server must have at most {} locations here: divide it", kMaxLocations));
       }
       const Limits limits = location.limits;
       out.push_back(std::move(location));
@@ -455,6 +475,7 @@ class NginxReader {
     const bool has_regex =
         std::ranges::any_of(locations, [](const Location& each) { return each.path.is_regex() && each.declares; });
     for (Location& location : locations) {
+      if (!draft_.faultless()) return;
       LocationPath& path = location.path;
       if (path.is_regex()) path.priority = std::max<std::int64_t>(kFirstRegex - regexes++, 1);
       if (has_regex && path.modifier == "=") path.priority = kExact;

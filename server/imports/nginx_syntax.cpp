@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 32;       // of blocks
 constexpr std::size_t kMaxBytes = 4 << 20;  // as for YAML
+constexpr std::size_t kMaxWords = 500'000;  // each takes far more memory than its text
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -22,7 +23,10 @@ class Parser {
 
   std::expected<std::vector<NginxDirective>, NginxFault> parse() {
     if (text_.size() > kMaxBytes) fail(fmt::format("the text has more than {} MiB: divide it", kMaxBytes >> 20));
-    while (!fault_ && skip_to_token()) read_token();
+    for (std::size_t tokens = 0; !fault_ && skip_to_token(); ++tokens) {
+      if (tokens == kMaxWords) fail(fmt::format("the text has more than {} words: divide it", kMaxWords));
+      if (!fault_) read_token();
+    }
     if (fault_) return std::unexpected(*std::move(fault_));
     if (!words_.empty()) {
       return std::unexpected(

@@ -25,7 +25,9 @@
 namespace sluice::server::imports {
 namespace {
 
-constexpr std::size_t kMaxChain = 8;  // chains in chains
+constexpr std::size_t kMaxChain = 8;           // chains in chains
+constexpr std::size_t kMaxMiddlewares = 200;   // of a router, with those of its chains
+constexpr std::size_t kMaxRuleValues = 1'000;  // of a router's rule
 
 constexpr std::uint8_t kWholeAddress = 128;
 
@@ -108,7 +110,7 @@ class RouterRule {
     if (!take("(")) return false;
     do {
       const auto value = read_text();
-      if (!value || value->empty() || value->ends_with('*')) return false;
+      if (!value || value->empty() || value->ends_with('*') || ++values_ > kMaxRuleValues) return false;
       if (matcher == "host") require_value(policy, dimension(Dimension::service), lower_case(*value));
       if (matcher == "path") require_value(policy, dimension(Dimension::endpoint), *value);
       if (matcher == "pathprefix") require_value(policy, dimension(Dimension::endpoint), *value + "*");
@@ -147,6 +149,7 @@ class RouterRule {
 
   std::string_view text_;
   std::set<std::string, std::less<>> seen_;
+  std::size_t values_ = 0;
 };
 
 class DynamicReader {
@@ -344,16 +347,19 @@ class DynamicReader {
     section.note_rest("ipStrategy");
   }
 
-  // The limits of the middlewares, and of those in chains.
-  void collect(const std::string& key, std::size_t depth, Policy& policy, std::vector<KeyedLimit>& out) {
+  // The limits of the middlewares, and of those in chains. One that is named again counts the same requests again,
+  // which changes nothing.
+  void collect(const std::string& key, std::size_t depth, Policy& policy, std::vector<KeyedLimit>& out,
+               std::set<std::string_view>& seen) {
+    if (seen.size() > kMaxMiddlewares || !seen.insert(key).second || depth > kMaxChain) return;
     const auto found = middlewares_.find(key);
-    if (found == middlewares_.end() || depth > kMaxChain) return;
+    if (found == middlewares_.end()) return;
     Middleware& middleware = found->second;
     middleware.used = true;
     if (middleware.ipv6_prefix) policy.enforcement.ipv6_prefix = *middleware.ipv6_prefix;
     out.insert(out.end(), middleware.limits.begin(), middleware.limits.end());
     if (out.size() > kMaxLimitsPerPlan) return;  // the policy will be refused
-    for (const std::string& name : middleware.chain) collect(name, depth + 1, policy, out);
+    for (const std::string& name : middleware.chain) collect(name, depth + 1, policy, out, seen);
   }
 
   // In Traefik requests without a header have one counter together.
@@ -368,7 +374,12 @@ class DynamicReader {
     Policy policy;
     std::vector<KeyedLimit> limits;
     policy.enforcement.ipv6_prefix = kWholeAddress;
-    for (const std::string& key : router.middlewares) collect(key, 0, policy, limits);
+    std::set<std::string_view> seen;
+    for (const std::string& key : router.middlewares) collect(key, 0, policy, limits, seen);
+    if (seen.size() > kMaxMiddlewares) {
+      return draft_.fault(router.at, fmt::format("a router must have at most {} middlewares, with those of its chains",
+                                                 kMaxMiddlewares));
+    }
     if (limits.empty()) return;
     policy.priority = router.priority;
     if (!RouterRule(router.rule).read(policy)) {

@@ -100,9 +100,11 @@ Place YamlSource::place_of(const json::Value& value) const {
 
 Place YamlSource::place_of(std::string_view name, const json::Value& value) const {
   constexpr std::uint32_t kFarthest = 100;  // lines of comments between a name and its value
+  constexpr std::size_t kMaxLine = 1'000;   // a whole document can be one line, which is not searched for each name
   Place place = place_of(value);
   for (std::uint32_t line = place.line; line > 0 && line + kFarthest > place.line; --line) {
-    if (line <= lines_.size() && lines_[line - 1].find(name) != std::string_view::npos) return {file_, line};
+    if (line > lines_.size() || lines_[line - 1].size() > kMaxLine) break;
+    if (lines_[line - 1].find(name) != std::string_view::npos) return {file_, line};
   }
   return place;
 }
