@@ -8,6 +8,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "common/base/letter_case.hpp"
 #include "common/domain/decision_time.hpp"
 
 namespace sluice::agent::rpc {
@@ -132,9 +133,8 @@ constexpr auto kLimitHeaders = std::to_array<std::string_view>(
     {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-policy", "ratelimit",
      "ratelimit-partition", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"});
 
-bool is_name(std::string_view text, std::string_view lower_case) {
-  return std::ranges::equal(text, lower_case, {},
-                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+bool is_name(std::string_view text, std::string_view in_lower_case) {
+  return std::ranges::equal(text, in_lower_case, {}, [](char c) { return lower_case(c); });
 }
 
 // Calls `take(name, value)` for each of the header lines.
@@ -167,9 +167,9 @@ void add_headers(pbf_writer& parent, std::uint32_t field, std::string_view lines
   for_each_line(lines, [&](std::string_view name, std::string_view value) { add_header(parent, field, name, value); });
 }
 
-bool has_header(std::string_view lines, std::string_view lower_case) {
+bool has_header(std::string_view lines, std::string_view in_lower_case) {
   bool found = false;
-  for_each_line(lines, [&](std::string_view name, std::string_view) { found = found || is_name(name, lower_case); });
+  for_each_line(lines, [&](std::string_view name, std::string_view) { found = found || is_name(name, in_lower_case); });
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "common/base/letter_case.hpp"
 #include "common/domain/identifiers.hpp"
 #include "common/domain/plan.hpp"
 
@@ -115,8 +116,6 @@ constexpr std::array<std::uint8_t, kCheckFields> kCanonical = [] {
   return places;
 }();
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 // The edit distance (optimal string alignment), ignoring case. REQUIRES: `name` has at most kLongestName + 2 bytes.
 std::size_t distance(std::string_view name, std::string_view field) {
   constexpr std::size_t kColumns = kLongestName + 1;
@@ -127,9 +126,10 @@ std::size_t distance(std::string_view name, std::string_view field) {
         rows[i][j] = i + j;
         continue;
       }
-      const bool same = lower(name[i - 1]) == field[j - 1];
+      const bool same = lower_case(name[i - 1]) == field[j - 1];
       rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && lower(name[i - 1]) == field[j - 2] && lower(name[i - 2]) == field[j - 1];
+      const bool swapped =
+          i > 1 && j > 1 && lower_case(name[i - 1]) == field[j - 2] && lower_case(name[i - 2]) == field[j - 1];
       if (swapped) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
     }
   }
@@ -189,7 +189,7 @@ const CheckField* check_field_of_go(std::string_view name) {
     const bool begins =
         i > 0 && is_upper(name[i]) && (!is_upper(name[i - 1]) || (i + 1 < name.size() && !is_upper(name[i + 1])));
     if (begins) snake += '_';
-    snake += lower(name[i]);
+    snake += lower_case(name[i]);
   }
   return find_check_field(snake);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/letter_case.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/dimension.hpp"
 
@@ -22,24 +23,18 @@ constexpr std::array kFamilies{
     Family{"attrs", "attr"}, Family{"attribute", "attr"}, Family{"attributes", "attr"},
 };
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
 }  // namespace
 
 std::string intended_dimension(std::string_view name) {
   const std::size_t dot = name.find('.');
-  const std::string head = lower(name.substr(0, dot));
+  const std::string head = lower_case(name.substr(0, dot));
   if (dot != std::string_view::npos && dot + 1 < name.size()) {
     const auto family = std::ranges::find(kFamilies, head, &Family::written);
     return family == kFamilies.end() ? "" : fmt::format("{}.{}", family->intended, name.substr(dot + 1));
   }
   std::array<std::string_view, kNamedDimensions> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = dimension_name(static_cast<Dimension>(i));
-  return std::string(nearest(lower(name), names));
+  return std::string(nearest(lower_case(name), names));
 }
 
 std::string not_a_dimension(std::string_view name, std::string_view else_text) {

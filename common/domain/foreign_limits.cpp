@@ -6,6 +6,8 @@
 #include <array>
 #include <string>
 
+#include "common/base/letter_case.hpp"
+
 namespace sluice {
 namespace {
 
@@ -38,8 +40,7 @@ Amount amount_of(std::span<const json::Member> members) {
   for (const json::Member& member : members) {
     if (member.name == "requests_per_unit" && is_number(member.value)) amount.number = member.value.text();
     if (member.name != "unit" || member.value.type() != json::Type::string) continue;
-    std::string unit(member.value.text());
-    for (char& c : unit) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    std::string unit = lower_case(member.value.text());
     if (is_unit(unit)) amount.unit = std::move(unit);
   }
   return amount;

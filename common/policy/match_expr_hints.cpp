@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "common/base/letter_case.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/dimension_hint.hpp"
 #include "common/json/fields.hpp"
@@ -24,11 +25,6 @@ constexpr std::array kOperatorWords{
     Word{"eq", "=="},      Word{"equals", "=="}, Word{"ne", "!="},     Word{"in", "in"},
     Word{"matches", "=~"}, Word{"like", "=~"},   Word{"notin", "!in"},
 };
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
 
 template <std::size_t N>
 std::string_view intended(const std::array<Word, N>& words, std::string_view written) {
@@ -39,7 +35,7 @@ std::string_view intended(const std::array<Word, N>& words, std::string_view wri
 // Returns `; did you mean "&&"?` or "".
 std::string operator_hint(const Token& found) {
   if (found.kind != TokenKind::word) return {};
-  const std::string_view sign = intended(kOperatorWords, lower(found.raw));
+  const std::string_view sign = intended(kOperatorWords, lower_case(found.raw));
   return sign.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", sign);
 }
 
@@ -62,7 +58,7 @@ std::string unknown_dimension(std::string_view name) {
     return fmt::format("{} is not a dimension. There is no < or >, because values are texts: compare with ==, in or =~",
                        quoted(name));
   }
-  if (const std::string_view sign = intended(kOperatorWords, lower(name)); !sign.empty()) {
+  if (const std::string_view sign = intended(kOperatorWords, lower_case(name)); !sign.empty()) {
     return fmt::format("{} is not a dimension: did you mean the operator \"{}\"?", quoted(name), sign);
   }
   return not_a_dimension(name, "a comparison begins with one, such as region, method, user, tag.NAME or attr.NAME");

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "common/base/crypto.hpp"
+#include "common/base/letter_case.hpp"
 #include "common/domain/identifiers.hpp"
 
 namespace sluice::server::imports {
@@ -14,15 +15,13 @@ namespace {
 constexpr std::size_t kHashBytes = 4;  // of a long id's own text, at its end
 constexpr std::size_t kRoomForNumber = 6;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::string id_text(std::initializer_list<std::string_view> parts) {
   std::string id;
   for (const std::string_view part : parts) {
     if (part.empty()) continue;
     if (!id.empty() && id.back() != '-') id += '-';
     for (const char raw : part) {
-      const char c = lower(raw);
+      const char c = lower_case(raw);
       const bool kept = identifiers::is_alnum(c) || c == '.';
       if (kept || id.empty() || id.back() != '-') id += kept ? c : '-';
     }
@@ -84,16 +83,10 @@ std::vector<Note> Draft::take_notes() {
 
 std::string Draft::make_id(std::initializer_list<std::string_view> parts) { return ids_.add(id_text(parts)); }
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), lower);
-  return out;
-}
-
 std::string limit_name(std::string_view text, std::string_view fallback) {
   std::string name;
   for (const char raw : text.substr(0, kMaxIdBytes)) {
-    const char c = lower(raw);
+    const char c = lower_case(raw);
     const bool kept = identifiers::is_alnum(c) || c == '_' || (!name.empty() && (c == '.' || c == '-'));
     name += kept ? c : '_';
   }

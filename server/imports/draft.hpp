@@ -92,8 +92,6 @@ class Draft {
   UniqueNames ids_{'-'};
 };
 
-std::string lower_case(std::string_view text);
-
 // A name of a limit: characters that it cannot have become '_'. "" becomes `fallback`.
 std::string limit_name(std::string_view text, std::string_view fallback);
 

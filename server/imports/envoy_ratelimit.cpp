@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/letter_case.hpp"
 #include "common/base/text.hpp"
 #include "common/rls_config/config_reader.hpp"
 #include "server/imports/limit_set.hpp"

@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/letter_case.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/limit_numbers.hpp"
 #include "server/imports/limit_set.hpp"
