@@ -75,7 +75,7 @@ class Rig:
         """An agent of one worker, ready, its counters connected."""
         # A busy machine may answer late; that is to be seen in the latency, not as an error.
         agent = Agent(self.program("sluice-agent"), self.folder / name, bundle, counters,
-                      ["--workers", "1", "--redis-deadline", "2s", *flags]).start()
+                      ["--workers", "1", "--redis-deadline", "2s", "--queue-wait", "2s", *flags]).start()
         try:
             with agent.client(key.text) as client:
                 wait_until("a decision", lambda: client.check(resource="GET:/orders", subject="warm-up").status == 200)
