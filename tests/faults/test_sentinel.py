@@ -185,7 +185,7 @@ def test_an_agent_that_started_before_redis_and_the_sentinels_connects_once_they
     agent = make_agent(bundle, redis.url(), *DEADLINE).start()
     with agent.client(key.text) as client:
         assert client.check(plan_id="closed", subject="a").body["reason"] == "fail_closed"
-    refused = events(agent, "redis_connect_failed")
+    refused = wait_until("the refusal in the log", lambda: events(agent, "redis_connect_failed"))
     assert '"refused"' in refused[0] and refused[0].count("sentinel redis://") == 3
     redis.start()
     wait_for_decision(agent, key, BACK_WITHIN)

@@ -101,6 +101,7 @@ class Writer:
     def _write(self, write: Write) -> None:
         client: Optional[AdminClient] = None
         while write.answer is None and not self.faults:
+            asked = self.server.process   # another one may run when this attempt has failed
             try:
                 client = client or self.server.admin(timeout=20)
                 write.attempts += 1
@@ -108,7 +109,7 @@ class Writer:
                                         headers={"x-request-id": f"{write.key}.{write.attempts}"})
             except (OSError, http.client.HTTPException, AssertionError) as lost:
                 # The server is down, or ended in the middle of its answer.
-                if isinstance(lost, AssertionError) and self.server.process.alive():
+                if isinstance(lost, AssertionError) and asked.alive():
                     self.faults.append(f"{write}: {lost}")
                 write.unanswered += 1
                 client = None
