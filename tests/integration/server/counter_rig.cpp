@@ -25,7 +25,7 @@ constexpr std::string_view kLimits =
 redis::Options redis_options(const std::string& url) {
   redis::Options options;
   options.target = *redis::parse_target(url);
-  options.deadline = 1s;
+  options.deadline = options.queue_wait = 1s;
   options.backoff_max = 200ms;
   return options;
 }
