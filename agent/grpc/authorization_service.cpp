@@ -118,6 +118,7 @@ void AuthorizationService::handle(std::size_t, std::span<char> message, grpc::Re
 
 void AuthorizationService::answer(grpc::Reply& reply, const Decision& decision, api::DecisionForm form,
                                   std::span<const std::string_view> remove) {
+  if (decision.allowed) form.as_text = true;  // which has no body, and Envoy takes none
   const http::Response answered = writer_.write(decision, form);
   out_.clear();
   if (decision.allowed) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include <protozero/exception.hpp>
@@ -152,25 +153,61 @@ void put(pbf_writer& out, std::uint32_t field, std::string_view text) {
   out.add_string(field, text.data(), text.size());
 }
 
-// A HeaderValueOption that replaces what is there.
-void add_header(pbf_writer& parent, std::uint32_t field, std::string_view name, std::string_view value) {
-  pbf_writer option(parent, field);
-  {
-    pbf_writer header(option, 1);
-    put(header, 1, name);
-    put(header, 2, value);
+// The tag and the length in front of a field's content. With it, a message that lies in another one is written as it is
+// read, from front to end: a writer for it would have to move it when its size is known.
+class FieldHead {
+ public:
+  // REQUIRES: field < 16.
+  FieldHead(std::uint32_t field, std::size_t content) {
+    bytes_[0] = static_cast<char>((field << 3U) | static_cast<std::uint32_t>(pbf_wire_type::length_delimited));
+    size_ = 1 + static_cast<std::size_t>(protozero::add_varint_to_buffer(bytes_.data() + 1, content));
   }
-  option.add_enum(3, 2);  // OVERWRITE_IF_EXISTS_OR_ADD
-}
+  const char* data() const { return bytes_.data(); }
+  std::size_t size() const { return size_; }
 
-void add_headers(pbf_writer& parent, std::uint32_t field, std::string_view lines) {
-  for_each_line(lines, [&](std::string_view name, std::string_view value) { add_header(parent, field, name, value); });
-}
+ private:
+  std::array<char, 11> bytes_;
+  std::size_t size_;
+};
 
-bool has_header(std::string_view lines, std::string_view in_lower_case) {
-  bool found = false;
-  for_each_line(lines, [&](std::string_view name, std::string_view) { found = found || is_name(name, in_lower_case); });
-  return found;
+// A HeaderValueOption that replaces what is there.
+class HeaderOption {
+ public:
+  HeaderOption(std::string_view name, std::string_view value)
+      : name_(name),
+        value_(value),
+        name_head_(1, name.size()),
+        value_head_(2, value.size()),
+        header_head_(1, name_head_.size() + name.size() + value_head_.size() + value.size()) {}
+
+  void add_to(pbf_writer& parent, std::uint32_t field) const {
+    constexpr std::string_view kOverwrite = "\x18\x02";  // OVERWRITE_IF_EXISTS_OR_ADD
+    parent.add_bytes_vectored(field, header_head_, name_head_, name_, value_head_, value_, kOverwrite);
+  }
+
+ private:
+  std::string_view name_;
+  std::string_view value_;
+  FieldHead name_head_;
+  FieldHead value_head_;
+  FieldHead header_head_;
+};
+
+// Gives the application and the client the headers of limits. Those that are not among the lines are removed from the
+// request, so that no client can invent them.
+void add_limit_headers(pbf_writer& allowed, std::string_view lines) {
+  std::array<bool, kLimitHeaders.size()> there{};
+  for_each_line(lines, [&](std::string_view name, std::string_view value) {
+    const HeaderOption option(name, value);
+    option.add_to(allowed, 2);
+    option.add_to(allowed, 6);
+    for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
+      if (is_name(name, kLimitHeaders[i])) there[i] = true;
+    }
+  });
+  for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
+    if (!there[i]) put(allowed, 5, kLimitHeaders[i]);
+  }
 }
 
 void add_status(pbf_writer& out, grpc::Code code) {
@@ -185,28 +222,30 @@ class StructWriter {
 
   void add_text(std::string_view name, std::string_view text) {
     if (text.empty()) return;
-    add_field(name, [text](pbf_writer& value) { put(value, 3, text); });
+    add_field(name, FieldHead(3, text.size()), text);
   }
   void add_number(std::string_view name, std::int64_t number) {
-    add_field(name, [number](pbf_writer& value) { value.add_double(2, static_cast<double>(number)); });
+    static_assert(std::endian::native == std::endian::little);
+    constexpr std::string_view kTag = "\x11";
+    add_field(name, kTag, std::bit_cast<std::array<char, sizeof(double)>>(static_cast<double>(number)));
   }
   void add_bool(std::string_view name, bool set) {
-    add_field(name, [set](pbf_writer& value) { value.add_bool(4, set); });
+    using namespace std::string_view_literals;
+    add_field(name, set ? "\x20\x01"sv : "\x20\x00"sv);
   }
   void add_texts(std::string_view name, const Metadata& texts) {
-    add_field(name, [&texts](pbf_writer& value) {
-      StructWriter object(value, 5);
-      for (const auto& [key, text] : texts) object.add_text(key, text);
-    });
-  }
-
- private:
-  template <class Write>
-  void add_field(std::string_view name, Write write) {
     pbf_writer field(out_, 1);
     put(field, 1, name);
     pbf_writer value(field, 2);
-    write(value);
+    StructWriter object(value, 5);
+    for (const auto& [key, text] : texts) object.add_text(key, text);
+  }
+
+ private:
+  // `value`: the parts of a google.protobuf.Value.
+  template <class... Parts>
+  void add_field(std::string_view name, const Parts&... value) {
+    out_.add_bytes_vectored(1, FieldHead(1, name.size()), name, FieldHead(2, (value.size() + ...)), value...);
   }
 
   pbf_writer out_;
@@ -284,12 +323,8 @@ void write_authz_allowed(const Decision& decision, const http::Response& answer,
   add_status(out, grpc::Code::ok);
   {
     pbf_writer allowed(out, 3);
-    add_headers(allowed, 2, answer.headers);
+    add_limit_headers(allowed, answer.headers);
     for (const std::string_view name : remove) put(allowed, 5, name);
-    for (const std::string_view name : kLimitHeaders) {
-      if (!has_header(answer.headers, name)) put(allowed, 5, name);
-    }
-    add_headers(allowed, 6, answer.headers);
   }
   add_dynamic_metadata(out, decision);
 }
@@ -303,8 +338,10 @@ void write_authz_denied(grpc::Code code, const http::Response& answer, const Dec
       pbf_writer status(denied, 1);
       status.add_enum(1, static_cast<std::int32_t>(answer.status));
     }
-    if (!answer.content_type.empty()) add_header(denied, 2, "content-type", answer.content_type);
-    add_headers(denied, 2, answer.headers);
+    if (!answer.content_type.empty()) HeaderOption("content-type", answer.content_type).add_to(denied, 2);
+    for_each_line(answer.headers, [&denied](std::string_view name, std::string_view value) {
+      HeaderOption(name, value).add_to(denied, 2);
+    });
     put(denied, 3, answer.content());
   }
   if (decision != nullptr) add_dynamic_metadata(out, *decision);
