@@ -3,7 +3,7 @@
 //   The caller, who is Envoy, is believed if --trusted-proxies has its address. Of any other caller only the request
 //   itself counts (method, path, host), and the caller is the client.
 //   The address of a believed caller's client is `source.address`. If that is a trusted proxy too, the client is the
-//   right-most address of X-Forwarded-For that is none.
+//   right-most address of X-Forwarded-For that is not a trusted proxy.
 //   A mapping of --authz-map takes the value of context_extensions, which only Envoy's configuration writes. A header
 //   counts if there is no such extension.
 //

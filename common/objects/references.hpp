@@ -69,7 +69,7 @@ class TenantIndex {
   std::string_view organization_of(const std::string& tenant_id) const;
 
  private:
-  // Whether an unknown tenant_id may mean a tenant whose id is a fault already.
+  // Whether a tenant has a faulty id. Then an unknown tenant_id may mean that tenant.
   bool means_invalid(std::string_view id) const { return invalid_.contains("") || invalid_.contains(std::string(id)); }
   std::string nearest_to(std::string_view id) const;
 

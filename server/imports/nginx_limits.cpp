@@ -210,7 +210,7 @@ void NginxLimitReader::read_limit_conn(const NginxDirective& directive, Place at
   }
   NginxZone* const counted = zone_of(directive, at, directive.words[1]);
   if (counted == nullptr) return;
-  draft_.note(at, "limit_conn", "nginx sees the end of a request; a policy is told of it",
+  draft_.note(at, "limit_conn", "nginx sees when a request ends; Sluice learns of it by a release",
               "release the lease of the check when the request has ended");
   uses.push_back({counted, *most, false});
 }

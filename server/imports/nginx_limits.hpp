@@ -16,7 +16,8 @@
 
 namespace sluice::server::imports {
 
-// What names a counter. nginx does not count a request whose key is empty, which only the `optional` ones can be.
+// What names a counter. Each request has the values of `always`. Those of `optional` may be empty, and then nginx does
+// not count the request.
 struct NginxKey {
   std::vector<DimensionRef> always;
   std::vector<DimensionRef> optional;

@@ -310,7 +310,7 @@ class DynamicReader {
     const std::int64_t amount = section.integer("amount", 0, kMaxLimit).value_or(0);
     const Criterion criterion = read_criterion(section, Dimension::service);
     section.note_rest("inFlightReq");
-    section.note("amount", "Traefik sees the end of a request; a policy is told of it",
+    section.note("amount", "Traefik sees when a request ends; Sluice learns of it by a release",
                  "release the lease of the check when the request has ended");
     if (criterion.ipv6_prefix) out.ipv6_prefix = criterion.ipv6_prefix;
     out.limits.push_back({concurrency_limit(limit_name(out.name, "in_flight"), amount), {criterion.key}});
