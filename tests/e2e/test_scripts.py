@@ -1,6 +1,7 @@
 """What every script of scripts/ owes who only asks what it does, and what scripts/up says at its start."""
 
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -8,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from support.installed import IMAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(path for path in (ROOT / "scripts").iterdir()
@@ -83,3 +86,16 @@ def test_up_says_so_before_it_does_anything(tmp_path: Path) -> None:
         done = run(ROOT / "scripts/up", tmp_path, "--port", str(port), SLUICE_RUN_DIR=str(tmp_path / "run"))
     assert done.returncode == 1 and f"port {port} is in use" in done.stderr, done
     assert done.stdout.lstrip().startswith("This takes"), done.stdout
+
+
+def test_the_suite_for_clusters_builds_every_image_that_its_pods_run(tmp_path: Path) -> None:
+    scripts, called = tmp_path / "scripts", tmp_path / "called"
+    scripts.mkdir()
+    for name in ("test", "lib.sh", "test_sum.py"):
+        shutil.copy(ROOT / "scripts" / name, scripts)
+    for name in ("setup", "image", "kube-cluster", "cmake"):
+        (scripts / name).write_text(f'#!/bin/sh\necho "$(basename "$0") $*" >>{called}\n')
+        (scripts / name).chmod(0o755)
+    run(scripts / "test", tmp_path, "--k8s", PATH=f"{scripts}:{os.environ['PATH']}")   # ends at the tests, which are not there
+    built = next(line.split()[1:] for line in called.read_text().splitlines() if line.startswith("image"))
+    assert {f"sluice-{name}".replace("sluice-sluice", "sluice") for name in built} == set(IMAGES)

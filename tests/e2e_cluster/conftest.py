@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from support.installed import App, Installed, MakeApp
+from support.installed import IMAGES, App, Installed, MakeApp
 from support.kube import KubeCluster
 from support.oci import ImageArchive
 
-IMAGES = Path(os.environ.get("SLUICE_IMAGES") or Path(__file__).resolve().parents[2] / "build/image")
+ARCHIVES = Path(os.environ.get("SLUICE_IMAGES") or Path(__file__).resolve().parents[2] / "build/image")
 
 
 @pytest.fixture(scope="session")
@@ -18,9 +18,10 @@ def image_file() -> Callable[[str], Path]:
     """The archive of an image: "sluice", "sluice-postgres" or "sluice-redis"."""
 
     def find(name: str) -> Path:
-        path = IMAGES / f"{name}.tar"
+        path = ARCHIVES / f"{name}.tar"
         if not path.is_file():
-            reason = f"there is no {path}: run scripts/image, or name the folder of its archives with SLUICE_IMAGES"
+            reason = (f"there is no {path}: run scripts/image {name.removeprefix('sluice-')}, or name the folder of its "
+                      "archives with SLUICE_IMAGES")
             if os.environ.get("SLUICE_KUBE_REQUIRED") == "1":
                 pytest.fail(reason)
             pytest.skip(reason)
@@ -45,8 +46,7 @@ def image(image_file: Callable[[str], Path]) -> Callable[[str], ImageArchive]:
 @pytest.fixture(scope="session")
 def installed(cluster: KubeCluster, image_file: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """k8s/overlays/dev, with the demo's policies."""
-    images = [image_file(name) for name in ("sluice", "sluice-postgres", "sluice-redis", "sluice-app")]
-    return Installed(cluster, tmp_path_factory.mktemp("installed")).install(*images)
+    return Installed(cluster, tmp_path_factory.mktemp("installed")).install(*map(image_file, IMAGES))
 
 
 @pytest.fixture(scope="module")

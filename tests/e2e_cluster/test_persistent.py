@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.installed import Installed, Json
+from support.installed import IMAGES, Installed, Json
 from support.kube import KubeCluster
 from support.manifests import K8S
 from support.process import wait_until
@@ -40,7 +40,7 @@ def overlay(folder: Path) -> Path:
 @pytest.fixture
 def single(make_cluster: Callable[..., KubeCluster], image_file: Callable[[str], Path], tmp_path: Path) -> Iterator[Installed]:
     """Installed, in a cluster of its own."""
-    images = [image_file(name) for name in ("sluice", "sluice-postgres", "sluice-redis", "sluice-app")]
+    images = [image_file(name) for name in IMAGES]
     cluster = make_cluster(True).start()
     for folder in ("volumes", "overlay", "private"):
         (tmp_path / folder).mkdir()

@@ -16,6 +16,7 @@ from support.process import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = "sluice-system"
 OVERLAY = ROOT / "k8s/overlays/dev"
+IMAGES = ("sluice", "sluice-postgres", "sluice-redis", "sluice-app")   # what its pods run, the applications' too
 SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True, "runAsUser": 1000,
             "seccompProfile": {"type": "RuntimeDefault"}}
 # What an application's script asks with: check RESOURCE SUBJECT prints the status; the reply's body goes to the file $BODY.
