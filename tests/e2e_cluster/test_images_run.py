@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,14 @@ SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}
 # Nothing that a shell, SQL or an ACL would take apart may hurt.
 SERVER_PASSWORD, AGENT_PASSWORD = "s'e $(r)ver\\", 'a"g;e -nt'
 APP_PASSWORD, OWNER_PASSWORD = "a'p''p\\", "owner-42"
+TESTS = Path(__file__).resolve().parents[1]
 PGDATA = "/var/lib/postgresql"
+# On the cluster's network: one check over gRPC, of arguments target, key and subject. Says whether it is allowed.
+GRPC_CHECK = """import sys
+from support.grpc_client import GrpcClient
+with GrpcClient(sys.argv[1], sys.argv[2]) as client:
+    print(client.check(plan_id="two", subject=sys.argv[3]).allowed)
+"""
 
 Json = dict[str, Any]
 
@@ -217,7 +225,7 @@ def test_the_server_makes_its_schema_and_serves(stores: Stores) -> None:
     cluster.wait_for_pod("server", namespace, seconds=90)
 
 
-def test_the_agent_counts_in_redis_and_ends_with_0(stores: Stores, key: MintedKey, tmp_path: Path) -> None:
+def test_the_agent_counts_in_redis_over_http_and_grpc_and_ends_with_0(stores: Stores, key: MintedKey, tmp_path: Path) -> None:
     cluster, namespace = stores.cluster, stores.namespace
     bundle = Bundle().key(key).plan("two", token_bucket(2, "1/1h")).write(tmp_path / "bundle.json").read_text()
     cluster.apply([secret_of("agent", namespace, password=AGENT_PASSWORD),
@@ -227,7 +235,7 @@ def test_the_agent_counts_in_redis_and_ends_with_0(stores: Stores, key: MintedKe
         "image": "localhost/sluice:dev",
         "command": ["/usr/bin/sluice-agent", "--policies", "/etc/bundle/bundle.json", "--counters",
                     "redis://sluice-agent:@redis:6379/0", "--redis-password-file", "/etc/sluice/agent/password",
-                    "--insecure-redis", "--listen", "0.0.0.0:8088", "--insecure-listen"],
+                    "--insecure-redis", "--listen", "0.0.0.0:8088", "--grpc", "0.0.0.0:50051", "--insecure-listen"],
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": 9088}, "periodSeconds": 1}}, "agent")
     wanted["metadata"]["finalizers"] = ["sluice.dev/test"]   # so that its end can be looked at
     wanted["spec"]["volumes"].append({"name": "bundle", "configMap": {"name": "bundle"}})
@@ -241,8 +249,14 @@ def test_the_agent_counts_in_redis_and_ends_with_0(stores: Stores, key: MintedKe
                                    json.dumps({"plan_id": "two", "subject": subject}), f"http://{address}:8088/v1/check")
         return subprocess.run(asked, capture_output=True, text=True, check=True, timeout=20).stdout
 
+    def check_over_grpc(subject: str) -> str:
+        asked = cluster.on_network(sys.executable, "-c", GRPC_CHECK, f"{address}:50051", key.text, subject)
+        return subprocess.run(asked, cwd=TESTS, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
     wait_until("the agent's connection to Redis", lambda: check(fresh_subject()) == "200", 30)
     assert [check("user:1") for _ in range(3)] == ["200", "200", "429"]
+    assert [check_over_grpc("user:2"), check("user:2")] == ["True", "200"]
+    assert [check_over_grpc("user:2"), check("user:2")] == ["False", "429"]
     cluster.kubectl("delete", "pod", "agent", "-n", namespace, "--wait=false")
     ended = wait_until("the agent's end", lambda: cluster.get("pod", "agent", namespace)["status"]["containerStatuses"][0][
         "state"].get("terminated"), 60)
