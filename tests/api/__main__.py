@@ -57,6 +57,7 @@ class Run:
         self._output = self._folder / "output"
         url = f"http://127.0.0.1:{server.port}"
         env = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
+               "PYTHONIOENCODING": "utf-8",   # schemathesis takes the whole value, also of ":replace", for an encoding's name
                "SLUICE_API_URL": url, "SLUICE_API_TOKEN": server.token, "SLUICE_API_COUNTS": str(self._counts),
                "SLUICE_API_SEED": str(given.seed), "COLUMNS": str(WIDE)}
         command = [str(BIN / "schemathesis"), "--no-color", "--config-file", str(HERE / "schemathesis.toml"), "run",
