@@ -61,9 +61,11 @@ func main() {
 	must(0, endpoint.FromScopeValue("/v1/pay"))
 	var keyBy server.KeyBy
 	must(0, keyBy.FromDimension("api_key"))
+	var window server.DurationBody
+	must(0, window.FromDurationBody0("10s"))
 	written := must(admin.PutPolicyWithResponse(ctx, "pay", &server.PutPolicyParams{TenantId: &tenantID},
 		server.PolicyBody{Endpoint: &endpoint, Strategy: ptr("token_bucket"), KeyBy: &keyBy, Limit: ptr(int64(100)),
-			Window: ptr("10s"), FailOpen: ptr(false)}))
+			Window: &window, FailOpen: ptr(false)}))
 	policy := made(written.JSON201, written.Body)
 	listed := must(admin.ListPlansWithResponse(ctx, &server.ListPlansParams{TenantId: &tenantID}))
 	plans := made(listed.JSON200, listed.Body)

@@ -8,6 +8,7 @@ import sluice.server.api.OrganizationsApi;
 import sluice.server.api.PlansApi;
 import sluice.server.api.PoliciesApi;
 import sluice.server.api.TenantsApi;
+import sluice.server.model.DurationBody;
 import sluice.server.model.KeyBy;
 import sluice.server.model.LimitBody;
 import sluice.server.model.OrganizationBody;
@@ -32,11 +33,11 @@ public final class Program {
 
     ChecksApi checks = new ChecksApi(agent);
     Check check = new Check().resource("GET:/orders").subject(name).cost(1);
-    var allowed = checks.checkWithHttpInfo(check, null);
+    var allowed = checks.checkWithHttpInfo(check, null, null);
     int deniedStatus = 0;
     Decision denied = null;
     try {
-      checks.check(check, null);
+      checks.check(check, null, null);
     } catch (sluice.agent.ApiException exception) {
       deniedStatus = exception.getCode();
       denied = sluice.agent.JSON.getGson().fromJson(exception.getResponseBody(), Decision.class);
@@ -51,7 +52,7 @@ public final class Program {
     plansApi.createPlan(new PlanBody().tenantId(tenant.getId()).id("pro").limits(List.of(bucket)), null, null, null);
     var policy = new PoliciesApi(server).putPolicy("pay",
         new PolicyBody().endpoint(new ScopeValues("/v1/pay")).strategy("token_bucket").keyBy(new KeyBy("api_key"))
-            .limit(100L).window("10s").failOpen(false),
+            .limit(100L).window(new DurationBody("10s")).failOpen(false),
         tenant.getId(), null, null, null, null);
     var plans = plansApi.listPlans(tenant.getId(), null, null, null);
     TokenBucketLimit limit = plans.getItems().get(0).getLimits().get(0).getTokenBucketLimit();
