@@ -20,7 +20,7 @@ constexpr std::array kPrograms{"SLUICE_AGENT_"sv, "SLUICE_SERVER_"sv};
 constexpr std::array kOfOthers{
     "SLUICE_URL"sv,    "SLUICE_SOCKET"sv,       "SLUICE_KEY"sv,        "SLUICE_RUN_DIR"sv,   "SLUICE_VALKEY"sv,
     "SLUICE_ALONE"sv,  "SLUICE_AGENT_BIN"sv,    "SLUICE_SERVER_BIN"sv, "SLUICE_AGENT_OLD"sv, "SLUICE_AGENT_URL"sv,
-    "SLUICE_IMAGES"sv, "SLUICE_DRIVEN_CLOCK"sv, "SLUICE_SERVER_URL"sv, "SLUICE_SECRETS"sv};
+    "SLUICE_IMAGES"sv, "SLUICE_DRIVEN_CLOCK"sv, "SLUICE_SERVER_URL"sv, "SLUICE_SECRETS"sv,   "SLUICE_KUBE_REQUIRED"sv};
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
