@@ -13,8 +13,7 @@ namespace {
 // What the user AGENT of images/redis/users.acl may do, but with functions instead of scripts of its own.
 constexpr std::string_view kCommands =
     "-@all +ping +info +select +client|setname +fcall +cluster|slots +asking +time +get +set +del +pexpire +lindex "
-    "+llen "
-    "+ltrim +rpush +zadd +zincrby +zrange +zrangebyscore +zrevrangebyscore +zrem +zremrangebyscore +zscore";
+    "+llen +lset +ltrim +rpush +zadd +zincrby +zrange +zrangebyscore +zrevrangebyscore +zrem +zremrangebyscore +zscore";
 
 void add_words(std::vector<std::string>& words, std::string_view text) {
   while (!text.empty()) {
