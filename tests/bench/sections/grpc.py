@@ -2,7 +2,7 @@
 
 import statistics
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ SEVERAL = 10
 CLIENT = "203.0.113.9"
 ATOMIC = "atomic"
 GRPC_HEADERS = ("-H", "content-type: application/grpc", "-H", "te: trailers", "-H", "grpc-timeout: 10S")
+ENVOY_HEADERS = ("-H", "x-envoy-internal: true", "-H", "x-forwarded-for: 192.0.2.2", "-H", "x-envoy-expected-rq-timeout-ms: 10000")
 CHECK, AUTHZ = "check over HTTP, 64 connections", "/v1/authz, 64 connections"
 GRPC, GRPC_ONE = "check over gRPC, 64 connections", "check over gRPC, 64 calls at a time on one connection"
 EXT_AUTHZ = "ext_authz over gRPC, 64 connections"
@@ -74,15 +75,15 @@ class Caller:
         url = f"http://127.0.0.1:{self._agent.port}{path}"
         return Way(name, self._agent, lambda seconds: h2load(url, CONNECTIONS, 1, seconds, "--h1", *self._key, *options))
 
-    def grpc(self, name: str, method: str, request: Any, streams: int) -> Way:
-        """64 calls at a time, with so many of them on one connection. All must end with the status OK."""
+    def grpc(self, name: str, method: str, request: Any, streams: int, metadata: Sequence[str] = ()) -> Way:
+        """64 calls at a time, with so many of them on one connection. All must end with the status OK. `metadata`: in place of the key."""
         body, file = request.SerializeToString(), self._folder / f"{name.replace(' ', '-').replace('/', '-')}.bin"
         file.write_bytes(b"\0" + struct.pack(">I", len(body)) + body)
         url = f"http://127.0.0.1:{self._port}/{method}"
 
         def drive(seconds: float) -> int:
             ended = self._ended(method)
-            answered = h2load(url, CONNECTIONS // streams, streams, seconds, "-d", file, *GRPC_HEADERS, *self._key)
+            answered = h2load(url, CONNECTIONS // streams, streams, seconds, "-d", file, *GRPC_HEADERS, *(metadata or self._key))
             if self._ended(method) - ended < answered:
                 raise RuntimeError(f"{name}: not every call ended with OK")
             return answered
@@ -99,14 +100,18 @@ class Caller:
         return self.grpc(limits_name(descriptors, streams, decision), f"{LIMITS}/ShouldRateLimit", request, streams)
 
     def ext_authz(self) -> Way:
-        """A call of Envoy's external authorization, with the headers of a small request. The client is that of /v1/authz."""
+        """A call of Envoy's external authorization for a small request, with all that Envoy 1.40 sends. The client is that of /v1/authz."""
         headers = {":method": "GET", ":path": "/orders", ":authority": "shop.example", ":scheme": "http", "user-agent": "curl/8.5.0",
-                   "accept": "*/*", "x-forwarded-proto": "http", "x-request-id": "7a1f0c52-5d0e-4f6f-9d53-0a4f9f4f1f0a"}
-        asked = {"id": "4711", "method": "GET", "path": "/orders", "host": "shop.example", "scheme": "http", "protocol": "HTTP/1.1",
-                 "headers": headers}
-        source = {"address": {"socket_address": {"address": CLIENT, "port_value": 40000}}}
-        request = auth.CheckRequest(attributes={"source": source, "request": {"http": asked}})
-        return self.grpc(EXT_AUTHZ, f"{AUTHORIZATION}/Check", request, 1)
+                   "accept": "*/*", "x-forwarded-proto": "http", "x-request-id": "7a1f0c52-5d0e-4f6f-9d53-0a4f9f4f1f0a",
+                   "x-forwarded-for": CLIENT, "x-envoy-external-address": CLIENT}
+        asked = {"id": "6310394135727696178", "method": "GET", "path": "/orders", "host": "shop.example", "scheme": "http",
+                 "protocol": "HTTP/1.1", "headers": headers}
+        request = auth.CheckRequest(attributes={
+            "source": {"address": {"socket_address": {"address": CLIENT, "port_value": 40000}}},
+            "destination": {"address": {"socket_address": {"address": "192.0.2.7", "port_value": 8080}}},
+            "request": {"time": {"seconds": 1_795_694_006, "nanos": 365_646_000}, "http": asked},
+            "metadata_context": {}, "route_metadata_context": {}})
+        return self.grpc(EXT_AUTHZ, f"{AUTHORIZATION}/Check", request, 1, ENVOY_HEADERS)
 
     def ways(self) -> list[Way]:
         """All of them."""
@@ -156,13 +161,15 @@ def run(rig: Rig, report: Report) -> None:
     """Each round asks in every way once; every second round goes backwards."""
     key = mint_key(rig.program("sluice-agent"))
     bundle = bundle_for(key).write(rig.folder / "grpc.json")
+    key_file = rig.folder / "grpc-key"
+    key_file.write_text(key.text + "\n")
     limits = write_config(rig.folder / "rate-limits", bench="domain: bench\ndescriptors:\n  - key: user\n"
                                                             "    rate_limit: {unit: year, requests_per_unit: 4000000000}\n")
     seconds = 1 if rig.quick else 2
     with rig.redis("redis-grpc") as redis:
         for name, counters in (("memory", "memory"), ("Redis", redis.counters)):
             ports = free_port(), free_port()
-            flags = ["--ratelimit-config", str(limits), "--trusted-proxies", "127.0.0.1"]
+            flags = ["--ratelimit-config", str(limits), "--trusted-proxies", "127.0.0.1", "--authz-key-file", str(key_file)]
             found: dict[str, list[float]] = {}
             with rig.agent(f"agent-grpc-{name}", bundle, key, counters, *flags, "--grpc", f"127.0.0.1:{ports[0]}") as agent, \
                     rig.agent(f"agent-atomic-{name}", bundle, key, counters, *flags, "--grpc", f"127.0.0.1:{ports[1]}",
