@@ -117,6 +117,16 @@ TEST_CASE("a block contains its first and last address, not their neighbours, an
   CHECK_FALSE(block("10.0.0.7/32").contains(address("10.0.0.6")));
 }
 
+TEST_CASE("an address is written in its shortest form, and a block of IPv6 with its prefix") {
+  AddressText text;
+  for (const char* same : {"0.0.0.0", "255.255.255.255", "10.0.0.7", "203.0.113.90", "2001:db8::7", "::"}) {
+    CHECK(write_block(block_of(address(same), address(same).bits), text) == same);
+  }
+  CHECK(write_block(block_of(address("::ffff:10.0.0.7"), 32), text) == "10.0.0.7");
+  CHECK(write_block(block("10.1.2.3/8"), text) == "10.0.0.0");
+  CHECK(write_block(block("2001:DB8:0:0:1::7/64"), text) == "2001:db8::/64");
+}
+
 TEST_CASE("only the machine itself has a loopback address, also one that IPv6 holds") {
   for (const char* ours : {"127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"}) {
     CAPTURE(ours);
