@@ -9,7 +9,6 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "common/base/letter_case.hpp"
 #include "common/domain/decision_time.hpp"
 
 namespace sluice::agent::rpc {
@@ -129,14 +128,10 @@ void read_attributes(pbf_reader reader, AuthzMessage& out) {
   }
 }
 
-// All names that write_decision_headers() can write, but Retry-After.
+// All names that write_decision_headers() can write, spelled as there, but Retry-After.
 constexpr auto kLimitHeaders = std::to_array<std::string_view>(
-    {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-policy", "ratelimit",
-     "ratelimit-partition", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"});
-
-bool is_name(std::string_view text, std::string_view in_lower_case) {
-  return std::ranges::equal(text, in_lower_case, {}, [](char c) { return lower_case(c); });
-}
+    {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit",
+     "RateLimit-Partition", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"});
 
 // Calls `take(name, value)` for each of the header lines.
 template <class Take>
@@ -149,26 +144,45 @@ void for_each_line(std::string_view lines, Take take) {
   }
 }
 
-void put(pbf_writer& out, std::uint32_t field, std::string_view text) {
-  out.add_string(field, text.data(), text.size());
-}
-
 // The tag and the length in front of a field's content. With it, a message that lies in another one is written as it is
 // read, from front to end: a writer for it would have to move it when its size is known.
 class FieldHead {
  public:
   // REQUIRES: field < 16.
-  FieldHead(std::uint32_t field, std::size_t content) {
-    bytes_[0] = static_cast<char>((field << 3U) | static_cast<std::uint32_t>(pbf_wire_type::length_delimited));
-    size_ = 1 + static_cast<std::size_t>(protozero::add_varint_to_buffer(bytes_.data() + 1, content));
-  }
-  const char* data() const { return bytes_.data(); }
+  FieldHead(std::uint32_t field, std::size_t content)
+      : tag_(static_cast<char>(bytes(field))),
+        content_(content),
+        size_(1 + static_cast<std::size_t>(protozero::length_of_varint(content))) {}
+
   std::size_t size() const { return size_; }
+  char* write(char* to) const {
+    *to++ = tag_;
+    return to + protozero::add_varint_to_buffer(to, content_);
+  }
 
  private:
-  std::array<char, 11> bytes_;
+  char tag_;
+  std::size_t content_;
   std::size_t size_;
 };
+
+char* write(const FieldHead& head, char* to) { return head.write(to); }
+char* write(std::string_view text, char* to) { return to + text.copy(to, text.size()); }
+
+// Appends the parts, one behind the other.
+template <class... Parts>
+void append(std::string& out, const Parts&... parts) {
+  const std::size_t before = out.size();
+  out.resize_and_overwrite(before + (parts.size() + ...), [&](char* text, std::size_t) {
+    char* to = text + before;
+    ((to = write(parts, to)), ...);
+    return to - text;
+  });
+}
+
+void add_text(std::string& out, std::uint32_t field, std::string_view text) {
+  append(out, FieldHead(field, text.size()), text);
+}
 
 // A HeaderValueOption that replaces what is there.
 class HeaderOption {
@@ -180,9 +194,11 @@ class HeaderOption {
         value_head_(2, value.size()),
         header_head_(1, name_head_.size() + name.size() + value_head_.size() + value.size()) {}
 
-  void add_to(pbf_writer& parent, std::uint32_t field) const {
+  void add_to(std::string& out, std::uint32_t field) const {
     constexpr std::string_view kOverwrite = "\x18\x02";  // OVERWRITE_IF_EXISTS_OR_ADD
-    parent.add_bytes_vectored(field, header_head_, name_head_, name_, value_head_, value_, kOverwrite);
+    const std::size_t header = name_head_.size() + name_.size() + value_head_.size() + value_.size();
+    const FieldHead head(field, header_head_.size() + header + kOverwrite.size());
+    append(out, head, header_head_, name_head_, name_, value_head_, value_, kOverwrite);
   }
 
  private:
@@ -195,18 +211,18 @@ class HeaderOption {
 
 // Gives the application and the client the headers of limits. Those that are not among the lines are removed from the
 // request, so that no client can invent them.
-void add_limit_headers(pbf_writer& allowed, std::string_view lines) {
+void add_limit_headers(std::string& allowed, std::string_view lines) {
   std::array<bool, kLimitHeaders.size()> there{};
   for_each_line(lines, [&](std::string_view name, std::string_view value) {
     const HeaderOption option(name, value);
     option.add_to(allowed, 2);
     option.add_to(allowed, 6);
     for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
-      if (is_name(name, kLimitHeaders[i])) there[i] = true;
+      if (name == kLimitHeaders[i]) there[i] = true;
     }
   });
   for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
-    if (!there[i]) put(allowed, 5, kLimitHeaders[i]);
+    if (!there[i]) add_text(allowed, 5, kLimitHeaders[i]);
   }
 }
 
@@ -218,42 +234,47 @@ void add_status(pbf_writer& out, grpc::Code code) {
 // Writes the members of a google.protobuf.Struct.
 class StructWriter {
  public:
-  StructWriter(pbf_writer& parent, std::uint32_t field) : out_(parent, field) {}
+  StructWriter(std::string& out, std::uint32_t field) : out_(out), parent_(out), message_(parent_, field) {}
 
   void add_text(std::string_view name, std::string_view text) {
-    if (text.empty()) return;
-    add_field(name, FieldHead(3, text.size()), text);
+    if (!text.empty()) add_member(name, FieldHead(3, text.size()), text);
   }
   void add_number(std::string_view name, std::int64_t number) {
     static_assert(std::endian::native == std::endian::little);
     constexpr std::string_view kTag = "\x11";
-    add_field(name, kTag, std::bit_cast<std::array<char, sizeof(double)>>(static_cast<double>(number)));
+    const auto value = std::bit_cast<std::array<char, sizeof(double)>>(static_cast<double>(number));
+    add_member(name, kTag, std::string_view(value.data(), value.size()));
   }
   void add_bool(std::string_view name, bool set) {
     using namespace std::string_view_literals;
-    add_field(name, set ? "\x20\x01"sv : "\x20\x00"sv);
+    add_member(name, set ? "\x20\x01"sv : "\x20\x00"sv);
   }
   void add_texts(std::string_view name, const Metadata& texts) {
-    pbf_writer field(out_, 1);
-    put(field, 1, name);
-    pbf_writer value(field, 2);
-    StructWriter object(value, 5);
+    pbf_writer member(message_, 1);
+    rpc::add_text(out_, 1, name);
+    pbf_writer value(member, 2);
+    StructWriter object(out_, 5);
     for (const auto& [key, text] : texts) object.add_text(key, text);
   }
 
  private:
   // `value`: the parts of a google.protobuf.Value.
   template <class... Parts>
-  void add_field(std::string_view name, const Parts&... value) {
-    out_.add_bytes_vectored(1, FieldHead(1, name.size()), name, FieldHead(2, (value.size() + ...)), value...);
+  void add_member(std::string_view name, const Parts&... value) {
+    const FieldHead name_head(1, name.size());
+    const FieldHead value_head(2, (value.size() + ...));
+    const std::size_t size = name_head.size() + name.size() + value_head.size() + (value.size() + ...);
+    append(out_, FieldHead(1, size), name_head, name, value_head, value...);
   }
 
-  pbf_writer out_;
+  std::string& out_;
+  pbf_writer parent_;
+  pbf_writer message_;
 };
 
 // The members are those of the answer to a check.
-void add_dynamic_metadata(pbf_writer& parent, const Decision& decision) {
-  StructWriter out(parent, 4);
+void add_dynamic_metadata(std::string& answer, const Decision& decision) {
+  StructWriter out(answer, 4);
   out.add_bool("allowed", decision.allowed);
   out.add_text("action", to_string(decision.action));
   out.add_text("reason", to_string(decision.reason));
@@ -323,10 +344,10 @@ void write_authz_allowed(const Decision& decision, const http::Response& answer,
   add_status(out, grpc::Code::ok);
   {
     pbf_writer allowed(out, 3);
-    add_limit_headers(allowed, answer.headers);
-    for (const std::string_view name : remove) put(allowed, 5, name);
+    add_limit_headers(text, answer.headers);
+    for (const std::string_view name : remove) add_text(text, 5, name);
   }
-  add_dynamic_metadata(out, decision);
+  add_dynamic_metadata(text, decision);
 }
 
 void write_authz_denied(grpc::Code code, const http::Response& answer, const Decision* decision, std::string& text) {
@@ -338,13 +359,13 @@ void write_authz_denied(grpc::Code code, const http::Response& answer, const Dec
       pbf_writer status(denied, 1);
       status.add_enum(1, static_cast<std::int32_t>(answer.status));
     }
-    if (!answer.content_type.empty()) HeaderOption("content-type", answer.content_type).add_to(denied, 2);
-    for_each_line(answer.headers, [&denied](std::string_view name, std::string_view value) {
-      HeaderOption(name, value).add_to(denied, 2);
+    if (!answer.content_type.empty()) HeaderOption("content-type", answer.content_type).add_to(text, 2);
+    for_each_line(answer.headers, [&text](std::string_view name, std::string_view value) {
+      HeaderOption(name, value).add_to(text, 2);
     });
-    put(denied, 3, answer.content());
+    add_text(text, 3, answer.content());
   }
-  if (decision != nullptr) add_dynamic_metadata(out, *decision);
+  if (decision != nullptr) add_dynamic_metadata(text, *decision);
 }
 
 }  // namespace sluice::agent::rpc

@@ -1,7 +1,6 @@
 // The messages of Envoy's external authorization, and the check that one becomes.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <vector>
 
@@ -265,9 +264,9 @@ TEST_CASE("An admission gives both sides its headers, and removes those that a c
   CHECK(headers_of(ok, 6) == expected);
   const auto removed = fields_of(ok, 5);
   CHECK(is_one_of(removed, "x-api-key"));
-  CHECK(is_one_of(removed, "x-ratelimit-remaining"));
-  CHECK(!is_one_of(removed, "x-ratelimit-limit"));
-  CHECK(!is_one_of(removed, "ratelimit"));
+  CHECK(is_one_of(removed, "X-RateLimit-Remaining"));
+  CHECK(!is_one_of(removed, "X-RateLimit-Limit"));
+  CHECK(!is_one_of(removed, "RateLimit"));
 }
 
 TEST_CASE("Every header of a decision is one that a client cannot invent") {
@@ -279,8 +278,7 @@ TEST_CASE("Every header of a decision is one that a client cannot invent") {
   const auto removed = fields_of(fields_of(none, 3).at(0), 5);
   std::size_t names = 0;
   for (std::size_t at = 0; at < lines.size(); at = lines.find("\r\n", at) + 2, ++names) {
-    std::string name = lines.substr(at, lines.find(':', at) - at);
-    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    const std::string name = lines.substr(at, lines.find(':', at) - at);
     CHECK_MESSAGE(is_one_of(removed, name.c_str()), name);
   }
   CHECK(names >= 8);
