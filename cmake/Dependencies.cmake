@@ -12,7 +12,6 @@ find_package(doctest CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_program(PROTOC protoc REQUIRED)  # protobuf-compiler
 find_path(PROTOZERO_INCLUDE_DIR protozero/version.hpp REQUIRED)  # header-only; in the system's include path
-pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)

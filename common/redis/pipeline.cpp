@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace sluice::redis {
-namespace {
-
-constexpr std::size_t kFeedBytes = 4096;  // see ReplyReader::feed()
-
-}  // namespace
 
 void Pipeline::sent(Command& command, TimePoint now, TimePoint answer_by) {
   slots_.push_back({.command = &command, .sent_at = now, .answer_by = answer_by});
@@ -31,17 +26,7 @@ Command* Pipeline::take_back() {
 
 Result<> Pipeline::feed(std::string_view bytes, TimePoint now) {
   heard_at_ = now;
-  const std::uint64_t connection = connection_;
-  while (!bytes.empty() && connection == connection_) {
-    const std::string_view part = bytes.substr(0, kFeedBytes);
-    bytes.remove_prefix(part.size());
-    reader_.feed(part);
-    if (Result<> result = deliver(now); !result) return result;
-  }
-  return {};
-}
-
-Result<> Pipeline::deliver(TimePoint now) {
+  reader_.feed(bytes);
   const std::uint64_t connection = connection_;
   while (connection == connection_) {
     const Result<const Reply*> reply = reader_.next();

@@ -68,7 +68,6 @@ class Pipeline {
     TimePoint answer_by{};
   };
 
-  Result<> deliver(TimePoint now);
   void abandon(Slot& slot, FailureKind kind);
   TimePoint silence_deadline() const;
 

@@ -12,8 +12,8 @@ namespace {
 std::atomic<std::size_t> allocations{0};
 }
 
-// Counts what the client asks of the heap (not what hiredis does: a buffer for each read). The thread sanitizer brings
-// an operator new of its own, which cannot be replaced.
+// Counts what the client asks of the heap. The thread sanitizer brings an operator new of its own, which cannot be
+// replaced.
 #if !__has_feature(thread_sanitizer)
 void* operator new(std::size_t size) {
   ++allocations;

@@ -96,5 +96,83 @@ TEST_CASE("a bulk string that is longer than it says is noticed at once") {
   CHECK(read_one(reader, "+OK\r\n") == "+OK");
 }
 
+TEST_CASE("replies that arrive byte by byte, or several at once, are the same replies") {
+  const std::string_view bytes =
+      "*4\r\n:-12\r\n*2\r\n$3\r\na\r\n\r\n$-1\r\n*0\r\n+a\rb\nc\r\n-ERR no\r\n:007\r\n$0\r\n\r\n";
+  const std::string expected = "[:-12 [$a\r\n nil] [] +a\rb\nc],-ERR no,:7,$,";
+  for (std::size_t size = 1; size <= bytes.size(); ++size) {
+    CAPTURE(size);
+    ReplyReader reader;
+    std::string read;
+    for (std::size_t at = 0; at < bytes.size(); at += size) {
+      reader.feed(bytes.substr(at, size));
+      for (auto reply = reader.next(); reply && *reply != nullptr; reply = reader.next()) {
+        read += test::to_text(**reply) + ",";
+      }
+    }
+    CHECK(read == expected);
+  }
+}
+
+TEST_CASE("what is not RESP2 is refused") {
+  for (const std::string_view bytes : {"x\r\n",
+                                       "\r\n",
+                                       "_\r\n",
+                                       ":\r\n",
+                                       ":+1\r\n",
+                                       ": 1\r\n",
+                                       ":1 \r\n",
+                                       ":1xy",
+                                       ":1\n\n",
+                                       ":1\rx",
+                                       ":9223372036854775808\r\n",
+                                       ":-9223372036854775809\r\n",
+                                       ":00000000000000000001\r\n",
+                                       "$-2\r\n",
+                                       "$x\r\n",
+                                       "$1.\r\n",
+                                       "*-2\r\n",
+                                       "*x\r\n",
+                                       "*1\r\n*1\r\nx",
+                                       "*2\r\n:1\r\n\r\n"}) {
+    CAPTURE(bytes);
+    ReplyReader reader;
+    CHECK(read_one(reader, bytes) == "error: protocol");
+    CHECK(read_one(reader, "+OK\r\n") == "error: protocol");
+  }
+}
+
+TEST_CASE("arrays may lie in one another seven deep") {
+  const auto nested = [](int depth) {
+    std::string bytes;
+    for (int i = 0; i < depth; ++i) bytes += "*1\r\n";
+    return bytes + ":1\r\n";
+  };
+  ReplyReader reader;
+  CHECK(read_one(reader, nested(7)) == "[[[[[[[:1]]]]]]]");
+  CHECK(read_one(reader, nested(8)) == "error: protocol");
+}
+
+TEST_CASE("a number or a line without an end is refused long before the bound of a reply") {
+  for (const std::string& bytes : {":" + std::string(22, '1'), "$" + std::string(22, '1'), "*" + std::string(22, '0'),
+                                   "-" + std::string(ReplyReader::kMaxLineBytes - 1, 'x')}) {
+    CAPTURE(bytes.size());
+    ReplyReader reader;
+    const std::string_view all = bytes;
+    CHECK(read_one(reader, all.substr(0, all.size() - 1)) == "more");
+    CHECK(read_one(reader, all.substr(all.size() - 1)) == "error: protocol");
+  }
+}
+
+TEST_CASE("a reply outlives the reset that its handler calls, and the rest of its bytes does not") {
+  ReplyReader reader;
+  reader.feed("*2\r\n$1\r\na\r\n:1\r\n*2\r\n:5\r\n");
+  const Result<const Reply*> reply = reader.next();
+  REQUIRE((reply && *reply != nullptr));
+  reader.reset();
+  CHECK(test::to_text(**reply) == "[$a :1]");
+  CHECK(read_one(reader, "+OK\r\n") == "+OK");
+}
+
 }  // namespace
 }  // namespace sluice::redis
