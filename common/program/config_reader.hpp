@@ -40,6 +40,8 @@ class ConfigReader {
   void fault(std::string_view flag, std::string_view rule);
   // `name` is the operand as it was given, or its placeholder.
   void operand_fault(std::string name, std::string rule) { faults_.push_back({std::move(name), std::move(rule)}); }
+  // Of a variable that is no flag's, such as OTEL_TRACES_SAMPLER.
+  void variable_fault(std::string name, std::string rule) { faults_.push_back({std::move(name), std::move(rule)}); }
   // For a value that may be a secret.
   void fault_without_value(std::string_view flag, std::string_view rule);
 

@@ -10,13 +10,13 @@
 
 #include "common/base/crypto.hpp"
 #include "common/json/text.hpp"
+#include "common/tracing/trace_context.hpp"
 
 namespace sluice::telemetry {
 namespace {
 
 constexpr std::uint32_t kMaxSample = 1'000'000'000;
 constexpr std::size_t kSubjectHashBytes = 8;
-constexpr std::size_t kTraceparentSize = 55;  // 00-<32 hex>-<16 hex>-<2 hex>
 
 void append_time(std::string& line, std::int64_t now_us) {
   const std::int64_t now_ms = now_us / 1000;
@@ -73,20 +73,6 @@ std::string subject_hash(std::string_view tenant, std::string_view subject) {
   return to_hex(ByteView(digest).first(kSubjectHashBytes));
 }
 
-std::string_view valid_traceparent(std::string_view header) {
-  const std::string_view value = header.substr(0, kTraceparentSize);
-  if (value.size() < kTraceparentSize) return {};
-  // Later versions may append fields after another dash (W3C Trace Context, 3.2.4); version 00 ends here.
-  if (header.size() > kTraceparentSize && (header[kTraceparentSize] != '-' || value.starts_with("00"))) return {};
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const char c = value[i];
-    const bool dash = i == 2 || i == 35 || i == 52;
-    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    if (dash ? c != '-' : !hex) return {};
-  }
-  return value.starts_with("ff") ? std::string_view() : value;
-}
-
 void DecisionLog::write(const DecisionRecord& record) {
   thread_local std::string line;
   line.clear();
@@ -106,7 +92,7 @@ void DecisionLog::write(const DecisionRecord& record) {
     append_text(line, "shadow_outcome", *record.shadow_over_limit ? "over_limit" : "within_limit");
   }
   append_text(line, "request_id", record.request_id);
-  append_text(line, "traceparent", valid_traceparent(record.traceparent));
+  append_text(line, "traceparent", tracing::valid_traceparent(record.traceparent));
   line.push_back('}');
   out_.append(line);
 }

@@ -79,7 +79,4 @@ class DecisionLog {
 // The first 16 hex digits of SHA-256(tenant ‖ 0x00 ‖ subject). A reader who guesses the subject can compute the hash.
 std::string subject_hash(std::string_view tenant, std::string_view subject);
 
-// The fields of a W3C traceparent header that all versions have (55 characters), or "" if they are invalid.
-std::string_view valid_traceparent(std::string_view header);
-
 }  // namespace sluice::telemetry

@@ -1,0 +1,36 @@
+#include "common/tracing/span.hpp"
+
+#include "common/base/utf8.hpp"
+#include "common/tracing/attribute_names.hpp"
+
+namespace sluice::tracing {
+namespace {
+
+// Each invalid byte becomes a question mark, so that the length stays.
+std::string as_utf8(std::string_view text) {
+  std::string valid(text);
+  for (std::size_t i = 0; i < valid.size();) {
+    const std::size_t length = utf8_sequence(valid, i);
+    if (length == 0 && static_cast<unsigned char>(valid[i]) >= 0x80) valid[i] = '?';
+    i += length == 0 ? 1 : length;
+  }
+  return valid;
+}
+
+std::string bounded(std::string_view text) {
+  std::string valid = as_utf8(text.substr(0, Span::kMaxText + 4));  // a character has at most four bytes
+  valid.resize(utf8_prefix(valid, Span::kMaxText).size());
+  return valid;
+}
+
+}  // namespace
+
+void Span::set(std::string_view attribute, std::string_view text) { attributes.push_back({attribute, bounded(text)}); }
+
+void Span::fail(std::string_view type, std::string_view text) {
+  status = SpanStatus::error;
+  status_text = bounded(text);
+  set(attribute::kErrorType, type);
+}
+
+}  // namespace sluice::tracing
