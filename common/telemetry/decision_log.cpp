@@ -91,6 +91,7 @@ void DecisionLog::write(const DecisionRecord& record) {
     append_text(line, "shadow_policy_id", record.shadow_policy_id);
     append_text(line, "shadow_outcome", *record.shadow_over_limit ? "over_limit" : "within_limit");
   }
+  if (!record.signal.empty()) append_text(line, "signal", record.signal);
   append_text(line, "request_id", record.request_id);
   append_text(line, "traceparent", tracing::valid_traceparent(record.traceparent));
   line.push_back('}');

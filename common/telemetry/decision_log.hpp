@@ -45,6 +45,7 @@ struct DecisionRecord {
   Reason reason = Reason::within_limit;
   std::optional<std::int64_t> remaining{};  // of the binding limit
   std::chrono::nanoseconds took{};          // from the parsed check to the decision
+  std::string_view signal{};  // what the request is about, such as "log" or "span"; if empty, the line lacks the field
   std::string_view request_id{};
   std::string_view traceparent{};  // the header as received
 };

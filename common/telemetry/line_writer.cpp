@@ -1,44 +1,35 @@
 #include "common/telemetry/line_writer.hpp"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <climits>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+
+#include "common/telemetry/outage_log.hpp"
 
 namespace sluice::telemetry {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{16} << 10;
-constexpr int kPollMs = 20;  // between two checks of give_up_
+constexpr std::chrono::seconds kRetryEvery{1};  // while the sink fails
+constexpr std::chrono::seconds kTickEvery{2};   // while an outage lasts
 
 struct Chunk {
   std::string bytes;
   std::uint64_t lines = 0;
 };
 
-// The next part of `text` to write, cut after a whole line if one fits. A pipe that poll() reports as ready has room
-// for PIPE_BUF bytes, so writing this part does not block.
-std::string_view next_write(std::string_view text) {
-  if (text.size() <= PIPE_BUF) return text;
-  text = text.substr(0, PIPE_BUF);
-  const std::size_t end = text.rfind('\n');
-  return end == std::string_view::npos ? text : text.substr(0, end + 1);
-}
-
 }  // namespace
 
 class LineWriter::Shared {
  public:
-  Shared(int fd, std::size_t capacity) : fd_(fd), capacity_(capacity) {}
+  Shared(std::unique_ptr<LineSink> sink, std::optional<Outage> outage, std::size_t capacity)
+      : sink_(std::move(sink)), capacity_(capacity), outage_(outage) {}
 
   void append(std::string_view line) {
     const std::lock_guard lock(mutex_);
@@ -67,10 +58,12 @@ class LineWriter::Shared {
     if (!thread_.joinable()) return;
     stopping_ = true;
     wake_.notify_one();
+    retry_.notify_one();
     if (!ended_.wait_for(lock, patience, [&] { return done_; })) {
-      give_up_.store(true, std::memory_order_relaxed);
-      ended_.wait_for(lock, std::chrono::milliseconds(10 * kPollMs), [&] { return done_; });
+      give_up_ = true;
+      ended_.wait_for(lock, 10 * LineSink::kWait, [&] { return done_; });
     }
+    outage_.reset();  // it may end before a thread that is left behind
     while (!queue_.empty()) drop_oldest();
     const bool done = done_;
     lock.unlock();
@@ -97,10 +90,13 @@ class LineWriter::Shared {
 
   std::optional<Chunk> take() {
     std::unique_lock lock(mutex_);
+    const auto something = [&] { return stopping_ || !queue_.empty(); };
     idle_ = true;
-    wake_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+    while (outage_ && outage_->log->lasts() && !wake_.wait_for(lock, kTickEvery, something)) outage_->log->tick();
+    wake_.wait(lock, something);
     idle_ = false;
-    if (queue_.empty() || give_up_.load(std::memory_order_relaxed)) return std::nullopt;
+    if (queue_.empty() || give_up_) return std::nullopt;
+    last_attempt_ = stopping_;
     Chunk chunk = std::move(queue_.front());
     queue_.pop_front();
     waiting_ -= chunk.bytes.size();
@@ -116,27 +112,32 @@ class LineWriter::Shared {
 
   void write(const Chunk& chunk) {
     std::string_view rest = chunk.bytes;
-    while (!rest.empty() && ready()) {
-      const std::string_view part = next_write(rest);
-      const ssize_t written = ::write(fd_, part.data(), part.size());
-      if (written >= 0)
-        rest.remove_prefix(static_cast<std::size_t>(written));
-      else if (errno != EINTR && errno != EAGAIN)
-        break;
+    for (bool go_on = true; go_on && !rest.empty();) {
+      const LineSink::Written written = sink_->write(rest);
+      rest.remove_prefix(written.bytes);
+      dropped_.fetch_add(written.lost, std::memory_order_relaxed);
+      go_on = may_go_on(written);
     }
     // A line that was written in part counts as dropped.
     dropped_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(rest, '\n')), std::memory_order_relaxed);
   }
 
-  // Waits until the descriptor accepts bytes. Returns false to stop writing.
-  bool ready() const {
-    while (!give_up_.load(std::memory_order_relaxed)) {
-      pollfd entry{.fd = fd_, .events = POLLOUT, .revents = 0};
-      const int count = ::poll(&entry, 1, kPollMs);
-      if (count > 0) return true;  // also on an error, which write() reports
-      if (count < 0 && errno != EINTR) return false;
+  // Waits before the next attempt if the sink fails. Once the writer stops, there is one more.
+  bool may_go_on(const LineSink::Written& written) {
+    std::unique_lock lock(mutex_);
+    if (!written.error) {
+      if (outage_) {
+        outage_->log->works(0);
+        outage_->log->tick();
+      }
+      return !give_up_;
     }
-    return false;
+    if (outage_) outage_->log->failed(0, outage_->event, outage_->message, *written.error);
+    if (written.bytes > 0) return !give_up_;
+    if (last_attempt_) return false;
+    retry_.wait_for(lock, kRetryEvery, [&] { return stopping_; });
+    last_attempt_ = stopping_;
+    return !give_up_;
   }
 
   void drop_oldest() {
@@ -145,26 +146,34 @@ class LineWriter::Shared {
     queue_.pop_front();
   }
 
-  const int fd_;
+  const std::unique_ptr<LineSink> sink_;  // used by the thread alone
   const std::size_t capacity_;
   std::atomic<std::uint64_t> dropped_{0};
-  std::atomic<bool> give_up_{false};
   std::thread thread_;
 
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable wake_;
+  std::mutex mutex_;               // guards the members below
+  std::condition_variable wake_;   // lines, or the stop
+  std::condition_variable retry_;  // the stop
   std::condition_variable ended_;
+  std::optional<Outage> outage_;
   std::deque<Chunk> queue_;
   Chunk spare_;
   std::size_t waiting_ = 0;  // bytes in queue_
   bool idle_ = false;
   bool stopping_ = false;
+  bool last_attempt_ = false;  // the thread has seen that it stops
+  bool give_up_ = false;
   bool done_ = false;
 };
 
-LineWriter::LineWriter(int fd, std::size_t capacity) : shared_(std::make_shared<Shared>(fd, capacity)) {
+LineWriter::LineWriter(int fd, std::size_t capacity)
+    : LineWriter(std::make_unique<DescriptorSink>(fd), std::nullopt, capacity) {}
+
+LineWriter::LineWriter(std::unique_ptr<LineSink> sink, std::optional<Outage> outage, std::size_t capacity)
+    : shared_(std::make_shared<Shared>(std::move(sink), outage, capacity)) {
   shared_->start(shared_);
 }
+
 LineWriter::~LineWriter() { stop(); }
 
 void LineWriter::append(std::string_view line) { shared_->append(line); }

@@ -34,9 +34,9 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 }
 
 // Passes formatted lines to a LineWriter. The mutex protects the formatter, which has a cache.
-class LineSink final : public spdlog::sinks::base_sink<std::mutex> {
+class SpdlogSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  LineSink(LineWriter& out, LogFormat format)
+  SpdlogSink(LineWriter& out, LogFormat format)
       : base_sink(std::make_unique<spdlog::pattern_formatter>(
             format == LogFormat::json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ",%v})" : "%Y-%m-%d %H:%M:%S.%eZ %v",
             spdlog::pattern_time_type::utc, "")),
@@ -141,7 +141,7 @@ std::optional<LogFormat> parse_log_format(std::string_view text, int fd) {
 }
 
 Log::Log(LineWriter& out, LogLevel level, LogFormat format)
-    : format_(format), logger_(std::make_unique<spdlog::logger>("sluice", std::make_shared<LineSink>(out, format))) {
+    : format_(format), logger_(std::make_unique<spdlog::logger>("sluice", std::make_shared<SpdlogSink>(out, format))) {
   logger_->set_level(to_spdlog(level));
 }
 Log::~Log() = default;

@@ -13,7 +13,7 @@ const MetricTable<LineWriter>& log_metrics() {
 const MetricTable<LineWriter>& decision_log_metrics() {
   static const MetricTable<LineWriter> table{
       {"sluice_decision_log_lines_dropped_total", kCounter,
-       "Lines of the decision log that the agent dropped, because the reader of stdout was too slow.",
+       "Lines of the decision log that the agent dropped, because where they go was too slow, full or away.",
        &LineWriter::dropped},
   };
   return table;

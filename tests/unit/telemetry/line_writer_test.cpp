@@ -4,10 +4,13 @@
 
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "common/telemetry/outage_log.hpp"
+#include "tests/unit/telemetry/line_sink_fake.hpp"
 #include "tests/unit/telemetry/pipe.hpp"
 
 using namespace sluice::telemetry;
@@ -119,4 +122,52 @@ TEST_CASE("Lines of many threads do not mix") {
   reader.join();
   REQUIRE(lines.size() == 2000);
   for (const std::string& line : lines) CHECK(line == std::string(20, line.at(0)));
+}
+
+TEST_CASE("Lines wait while the sink fails, and arrive when it works") {
+  SinkState state;
+  state.fail(true);
+  LineWriter writer(std::make_unique<FakeSink>(state));
+  writer.append("one");
+  writer.append("two");
+  REQUIRE(state.has_failed(2));  // the second attempt comes after a pause
+  CHECK(state.text().empty());
+  CHECK(writer.dropped() == 0);
+  state.fail(false);
+  writer.append("three");
+  writer.stop(10s);
+  CHECK(state.text() == "one\ntwo\nthree\n");
+  CHECK(writer.dropped() == 0);
+}
+
+TEST_CASE("Stopping tries a sink that fails once more, then counts its lines as dropped") {
+  SinkState state;
+  state.fail(true);
+  LineWriter writer(std::make_unique<FakeSink>(state));
+  for (int i = 0; i < 100; ++i) writer.append("x");
+  REQUIRE(state.has_failed(1));
+  const auto begin = std::chrono::steady_clock::now();
+  writer.stop(30s);
+  CHECK(std::chrono::steady_clock::now() - begin < 10s);
+  CHECK(writer.dropped() == 100);
+}
+
+TEST_CASE("The outage of a sink is one line in the log, however often the writer tries") {
+  Pipe pipe;
+  LineWriter log_lines(pipe.writer());
+  Log log(log_lines, LogLevel::info);
+  OutageLog outage(log, {"still_broken", "", "back", ""});
+  SinkState state;
+  state.fail(true);
+  LineWriter writer(std::make_unique<FakeSink>(state), LineWriter::Outage{&outage, "broke", "It broke."});
+  writer.append("one");
+  REQUIRE(state.has_failed(3));
+  writer.stop();
+  log_lines.stop();
+  pipe.close_writer();
+  const std::vector<std::string> lines = pipe.read_lines();
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find(
+            R"("level":"warn","event":"broke","message":"It broke.","code":"broken","reason":"it is broken")") !=
+        std::string::npos);
 }
