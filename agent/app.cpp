@@ -35,6 +35,7 @@
 #include "common/program/shutdown.hpp"
 #include "common/program/unknown_variables.hpp"
 #include "common/telemetry/log_metrics.hpp"
+#include "common/telemetry/outage_log.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -45,13 +46,21 @@ constexpr std::size_t kCounterShards = 64;
 constexpr std::size_t kMaxWaitingOutput = std::size_t{16} << 20;  // bytes, of all workers together
 constexpr std::chrono::seconds kStuckAfter{10};                   // /livez fails if a worker's loop is stuck longer
 
+constexpr telemetry::OutageLog::Lines kDecisionLogLines{
+    .lasts_event = "decision_log_still_failing",
+    .lasts_message = "The decision log still cannot be written. The newest lines wait, older ones are dropped.",
+    .ended_event = "decision_log_back",
+    .ended_message = "The decision log is written again."};
+
 class App {
  public:
   explicit App(const Config& config)
       : config_(config),
         log_lines_(STDERR_FILENO),
-        decision_lines_(STDOUT_FILENO),
         log_(log_lines_, config.log_level, config.log_format),
+        decision_lines_(line_sinks::make_sink(config.decision_log_to, "sluice-agent", "decision"),
+                        telemetry::LineWriter::Outage{&decision_outage_, "decision_log_failed",
+                                                      "The decision log cannot be written. The newest lines wait."}),
         decision_log_(config.decision_log, decision_lines_, clock_),
         metrics_(metrics_options(config), clock_),
         counters_(clock_, kCounterShards, config.memory_limit),
@@ -93,6 +102,7 @@ class App {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // beyond the limit of file sizes, write() fails instead
     if (!certificate_.load(config_.certificate, metrics_) || !client_ca_.load(config_.client_ca)) return 1;
     if (!load_metrics_token() || !load() || !load_authz_key() || !listen()) return 1;
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
@@ -159,8 +169,9 @@ class App {
   const Config& config_;
   SystemClock clock_;
   telemetry::LineWriter log_lines_;
-  telemetry::LineWriter decision_lines_;
   telemetry::Log log_;
+  telemetry::OutageLog decision_outage_{log_, kDecisionLogLines};
+  telemetry::LineWriter decision_lines_;
   telemetry::DecisionLog decision_log_;
   telemetry::Metrics metrics_;
   limiter::MemoryCounters counters_;

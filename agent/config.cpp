@@ -256,12 +256,46 @@ void read_serving(ConfigReader& reader, Config& config) {
   read_headers(reader, config);
 }
 
+// Faults of the file are found now: later the log could only say that lines are lost.
+void check_log_file(ConfigReader& reader, std::string_view flag, const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return reader.fault(flag, "is in a folder that is missing or not writable; make it, or name another");
+  }
+  std::error_code error;
+  const auto there = std::filesystem::status(path, error).type();
+  if (there == std::filesystem::file_type::not_found) return;
+  if (there != std::filesystem::file_type::regular) return reader.fault(flag, "is no regular file; name another path");
+  if (::access(path.c_str(), W_OK) != 0) reader.fault(flag, "is a file that this user may not write; name another");
+}
+
+void read_decision_log_to(ConfigReader& reader, Config& config) {
+  constexpr std::string_view kTo = "decision-log-to", kSize = "decision-log-rotate-size",
+                             kKeep = "decision-log-rotate-keep";
+  const bool never = reader.value(kSize).text == "0";
+  const auto size = never ? 0 : reader.byte_size(kSize, 64'000, 1'000'000'000'000, "64kB to 1000GB (or 0: never)");
+  const auto keep = static_cast<std::uint32_t>(reader.number(kKeep, 1, 1'000));
+  auto to = line_sinks::parse_destination(reader.value(kTo).text);
+  if (!to) return reader.fault(kTo, to.error());
+  auto* file = std::get_if<line_sinks::FileOptions>(&*to);
+  reader.require_use(kSize, file != nullptr, "has no use without --decision-log-to file:PATH; leave it out");
+  reader.require_use(kKeep, file != nullptr && size > 0,
+                     "has no use without --decision-log-to file:PATH and a size to rotate at; leave it out");
+  if (file != nullptr) {
+    check_log_file(reader, kTo, file->path);
+    file->rotate_size = size;
+    file->keep = keep;
+  }
+  config.decision_log_to = *std::move(to);
+}
+
 void read_telemetry(ConfigReader& reader, Config& config) {
   const auto mode = telemetry::parse_decision_log_mode(reader.value("decision-log").text);
   if (mode)
     config.decision_log = *mode;
   else
     reader.fault("decision-log", telemetry::kDecisionLogRule);
+  read_decision_log_to(reader, config);
   const auto level = telemetry::parse_log_level(reader.value("log-level").text);
   if (level)
     config.log_level = *level;

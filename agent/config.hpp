@@ -17,6 +17,7 @@
 #include "common/domain/decision.hpp"
 #include "common/domain/plan.hpp"
 #include "common/http/tls.hpp"
+#include "common/line_sinks/destination.hpp"
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/decision_log.hpp"
@@ -75,6 +76,7 @@ struct Config {
   std::chrono::milliseconds startup_wait{3'000};  // how long /startupz waits for policies and counters
 
   telemetry::DecisionLogMode decision_log;
+  line_sinks::Destination decision_log_to;
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   telemetry::LogFormat log_format = telemetry::LogFormat::json;
   bool metrics_policy_label = false;

@@ -192,10 +192,18 @@ inline constexpr std::array kFlags{
     FlagSpec{"drain-timeout", "Serving", "DURATION", "20s",
              "How long a stop waits for open connections to finish: 0s to 10m."},
 
+    FlagSpec{"decision-log", "Telemetry", "WHICH", "off",
+             "Which decisions are logged, one JSON line each, without subjects and keys: off, denied, all, or "
+             "sample=SHARE, such as sample=0.01. sample:N is one of N."},
     FlagSpec{
-        "decision-log", "Telemetry", "WHICH", "off",
-        "Which decisions are logged to stdout, one JSON line each, without subjects and keys: off, denied, all, or "
-        "sample=SHARE, such as sample=0.01. sample:N is one of N."},
+        "decision-log-to", "Telemetry", "WHERE", "stdout",
+        "Where the decision log goes: stdout, stderr, file:PATH, syslog (the socket /dev/log), syslog:unix:PATH or "
+        "syslog:udp://HOST:PORT. Syslog messages have the form of RFC 5424."},
+    FlagSpec{"decision-log-rotate-size", "Telemetry", "SIZE", "100MB",
+             "With --decision-log-to file:PATH: at this size PATH becomes PATH.1, and a new file begins: 64kB to "
+             "1000GB. 0 leaves that to logrotate, which needs no signal."},
+    FlagSpec{"decision-log-rotate-keep", "Telemetry", "N", "5",
+             "How many old files stay, PATH.1 to PATH.N: 1 to 1000."},
     FlagSpec{"log-level", "Telemetry", "LEVEL", "info",
              "The lowest level that is logged to stderr: debug, info, warn or error."},
     program::kLogFormat,

@@ -104,6 +104,7 @@ void Recorder::log(const decide::DecidedCheck& check) {
   record.allowed = decision.allowed;
   record.reason = decision.reason;
   record.took = check.took;
+  if (const Value* signal = check.request.find({Dimension::signal, ""})) record.signal = signal->text;
   record.request_id = check.request.request_id;
   record.traceparent = check.traceparent;
   log_.write(record);

@@ -78,6 +78,13 @@ TEST_CASE("A shadow adds its policy and what it found") {
   CHECK(line_of(record).find(R"("shadow_outcome":"within_limit")") != std::string::npos);
 }
 
+TEST_CASE("The signal of a check is in its line if the check has one") {
+  DecisionRecord record = full_record();
+  CHECK(line_of(record).find("signal") == std::string::npos);
+  record.signal = "span\n";
+  CHECK(line_of(record).find(R"("signal":"span\n","request_id":"req-1")") != std::string::npos);
+}
+
 TEST_CASE("What a decision does not have is null") {
   CHECK(line_of({.tenant = "shop", .reason = Reason::no_policy}) ==
         R"({"time":"2024-06-17T20:00:00.123Z","event":"check","algorithm":null,"tenant":"shop","subject_hash":null,)"
