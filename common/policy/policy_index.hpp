@@ -54,6 +54,8 @@ class PolicyIndex {
   void change(Policies removed, Policies added);
 
   bool empty() const { return policies_ == 0; }
+  // How many different hashes a look-up can find, and policies that every look-up returns.
+  std::size_t entries() const { return slots_.size() + (directory_ ? directory_->unindexed.size() : 0); }
 
   // Appends all postings with policies that may match. A policy may be in several postings.
   void look_up(const CheckRequest& request, std::vector<Posting>& found) const;

@@ -57,6 +57,8 @@ struct TenantView {
   std::vector<Level> levels;                 // the most specific level first; without empty levels
   std::size_t keys = 0;                      // number of API keys
   std::size_t unindexed = 0;                 // number of policies that the index cannot use
+  std::size_t expressions = 0;               // number of policies with a match expression
+  std::size_t index_entries = 0;             // of all levels
   std::int64_t next_dormant_us = INT64_MAX;  // a build after this time looks for policies to make dormant
 
   const Rulebook* find_plan(std::string_view id) const {
@@ -96,6 +98,8 @@ struct Snapshot {
   ProgramPool programs;
   std::size_t plan_count = 0;
   std::size_t policy_count = 0;
+  std::size_t expression_count = 0;
+  std::size_t index_entries = 0;
 
   const KeyView* find_key(std::string_view id) const { return keys.find(id); }
 

@@ -18,6 +18,8 @@ SnapshotBuilder::SnapshotBuilder(const Snapshot& before, const Bundle& objects, 
   out_.programs = before.programs;
   out_.plan_count = before.plan_count;
   out_.policy_count = before.policy_count;
+  out_.expression_count = before.expression_count;
+  out_.index_entries = before.index_entries;
 }
 
 // Removes first, because a delta may remove an API key from one tenant and add a key with the same id to another.

@@ -84,10 +84,16 @@ void SnapshotBuilder::settle() {
     if (const TenantView* before = tenant.before()) {
       out_.plan_count -= before->plans.size();
       out_.policy_count -= before->policies.size();
+      out_.expression_count -= before->expressions;
+      out_.index_entries -= before->index_entries;
     }
     out_.plan_count += tenant.view().plans.size();
     out_.policy_count += tenant.view().policies.size();
-    if (!tenant.is_removed()) out_.tenants.put(tenant.settle(now_us_));
+    if (tenant.is_removed()) continue;
+    auto settled = tenant.settle(now_us_);
+    out_.expression_count += settled->expressions;
+    out_.index_entries += settled->index_entries;
+    out_.tenants.put(std::move(settled));
   }
   out_.programs.sweep();
 }

@@ -86,6 +86,7 @@ Faults TenantBuilder::put_policy(const Policy& policy, std::size_t index, Progra
 void TenantBuilder::put_in(SharedPolicy policy) {
   count_on_plan(*policy, 1);
   if (!is_indexable(policy->scope)) ++view_.unindexed;
+  if (policy->expression) ++view_.expressions;
   if (!policy->dormant) view_.next_dormant_us = std::min(view_.next_dormant_us, dormant_from_us(*policy));
   added_.push_back(std::move(policy));
 }
@@ -93,6 +94,7 @@ void TenantBuilder::put_in(SharedPolicy policy) {
 void TenantBuilder::take_out(SharedPolicy policy) {
   count_on_plan(*policy, -1);
   if (!is_indexable(policy->scope)) --view_.unindexed;
+  if (policy->expression) --view_.expressions;
   removed_.push_back(std::move(policy));
 }
 
@@ -224,6 +226,8 @@ void TenantBuilder::settle_levels() {
     dormant.apply(level->dormant);
   }
   std::erase_if(view_.levels, [](const auto& level) { return level.active.empty() && level.dormant.empty(); });
+  view_.index_entries = 0;
+  for (const auto& level : view_.levels) view_.index_entries += level.active.entries() + level.dormant.entries();
 }
 
 }  // namespace sluice::policy

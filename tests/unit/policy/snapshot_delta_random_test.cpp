@@ -47,6 +47,8 @@ void check_same_objects(const Snapshot& made, const Snapshot& full, const Bundle
   REQUIRE(made.keys.size() == bundle.keys.size());
   REQUIRE(made.plan_count == bundle.plans.size());
   REQUIRE(made.policy_count == bundle.policies.size());
+  REQUIRE(made.expression_count == full.expression_count);
+  REQUIRE(made.index_entries == full.index_entries);
   for (const Organization& each : bundle.organizations) {
     REQUIRE(made.organizations.find(each.id)->tenants == full.organizations.find(each.id)->tenants);
   }

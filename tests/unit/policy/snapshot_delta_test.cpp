@@ -142,6 +142,8 @@ TEST_CASE("a delta that leaves a reference dangling is refused in the name of wh
   CHECK(empty->tenants.empty());
   CHECK(empty->policy_count == 0);
   CHECK(empty->plan_count == 0);
+  CHECK(empty->expression_count == 0);
+  CHECK(empty->index_entries == 0);
 }
 
 TEST_CASE("a delta whose objects do not fit is refused in their name") {
