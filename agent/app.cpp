@@ -19,6 +19,7 @@
 #include "agent/metrics_token.hpp"
 #include "agent/policies/bundle_source.hpp"
 #include "agent/policies/live_agents.hpp"
+#include "agent/policies/policy_metrics.hpp"
 #include "agent/policies/rate_limit_folder.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/startup.hpp"
@@ -34,6 +35,7 @@
 #include "common/program/probes.hpp"
 #include "common/program/shutdown.hpp"
 #include "common/program/unknown_variables.hpp"
+#include "common/telemetry/alias_metrics.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/outage_log.hpp"
 
@@ -90,12 +92,23 @@ class App {
         authz_key_(admin_loop_, log_) {
     metrics_.add(memory_metrics(), counters_);
     metrics_.add(waiting_metrics(), shared_.waiting);
+    metrics_.add(policies::PolicyMetrics::metric_table(), policy_metrics_);
+    if (config.metrics_policy_label) {
+      metrics_.add(configured_limits_);
+      metrics_.add(limit_windows_);
+      metrics_.add(policies::PolicyMetrics::listing_table(), policy_metrics_);
+    }
     if (!config.grpc.empty()) {
       shared_.grpc = &grpc_metrics_.emplace(config.workers, !config.ratelimit_folder.empty());
       metrics_.add(grpc_metrics_->calls);
       metrics_.add(rpc::connection_metrics(), *grpc_metrics_);
     }
     if (config.ratelimit.rule_metrics) shared_.rule_metrics = &rule_metrics_.emplace();
+    if (config.metrics_aliases) {
+      metrics_.add(telemetry::alias_metrics(), metrics_);
+      metrics_.add(alias_requests_);
+      metrics_.add(alias_latency_);
+    }
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
   }
@@ -174,12 +187,17 @@ class App {
   telemetry::LineWriter decision_lines_;
   telemetry::DecisionLog decision_log_;
   telemetry::Metrics metrics_;
+  const telemetry::AliasRequests alias_requests_{metrics_.http};
+  const telemetry::AliasLatency alias_latency_{metrics_.decision_duration};
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
   std::optional<rpc::Metrics> grpc_metrics_;      // only with --grpc
   std::optional<rls::RuleMetrics> rule_metrics_;  // only with --ratelimit-metrics
   std::optional<usage::Usage> usage_;             // only with --server
   policies::LiveAgents live_agents_;
+  policies::PolicyMetrics policy_metrics_;
+  const policies::ConfiguredLimits configured_limits_{policy_metrics_};
+  const policies::LimitWindows limit_windows_{policy_metrics_, clock_};
   std::optional<policies::BundleSource> bundle_;          // only with --policies
   std::optional<policies::ServerSource> server_;          // only with --server
   std::optional<policies::RateLimitFolder> rate_limits_;  // only with --ratelimit-config
@@ -259,6 +277,7 @@ bool App::load_policies() {
   }
   auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
     if (publication.snapshot) counters_.set_tenants(publication.snapshot->tenants.size());
+    policy_metrics_.set_snapshot(publication.snapshot);
     for (Worker& worker : workers_) worker.set_snapshot(publication, on_used);
   };
   if (config_.server) {

@@ -303,6 +303,7 @@ void read_telemetry(ConfigReader& reader, Config& config) {
     reader.fault("log-level", "must be debug, info, warn or error");
   config.log_format = program::read_log_format(reader);
   config.metrics_policy_label = reader.boolean("metrics-policy-label");
+  config.metrics_aliases = reader.boolean("metrics-aliases");
 }
 
 void read_mint_key(ConfigReader& reader, Config& config) {

@@ -80,6 +80,7 @@ struct Config {
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   telemetry::LogFormat log_format = telemetry::LogFormat::json;
   bool metrics_policy_label = false;
+  bool metrics_aliases = false;  // also expose the names of other limiters' metrics
 };
 
 // Returns the configuration, or all faults together. Fault::pointer names the flag or variable.

@@ -207,8 +207,13 @@ inline constexpr std::array kFlags{
     FlagSpec{"log-level", "Telemetry", "LEVEL", "info",
              "The lowest level that is logged to stderr: debug, info, warn or error."},
     program::kLogFormat,
-    FlagSpec{"metrics-policy-label", "Telemetry", "", "false",
-             "Add a policy label to sluice_decisions_total, for the first 200 policies; the others share `other`."},
+    FlagSpec{
+        "metrics-policy-label", "Telemetry", "", "false",
+        "Add a policy label to the metrics of decisions, for the first 200 policies; the others share `other`. Also "
+        "expose the configured limits, at most 1,000."},
+    FlagSpec{
+        "metrics-aliases", "Telemetry", "", "false",
+        "Also expose metrics by the names that dashboards for other rate limiters have, such as rl_allowed_total."},
 
     FlagSpec{"help", "Other", "", "false", "Print this help and exit."},
     FlagSpec{"version", "Other", "", "false", "Print the version and exit."},

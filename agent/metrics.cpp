@@ -7,6 +7,7 @@
 #include "agent/decide/overload_cause.hpp"
 #include "agent/decide/wait_outcome.hpp"
 #include "agent/grpc/metrics.hpp"
+#include "agent/policies/policy_metrics.hpp"
 #include "agent/policies/rate_limit_folder.hpp"
 #include "agent/policies/server_source.hpp"
 #include "agent/rls/counts.hpp"
@@ -14,6 +15,7 @@
 #include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/program/certificate.hpp"
+#include "common/telemetry/alias_metrics.hpp"
 #include "common/telemetry/log_metrics.hpp"
 
 namespace sluice::agent {
@@ -70,9 +72,15 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   Config config;
   config.redis.emplace();
   const SystemClock clock;
-  std::vector<telemetry::MetricSpec> specs = telemetry::Metrics(metrics_options(config), clock).specs();
+  const telemetry::Metrics metrics(metrics_options(config), clock);
+  std::vector<telemetry::MetricSpec> specs = metrics.specs();
   append_specs(specs, waiting_metrics());
   append_specs(specs, memory_metrics());
+  const policies::PolicyMetrics in_force;
+  append_specs(specs, policies::PolicyMetrics::metric_table());
+  append_specs(specs, policies::PolicyMetrics::listing_table());
+  specs.push_back(policies::ConfiguredLimits(in_force).spec());
+  specs.push_back(policies::LimitWindows(in_force, clock).spec());
   const rpc::Metrics grpc(config.workers, true);
   specs.push_back(grpc.calls.spec().registered("with `--grpc`"));
   append_specs(specs, rpc::connection_metrics(), "with `--grpc`");
@@ -86,6 +94,9 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   }
   append_specs(specs, rls::error_metrics(), "with `--ratelimit-metrics`");
   append_specs(specs, policies::RateLimitFolder::load_metrics(), "with `--ratelimit-metrics`");
+  append_specs(specs, telemetry::alias_metrics(), telemetry::kWithAliases);
+  specs.push_back(telemetry::AliasRequests(metrics.http).spec());
+  specs.push_back(telemetry::AliasLatency(metrics.decision_duration).spec());
   append_specs(specs, program::certificate_metrics(), "with `--tls-cert`");
   append_specs(specs, telemetry::log_metrics());
   append_specs(specs, telemetry::decision_log_metrics());

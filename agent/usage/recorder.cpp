@@ -1,6 +1,17 @@
 #include "agent/usage/recorder.hpp"
 
+#include <optional>
+
 namespace sluice::agent::usage {
+namespace {
+
+// Of the limit that decided; nullopt if no limit was judged.
+std::optional<Algorithm> algorithm_of(const decide::DecidedCheck& check) {
+  if (!check.decision.has_limit) return std::nullopt;
+  return check.rulebook->program->limits[check.judgements.front().outcome->binding].algorithm;
+}
+
+}  // namespace
 
 void Recorder::decided(const decide::DecidedCheck& check) {
   const Decision& decision = check.decision;
@@ -8,14 +19,15 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   counts.metrics->count(decision.allowed, decision.reason);
   if (decision.reason == Reason::overload) count_overload(counts, check.tenant.tenant.id, check.overload);
   if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
-  if (decision.shadow || decision.shadow_result) [[unlikely]]
-    count_shadows(check, counts);
+  if (decision.has_limit) counts.metrics->utilization.observe(decision.report.limit, decision.report.remaining);
   if (decision.reason == Reason::no_policy) [[unlikely]]
     count_unmatched(check, counts);
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
   if (decision.reason == Reason::degraded) metrics_.count_failure_mode_decision(FailureMode::fail_degrade);
-  if (!check.held) metrics_.decision_duration.observe(check.took);
+  if (!check.held) metrics_.decision_duration.observe(algorithm_of(check), decision.allowed, check.took);
+  if (decision.shadow || decision.shadow_result) [[unlikely]]
+    count_shadows(check);
   if (log_.wants(decision.allowed)) log(check);
 }
 
@@ -38,11 +50,10 @@ void Recorder::count_unmatched(const decide::DecidedCheck& check, Counts& counts
   if (usage_ && resource) usage_->unmatched(tenant, resource->text);
 }
 
-void Recorder::count_shadows(const decide::DecidedCheck& check, Counts& counts) {
-  if (!counts.shadows) counts.shadows = &metrics_.shadow_decisions.row(check.tenant.tenant.id);
+void Recorder::count_shadows(const decide::DecidedCheck& check) {
   for (const decide::Judgement& judgement : check.judgements) {
     if (judgement.role != policy::Role::shadow || !judgement.outcome) continue;
-    counts.shadows->count(judgement.outcome->allowed ? 0 : 1);
+    counts_of(check.tenant, judgement.rulebook).metrics->count_shadow(!judgement.outcome->allowed);
   }
 }
 
@@ -90,10 +101,8 @@ void Recorder::log(const decide::DecidedCheck& check) {
   record.has_subject = subject != nullptr;
   record.policy_id = decision.policy_id;
   record.plan_id = decision.plan_id;
-  if (decision.has_limit) {
-    record.remaining = decision.report.remaining;
-    record.algorithm = check.rulebook->program->limits[check.judgements.front().outcome->binding].algorithm;
-  }
+  if (decision.has_limit) record.remaining = decision.report.remaining;
+  record.algorithm = algorithm_of(check);
   if (decision.shadow_result) {
     record.shadow_policy_id = decision.shadow_result->policy_id;
     record.shadow_over_limit = !decision.shadow_result->allowed;

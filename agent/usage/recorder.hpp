@@ -29,7 +29,6 @@ class Recorder final : public decide::DecisionObserver {
     telemetry::DecisionCounters* metrics = nullptr;
     UsageCounters* usage = nullptr;
     telemetry::TenantCounters::Row* overload = nullptr;   // looked up at the first overload
-    telemetry::TenantCounters::Row* shadows = nullptr;    // looked up at the first shadow
     telemetry::TenantCounters::Row* unmatched = nullptr;  // looked up at the first check that no policy matches
   };
 
@@ -37,7 +36,7 @@ class Recorder final : public decide::DecisionObserver {
   Counts& counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
   void count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause);
   void count_unmatched(const decide::DecidedCheck& check, Counts& counts);
-  void count_shadows(const decide::DecidedCheck& check, Counts& counts);
+  void count_shadows(const decide::DecidedCheck& check);
   void count_usage(const decide::DecidedCheck& check, UsageCounters& counters);
   void log(const decide::DecidedCheck& check);
 

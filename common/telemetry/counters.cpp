@@ -15,8 +15,15 @@ std::vector<prometheus::MetricFamily> CounterVector::Collect() const {
   return {std::move(made)};
 }
 
+std::uint64_t CounterVector::sum() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& count : counts_) sum += count.load(std::memory_order_relaxed);
+  return sum;
+}
+
 TenantCounters::Row& TenantCounters::row(std::string_view tenant) {
   const std::lock_guard lock(mutex_);
+  tenant = tenants_.value_of(tenant);
   if (const auto found = rows_.find(tenant); found != rows_.end()) return *found->second;
   auto made = std::make_unique<Row>(spec().labels.size() == 1 ? 1 : spec().labels[1].values.size());
   return *rows_.emplace(tenant, std::move(made)).first->second;
@@ -54,14 +61,9 @@ HttpCounters::HttpCounters(std::vector<std::string> routes)
 
 std::vector<prometheus::MetricFamily> HttpCounters::Collect() const {
   prometheus::MetricFamily made = family(spec());
-  const std::vector<std::string>& routes = spec().labels.front().values;
-  for (std::size_t route = 0; route < counts_.size(); ++route) {
-    for (unsigned i = 0; i < kStatuses; ++i) {
-      const std::uint64_t count = counts_[route][i].load(std::memory_order_relaxed);
-      if (count == 0) continue;
-      add_sample(made, {{"route", routes[route]}, {"status", std::to_string(kFirst + i)}}, static_cast<double>(count));
-    }
-  }
+  for_each([&](const std::string& route, unsigned status, std::uint64_t count) {
+    add_sample(made, {{"route", route}, {"status", std::to_string(status)}}, static_cast<double>(count));
+  });
   return {std::move(made)};
 }
 

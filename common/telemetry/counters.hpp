@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/telemetry/instrument.hpp"
+#include "common/telemetry/label_bounds.hpp"
 
 namespace sluice::telemetry {
 
@@ -35,6 +36,7 @@ class CounterVector final : public Instrument {
   }
 
   std::uint64_t value(std::size_t index) const noexcept { return counts_[index].load(std::memory_order_relaxed); }
+  std::uint64_t sum() const noexcept;
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -43,7 +45,8 @@ class CounterVector final : public Instrument {
 };
 
 // A counter with the tenant as its label, or with two labels: the tenant, and another with a fixed list of values.
-// Without a tenant, all samples are exposed from the start, at 0; with a tenant, those that were counted.
+// Without a tenant, all samples are exposed from the start, at 0; with a tenant, those that were counted. Tenants
+// beyond kMaxTenants share a row.
 class TenantCounters final : public Instrument {
  public:
   class Row {
@@ -67,7 +70,8 @@ class TenantCounters final : public Instrument {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  mutable std::mutex mutex_;  // guards rows_
+  mutable std::mutex mutex_;  // guards the members below
+  TenantValues tenants_;
   std::map<std::string, std::unique_ptr<Row>, std::less<>> rows_;
 };
 
@@ -82,6 +86,18 @@ class HttpCounters final : public Instrument {
     assert(route < counts_.size());
     const unsigned index = status >= kFirst && status < kFirst + kStatuses ? status - kFirst : 500 - kFirst;
     counts_[route][index].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Calls `use(route template, status, count)` for what was counted.
+  template <class Use>
+  void for_each(Use use) const {
+    const std::vector<std::string>& routes = spec().labels.front().values;
+    for (std::size_t route = 0; route < counts_.size(); ++route) {
+      for (unsigned i = 0; i < kStatuses; ++i) {
+        const std::uint64_t count = counts_[route][i].load(std::memory_order_relaxed);
+        if (count > 0) use(routes[route], kFirst + i, count);
+      }
+    }
   }
 
   std::vector<prometheus::MetricFamily> Collect() const override;

@@ -10,6 +10,10 @@
 
 namespace sluice::telemetry {
 
+// Values of the label `outcome` of decisions.
+inline constexpr const char* kAllowed = "allowed";
+inline constexpr const char* kDenied = "denied";
+
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
 inline prometheus::MetricFamily family(const MetricSpec& spec) {

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,17 @@
 
 namespace sluice::telemetry {
 
+// A sample of a histogram. `counts` has one number more than `bounds`: of what is above the last bound.
+prometheus::ClientMetric histogram_sample(std::span<const double> bounds, std::span<const std::uint64_t> counts,
+                                          double sum);
+
 class DurationBuckets {
+ private:
+  static constexpr std::array<std::uint64_t, 19> kBoundsNs{
+      10'000,      25'000,        50'000,        100'000,       250'000,       500'000,     1'000'000,
+      2'500'000,   5'000'000,     10'000'000,    25'000'000,    50'000'000,    100'000'000, 250'000'000,
+      500'000'000, 1'000'000'000, 2'500'000'000, 5'000'000'000, 10'000'000'000};
+
  public:
   // A negative duration counts as zero.
   void observe(std::chrono::nanoseconds duration) noexcept {
@@ -30,14 +41,20 @@ class DurationBuckets {
     sum_ns_.fetch_add(ns, std::memory_order_relaxed);
   }
 
-  prometheus::ClientMetric sample() const;
+  // What was observed so far. Totals add up, so that a scrape can join several histograms.
+  struct Totals {
+    std::array<std::uint64_t, kBoundsNs.size() + 1> counts{};
+    std::uint64_t sum_ns = 0;
+
+    bool empty() const;
+    Totals& operator+=(const Totals& other);
+    // `units_per_second`: 1 for a sample in seconds, 1,000 for one in milliseconds.
+    prometheus::ClientMetric sample(double units_per_second = 1) const;
+  };
+  Totals totals() const;
+  prometheus::ClientMetric sample() const { return totals().sample(); }
 
  private:
-  static constexpr std::array<std::uint64_t, 19> kBoundsNs{
-      10'000,      25'000,        50'000,        100'000,       250'000,       500'000,     1'000'000,
-      2'500'000,   5'000'000,     10'000'000,    25'000'000,    50'000'000,    100'000'000, 250'000'000,
-      500'000'000, 1'000'000'000, 2'500'000'000, 5'000'000'000, 10'000'000'000};
-
   std::array<std::atomic<std::uint64_t>, kBoundsNs.size() + 1> buckets_{};
   std::atomic<std::uint64_t> sum_ns_{0};  // overflows at a sum of 584 years
 };

@@ -22,30 +22,20 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
       overloads({.name = "sluice_overload_total",
                  .type = kCounter,
                  .help = "Checks answered with 503 overload, by what was scarce.",
-                 .labels = {{.name = "tenant", .about = "the tenant's id; empty where no tenant was known"},
+                 .labels = {{.name = "tenant", .about = kAboutTenantOrNone},
                             {.name = "cause", .values = std::move(options.overload_causes)}}}),
-      shadow_decisions({.name = "sluice_shadow_decisions_total",
-                        .type = kCounter,
-                        .help = "Checks that a policy or plan in shadow mode judged, alone or beside the one that "
-                                "decided, by what it found.",
-                        .labels = {{.name = "tenant", .about = "the tenant's id"},
-                                   {.name = "outcome", .values = {"within_limit", "over_limit"}}}}),
       held_checks({.name = "sluice_held_checks_total",
                    .type = kCounter,
                    .help = "Checks that the agent held until they fit (`wait`, action `delay`), by how that ended: it "
                            "fits (`allowed`), time is over (`timed_out`), the caller has `left`, the counter store or "
                            "the agent `failed`, the agent stops (`drained`). `full`: too many wait, so it was denied "
                            "at once.",
-                   .labels = {{.name = "tenant", .about = "the tenant's id"},
+                   .labels = {{.name = "tenant", .about = kAboutTenant},
                               {.name = "outcome", .values = std::move(options.wait_outcomes)}}}),
       unmatched({.name = "sluice_unmatched_total",
                  .type = kCounter,
                  .help = "Checks that no policy matched: the tenant's `default` decided them.",
-                 .labels = {{.name = "tenant", .about = "the tenant's id"}}}),
-      decision_duration(
-          {.name = "sluice_decision_duration_seconds",
-           .type = kHistogram,
-           .help = "Time from a parsed check to its decision, in seconds, without checks that were held."}),
+                 .labels = {{.name = "tenant", .about = kAboutTenant}}}),
       redis_duration({.name = "sluice_redis_command_duration_seconds",
                       .type = kHistogram,
                       .help = "Time from the start of a call to Redis until its reply, in seconds. It includes the "
@@ -62,6 +52,10 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
                         "problem's `code`. It counts refused gRPC calls too, by the same codes.",
                 .labels = {{.name = "code", .values = std::move(options.refusal_codes)}}}),
       workers(options.workers),
+      limit_utilization_(decisions),
+      near_limit_(decisions),
+      shadow_decisions_(decisions),
+      algorithm_duration_(decision_duration),
       failure_mode_decisions_({.name = "sluice_failure_mode_decisions_total",
                                .type = kCounter,
                                .help = "Decisions that the failure mode made because the counter store did not answer.",
@@ -78,10 +72,13 @@ Metrics::Metrics(MetricsOptions options, const Clock& clock)
       clock_(clock) {
   add(decisions);
   add(overloads);
-  add(shadow_decisions);
+  add(shadow_decisions_);
   add(held_checks);
   add(unmatched);
   add(decision_duration);
+  add(algorithm_duration_);
+  add(limit_utilization_);
+  add(near_limit_);
   if (options.redis) {
     const std::string with_redis = "with Redis as `--counters`";
     add(redis_duration, with_redis);

@@ -11,6 +11,7 @@
 #include "common/base/clock.hpp"
 #include "common/telemetry/breaker_states.hpp"
 #include "common/telemetry/counters.hpp"
+#include "common/telemetry/decision_durations.hpp"
 #include "common/telemetry/decision_metrics.hpp"
 #include "common/telemetry/histogram.hpp"
 #include "common/telemetry/registry.hpp"
@@ -38,11 +39,10 @@ class Metrics : public Registry {
   Metrics(MetricsOptions options, const Clock& clock);
 
   DecisionMetrics decisions;
-  TenantCounters overloads;         // by index into MetricsOptions::overload_causes
-  TenantCounters shadow_decisions;  // by bool: over a limit
-  TenantCounters held_checks;       // by index into MetricsOptions::wait_outcomes
-  TenantCounters unmatched;         // at index 0
-  DurationHistogram decision_duration;
+  TenantCounters overloads;    // by index into MetricsOptions::overload_causes
+  TenantCounters held_checks;  // by index into MetricsOptions::wait_outcomes
+  TenantCounters unmatched;    // at index 0
+  DecisionDurations decision_duration;
   DurationHistogram redis_duration;
   CounterVector redis_errors;  // by index into MetricsOptions::redis_error_classes
   BreakerStates breaker_states;
@@ -52,6 +52,9 @@ class Metrics : public Registry {
 
   void count_failure_mode_decision(FailureMode mode) noexcept {
     failure_mode_decisions_.count(static_cast<std::size_t>(mode));
+  }
+  std::uint64_t failure_mode_decisions(FailureMode mode) const noexcept {
+    return failure_mode_decisions_.value(static_cast<std::size_t>(mode));
   }
   void count_override_publication(bool written) noexcept { override_publications_.count(written ? 0 : 1); }
 
@@ -67,6 +70,10 @@ class Metrics : public Registry {
  private:
   static const MetricTable<Metrics>& snapshot_metrics();
 
+  const LimitUtilization limit_utilization_;
+  const NearLimit near_limit_;
+  const ShadowDecisions shadow_decisions_;
+  const AlgorithmDurations algorithm_duration_;
   CounterVector failure_mode_decisions_;
   CounterVector override_publications_;
   CounterVector bundle_loads_;

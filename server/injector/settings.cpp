@@ -108,6 +108,7 @@ constexpr std::array kPodSettings{
     PodSetting{"max-snapshot-age", "SLUICE_AGENT_MAX_SNAPSHOT_AGE", is_age,
                "must be a duration from 1s to 8760h, or 0s for no limit"},
     PodSetting{"metrics-policy-label", "SLUICE_AGENT_METRICS_POLICY_LABEL", is_boolean, "must be true or false"},
+    PodSetting{"metrics-aliases", "SLUICE_AGENT_METRICS_ALIASES", is_boolean, "must be true or false"},
 };
 
 std::int64_t* amount(SidecarSettings& settings, std::string_view name) {

@@ -1,5 +1,6 @@
 """docs/reference/metrics.md has every metric: its names, types and labels are those of /metrics, and no other."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,21 +8,23 @@ import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
-from support.metrics_table import AGENT, FOREIGN, SERVER, labels_of, types_of
+from support.metrics_table import AGENT, ALIASES, ENVOY, SERVER, labels_of, types_of
 from support.process import wait_until
 from support.rate_limits import write_config
 from support.redis_server import RedisServer
 from support.server import Server
 
+EXTRAS = ("--metrics-policy-label", "--metrics-aliases")
 # What an agent says that takes its policies from a file, and listens without TLS and without further services.
-LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics")
+LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics", "--metrics-aliases")
 # What a server has outside of Kubernetes that listens without TLS.
 PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users")
 
 
 def bundle_of(key: MintedKey) -> Bundle:
     """A policy, so that the policy label has something to say."""
-    return Bundle().key(key).plan("bucket", token_bucket(5, "1/1h")).policy("orders", {"resource": "GET:/orders"}, "bucket")
+    return Bundle().key(key).plan("bucket", token_bucket(5, "1/1h")).policy("orders", {"resource": "GET:/orders"}, "bucket") \
+        .policy("trial", {"resource": "GET:/trial"}, "bucket", mode="shadow")
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,7 @@ def scraped(redis: RedisServer, key: MintedKey, module_agent: Callable[..., Agen
     agent.wait_for_redis(key.text, "bucket")
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
+        assert client.check(resource="GET:/trial", subject="user:1").body["shadow"]
     # Redis is asked for its eviction policy beside the first decisions.
     return wait_until("a scrape with the eviction policy", lambda: next(
         (text for text in [agent.metrics()] if "sluice_redis_eviction_policy_ok" in text), None))
@@ -50,7 +54,8 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     agent = make_agent(bundle_of(key), "memory").start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics", "--counters")
+    assert types_of(agent.metrics()) == AGENT.types_without(
+        "--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics", "--counters", *EXTRAS)
 
 
 def test_the_rate_limit_service_adds_its_own(key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
@@ -58,7 +63,8 @@ def test_the_rate_limit_service_adds_its_own(key: MintedKey, make_agent: Callabl
     agent = make_agent(bundle_of(key), "memory", "--ratelimit-config", str(limits)).start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-metrics", "--counters")
+    assert types_of(agent.metrics()) == AGENT.types_without(
+        "--server", "--tls", "--grpc", "--ratelimit-metrics", "--counters", *EXTRAS)
 
 
 def test_the_names_of_envoyproxy_ratelimit_are_added_on_demand(key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
@@ -72,11 +78,25 @@ descriptors:
     agent = make_agent(bundle_of(key), "memory", "--ratelimit-config", str(limits), "--ratelimit-metrics").start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--counters")
-    names = [name for name in AGENT.types if name.startswith(FOREIGN)]
+    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--counters", *EXTRAS)
+    names = [name for name in AGENT.types if name.startswith(ENVOY)]
     assert len(names) == 8
     scraped = labels_of(agent.metrics())
     assert {name: scraped[name] for name in names} == {name: AGENT.labels[name] for name in names}
+
+
+def test_the_names_of_other_limiters_are_added_on_demand(key: MintedKey, make_agent: Callable[..., Agent]) -> None:
+    agent = make_agent(bundle_of(key), "memory", "--metrics-aliases").start()
+    with agent.client(key.text) as client:
+        assert client.check(resource="GET:/orders", subject="user:1").status == 200
+    metrics = agent.metrics()
+    assert {name for name in types_of(metrics) if name.split("_")[0] not in ("sluice", "process")} == ALIASES
+    scraped = labels_of(metrics)
+    assert {name: scraped[name] for name in ALIASES} == {name: AGENT.labels[name] for name in ALIASES}
+    # It finds what cannot be helped: the name has milliseconds.
+    said = subprocess.run(["promtool", "check", "metrics"], input=metrics, capture_output=True, text=True, check=False)
+    faults = (said.stdout + said.stderr).splitlines()
+    assert faults and all(line.startswith("algorithm_latency_ms ") for line in faults), faults
 
 
 def test_every_metric_of_the_server_is_in_the_reference_and_every_row_is_a_metric(

@@ -17,7 +17,7 @@ from support.agent import Agent
 from support.certificate import certificate
 from support.client import Client
 from support.manifests import K8S, objects, rendered, with_components
-from support.metrics_table import AGENT, FOREIGN, SERVER, Table, types_of
+from support.metrics_table import AGENT, SERVER, Table, is_foreign, types_of
 from support.process import free_port, wait_until
 from support.rate_limits import write_config
 from support.redis_server import RedisServer
@@ -179,7 +179,7 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
     cert, key = certificate(tmp_path, "agent")
     agent = make_agent(None, redis.counters, "--server", f"http://127.0.0.1:{server.port}", "--agent-token-file",
                        str(tmp_path / "token"), "--snapshot-cache", str(tmp_path / "kept"), "--tls-cert", str(cert),
-                       "--tls-key", str(key), "--grpc", f"127.0.0.1:{free_port()}", "--ratelimit-config",
+                       "--tls-key", str(key), "--grpc", f"127.0.0.1:{free_port()}", "--metrics-policy-label", "--ratelimit-config",
                        str(write_config(tmp_path / "limits", shop="domain: shop\n"))).start()
     with agent.unix_client(api_key) as client:
         wait_until("a decision", lambda: client.check(resource="GET:/", subject="user:1").status == 200)
@@ -196,7 +196,7 @@ def test_promtool_finds_no_fault_in_what_the_programs_expose(scraped: dict[str, 
 
 
 def test_the_reference_has_every_metric_of_both_programs_and_no_other(scraped: dict[str, str]) -> None:
-    assert types_of(scraped["sluice-agent"]) == AGENT.types_without("--ratelimit-metrics")   # those: e2e/test_metrics_table
+    assert types_of(scraped["sluice-agent"]) == AGENT.types_without("--ratelimit-metrics", "--metrics-aliases")   # those: e2e/test_metrics_table
     assert types_of(scraped["sluice-server"]) == SERVER.types_without("--tls", "--kubernetes", "--webhook")   # those: e2e_cluster
 
 
@@ -205,10 +205,10 @@ def test_names_of_metrics_follow_prometheus_conventions(table: Table) -> None:
     assert table.rows
     bare: dict[str, str] = {}
     for name, kind, _, _ in table.rows:
-        if name.startswith(FOREIGN):
+        if is_foreign(name):
             continue
         assert name.endswith("_total") == (kind == "counter"), name
-        assert kind != "histogram" or name.endswith("_seconds"), name
+        assert kind != "histogram" or name.endswith(("_seconds", "_utilization")), name
         assert not re.search(r"_(not_after|until|expiry)_seconds$", name), f"{name}: a point in time ends in _timestamp_seconds"
         without = "_".join(word for word in name.split("_") if word not in RESULTS)
         assert without not in bare, f"{name} and {bare[without]} differ in a result, which belongs into a label"
@@ -219,7 +219,7 @@ def test_promtool_finds_no_fault_in_the_names_that_need_a_cluster() -> None:
     for table in JOBS.values():
         text = ""
         for name, kind, _, _ in table.rows:
-            if name.startswith(FOREIGN):
+            if is_foreign(name):
                 continue
             suffixes = ('_bucket{le="+Inf"}', "_sum", "_count") if kind == "histogram" else ("",)
             text += f"# HELP {name} Help.\n# TYPE {name} {kind}\n" + "".join(f"{name}{suffix} 1\n" for suffix in suffixes)

@@ -6,8 +6,16 @@ from pathlib import Path
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs/reference/metrics.md").read_text()
 
 
-# Names of envoyproxy/ratelimit (--ratelimit-metrics), which do not follow Prometheus' conventions.
-FOREIGN = "ratelimit_service_"
+# Names of envoyproxy/ratelimit (--ratelimit-metrics) and of other limiters (--metrics-aliases), which do not follow our conventions.
+ENVOY = "ratelimit_service_"
+ALIASES = {"rl_allowed_total", "rl_blocked_total", "requests_total", "decisions_total", "decisions_allowed_total",
+           "decisions_denied_total", "decisions_shadow_total", "algorithm_latency_ms", "counter_store_errors_total",
+           "policy_cache_hit_total", "backend_fail_open_total", "rate_limiter_fail_open_total"}
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a metric has a name of others."""
+    return name.startswith(ENVOY) or name in ALIASES
 
 
 class Table:
@@ -15,7 +23,7 @@ class Table:
 
     def __init__(self, program: str) -> None:
         section = REFERENCE.split(f"## Metrics of `{program}`")[1].split("\n## ")[0]
-        self.rows = re.findall(r"^\| `((?:sluice|process|ratelimit_service)_\w+)` \| (\w+) \| (.*?) \| .+? (Only [^|]+?\. )?\|$", section, re.M)
+        self.rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*?) \| .+? (Only [^|]+?\. )?\|$", section, re.M)
         self.types = {name: kind for name, kind, _, _ in self.rows}
         self.when = {name: when.strip() for name, _, _, when in self.rows}
         # "`result`: `ok`, `error`<br>`status`: HTTP status": each label with its values, none where the reference does not list them.

@@ -35,6 +35,7 @@ TEST_CASE("--help names every flag with its default and its variable, and is giv
                                       "decision-log",
                                       "no-snapshot",
                                       "metrics-policy-label",
+                                      "metrics-aliases",
                                       "log-level",
                                       "drain-timeout",
                                       "check-config"}) {

@@ -35,6 +35,7 @@ TEST_CASE("Without flags the documented defaults hold") {
   CHECK(config.log_level == telemetry::LogLevel::info);
   CHECK(config.drain_timeout == 20s);
   CHECK_FALSE(config.metrics_policy_label);
+  CHECK_FALSE(config.metrics_aliases);
 }
 
 TEST_CASE("Every flag arrives in the configuration") {
@@ -74,6 +75,7 @@ TEST_CASE("Every flag arrives in the configuration") {
                               "--no-snapshot",
                               "allow",
                               "--metrics-policy-label",
+                              "--metrics-aliases",
                               "--log-level",
                               "debug",
                               "--drain-timeout",
@@ -100,6 +102,7 @@ TEST_CASE("Every flag arrives in the configuration") {
   CHECK(config.log_format == telemetry::LogFormat::text);
   CHECK(config.allow_without_snapshot);
   CHECK(config.metrics_policy_label);
+  CHECK(config.metrics_aliases);
   CHECK(config.log_level == telemetry::LogLevel::debug);
   CHECK(config.drain_timeout == 1min);
 }

@@ -69,7 +69,7 @@ TEST_CASE("A tenant's counters stay where they are and keep counting when they a
   Metrics metrics(options(), clock);
   DecisionCounters& first = metrics.decisions.counters("t0");
   first.count(true, Reason::within_limit);
-  for (int i = 0; i < 1000; ++i) metrics.decisions.counters("t" + std::to_string(i));
+  for (int i = 0; i < 3000; ++i) metrics.decisions.counters("t" + std::to_string(i));
   CHECK(&metrics.decisions.counters("t0") == &first);
   CHECK(metrics.decisions.counters("t0").value(true, Reason::within_limit) == 1);
 }
@@ -127,4 +127,44 @@ TEST_CASE("Overload is counted by tenant and cause; of a tenant, only what happe
   CHECK(scraped.sum("sluice_overload_total{") == 3);
   CHECK(scraped.mentions(R"(tenant="",cause="matching"} 0)"));
   CHECK_FALSE(scraped.mentions(R"(tenant="shop",cause="in_flight")"));
+}
+
+TEST_CASE("The tenant label is capped at 2,000 tenants in each metric, the rest is other, and nothing is lost") {
+  DrivenClock clock;
+  MetricsOptions with_label = options();
+  with_label.policy_label = true;
+  Metrics metrics(with_label, clock);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 2500; ++i) {
+      const std::string tenant = "t" + std::to_string(i);
+      metrics.decisions.counters(tenant).count(true, Reason::within_limit);
+      metrics.decisions.counters(tenant, "p").count(true, Reason::within_limit);
+      metrics.unmatched.row(tenant).count(0);
+    }
+  }
+  const Scraped scraped(metrics);
+  CHECK(scraped[decisions("t1999", "allowed", "within_limit")] == 2);
+  CHECK_FALSE(scraped[decisions("t2000", "allowed", "within_limit")].has_value());
+  CHECK(scraped[decisions("other", "allowed", "within_limit")] == 1000);
+  CHECK(scraped[R"(sluice_unmatched_total{tenant="other"})"] == 1000);
+  CHECK(scraped.sum("sluice_decisions_total{") == 10'000);
+  CHECK(scraped.sum("sluice_unmatched_total{") == 5000);
+}
+
+TEST_CASE("What shadows find is counted under the shadow's policy, which has no decisions of its own by that") {
+  DrivenClock clock;
+  MetricsOptions with_label = options();
+  with_label.policy_label = true;
+  Metrics metrics(with_label, clock);
+  DecisionCounters& shadow = metrics.decisions.counters("shop", "trial");
+  shadow.count_shadow(true);
+  shadow.count_shadow(true);
+  shadow.count_shadow(false);
+  const std::string shop = R"(sluice_shadow_decisions_total{tenant="shop",outcome=")";
+  CHECK(Scraped(metrics)[shop + R"(over_limit",policy="trial"})"] == 2);
+  CHECK(Scraped(metrics)[shop + R"(within_limit",policy="trial"})"] == 1);
+  CHECK(Scraped(metrics)[R"(sluice_shadow_decisions_total{tenant="",outcome="over_limit"})"] == 0);
+  CHECK_FALSE(Scraped(metrics)[decisions("shop", "allowed", "within_limit", "trial")].has_value());
+  shadow.count(true, Reason::shadow);
+  CHECK(Scraped(metrics)[decisions("shop", "allowed", "shadow", "trial")] == 1);
 }

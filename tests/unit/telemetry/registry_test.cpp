@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ TEST_CASE("A registry describes everything that it renders, with the condition o
   metrics.add(table, source, "with `--x`");
   metrics.set_snapshot(1, clock.now);
   metrics.decisions.counters("shop");
+  metrics.decision_duration.observe(std::nullopt, true, std::chrono::milliseconds(1));
   metrics.http.count(0, 200);
   for (std::size_t i = 0; i < 2; ++i) set(metrics.workers.at(i).redis_eviction_policy_ok, WorkerMetrics::Known::yes);
   metrics.breaker_states.set(0, "127.0.0.1:6379", 0);

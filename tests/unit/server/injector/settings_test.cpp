@@ -86,6 +86,7 @@ TEST_CASE("a faulty annotation is a warning that names it, its value and the rul
       {"max-snapshot-age", "500ms", "1s to 8760h"},
       {"no-snapshot", "maybe", "deny or allow"},
       {"metrics-policy-label", "yes", "true or false"},
+      {"metrics-aliases", "yes", "true or false"},
       {"cpu-request", "65", "1m to 64"},
       {"cpu-request", "0.0001", "1m to 64"},
       {"cpu-request", "-1", "1m to 64"},
