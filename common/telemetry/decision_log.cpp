@@ -50,6 +50,20 @@ std::optional<DecisionLogMode> parse_share(std::string_view text) {
   return DecisionLogMode{.kind = DecisionLogMode::Kind::sample, .every = kMaxSample / common, .parts = parts / common};
 }
 
+// trace_id and span_id under the names by which log tools join lines with traces. The span is that of the check; if the
+// check is not traced here, that of the caller.
+void append_trace(std::string& line, const DecisionRecord& record) {
+  const std::string_view caller = tracing::valid_traceparent(record.traceparent);
+  append_text(line, "traceparent", caller);
+  if (record.span != nullptr) {
+    append_text(line, "trace_id", to_hex(record.span->trace_id));
+    append_text(line, "span_id", to_hex(record.span->span_id));
+  } else if (!caller.empty()) {
+    append_text(line, "trace_id", tracing::trace_id_of(caller));
+    append_text(line, "span_id", tracing::span_id_of(caller));
+  }
+}
+
 }  // namespace
 
 std::optional<DecisionLogMode> parse_decision_log_mode(std::string_view text) {
@@ -93,7 +107,7 @@ void DecisionLog::write(const DecisionRecord& record) {
   }
   if (!record.signal.empty()) append_text(line, "signal", record.signal);
   append_text(line, "request_id", record.request_id);
-  append_text(line, "traceparent", tracing::valid_traceparent(record.traceparent));
+  append_trace(line, record);
   line.push_back('}');
   out_.append(line);
 }

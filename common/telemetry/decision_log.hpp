@@ -12,6 +12,7 @@
 #include "common/base/clock.hpp"
 #include "common/domain/decision.hpp"
 #include "common/telemetry/line_writer.hpp"
+#include "common/tracing/trace_context.hpp"
 
 namespace sluice::telemetry {
 
@@ -47,7 +48,8 @@ struct DecisionRecord {
   std::chrono::nanoseconds took{};          // from the parsed check to the decision
   std::string_view signal{};  // what the request is about, such as "log" or "span"; if empty, the line lacks the field
   std::string_view request_id{};
-  std::string_view traceparent{};  // the header as received
+  std::string_view traceparent{};              // the header as received
+  const tracing::SpanContext* span = nullptr;  // of the check, if it is traced
 };
 
 class DecisionLog {

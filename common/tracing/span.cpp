@@ -1,5 +1,7 @@
 #include "common/tracing/span.hpp"
 
+#include <new>
+
 #include "common/base/utf8.hpp"
 #include "common/tracing/attribute_names.hpp"
 
@@ -25,12 +27,27 @@ std::string bounded(std::string_view text) {
 
 }  // namespace
 
-void Span::set(std::string_view attribute, std::string_view text) { attributes.push_back({attribute, bounded(text)}); }
+void Span::set(std::string_view attribute, std::string_view text) noexcept {
+  try {
+    attributes.push_back({attribute, bounded(text)});
+  } catch (const std::bad_alloc&) {
+  }
+}
 
-void Span::fail(std::string_view type, std::string_view text) {
+void Span::add(std::string_view attribute, decltype(Attribute::value) value) noexcept {
+  try {
+    attributes.push_back({attribute, std::move(value)});
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Span::fail(std::string_view type, std::string_view text) noexcept {
   status = SpanStatus::error;
-  status_text = bounded(text);
   set(attribute::kErrorType, type);
+  try {
+    status_text = bounded(text);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace sluice::tracing

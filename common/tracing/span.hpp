@@ -43,19 +43,23 @@ class Span {
   std::string status_text{};  // only with SpanStatus::error
   std::vector<Attribute> attributes{};
 
+  // An attribute for which there is no memory is left out: the work that the span describes goes on.
   // Invalid UTF-8 is replaced, because OTLP's receivers refuse all spans of a message with one invalid text.
-  void set(std::string_view attribute, std::string_view text);
-  void set(std::string_view attribute, const char* text) { set(attribute, std::string_view(text)); }
-  void set(std::string_view attribute, const std::string& text) { set(attribute, std::string_view(text)); }
-  void set(std::string_view attribute, bool flag) { attributes.push_back({attribute, flag}); }
-  void set(std::string_view attribute, double number) { attributes.push_back({attribute, number}); }
+  void set(std::string_view attribute, std::string_view text) noexcept;
+  void set(std::string_view attribute, const char* text) noexcept { set(attribute, std::string_view(text)); }
+  void set(std::string_view attribute, const std::string& text) noexcept { set(attribute, std::string_view(text)); }
+  void set(std::string_view attribute, bool flag) noexcept { add(attribute, flag); }
+  void set(std::string_view attribute, double number) noexcept { add(attribute, number); }
   template <std::integral Integer>
-  void set(std::string_view attribute, Integer number) {
-    attributes.push_back({attribute, static_cast<std::int64_t>(number)});
+  void set(std::string_view attribute, Integer number) noexcept {
+    add(attribute, static_cast<std::int64_t>(number));
   }
 
   // Also sets error.type to `type`, a name that has few values: a class of errors, or an HTTP status.
-  void fail(std::string_view type, std::string_view text = {});
+  void fail(std::string_view type, std::string_view text = {}) noexcept;
+
+ private:
+  void add(std::string_view attribute, decltype(Attribute::value) value) noexcept;
 };
 
 }  // namespace sluice::tracing

@@ -1,6 +1,7 @@
 #include "common/tracing/tracer.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 namespace sluice::tracing {
@@ -24,21 +25,25 @@ ActiveSpan Tracer::start_below(std::string_view name, SpanKind kind, const SpanC
 }
 
 ActiveSpan Tracer::begin(std::string_view name, SpanKind kind, const TraceId& trace, const SpanContext* parent,
-                         std::string_view tracestate) {
-  auto span = std::make_unique<Span>();
-  span->context = {.trace_id = trace, .span_id = random_span_id(), .flags = SpanContext::kSampled};
-  if (parent) {
-    span->context.flags |= parent->flags & SpanContext::kKnown;
-    span->parent_id = parent->span_id;
+                         std::string_view tracestate) noexcept {
+  try {
+    auto span = std::make_unique<Span>();
+    span->context = {.trace_id = trace, .span_id = random_span_id(), .flags = SpanContext::kSampled};
+    if (parent) {
+      span->context.flags |= parent->flags & SpanContext::kKnown;
+      span->parent_id = parent->span_id;
+    }
+    span->tracestate = tracestate;
+    span->name = name;
+    span->kind = kind;
+    span->start_ns = now_();
+    return {*this, std::move(span)};
+  } catch (const std::bad_alloc&) {
+    return {};
   }
-  span->tracestate = tracestate;
-  span->name = name;
-  span->kind = kind;
-  span->start_ns = now_();
-  return {*this, std::move(span)};
 }
 
-ActiveSpan ActiveSpan::begin_child(std::string_view name, SpanKind kind) const {
+ActiveSpan ActiveSpan::begin_child(std::string_view name, SpanKind kind) const noexcept {
   return tracer_->begin(name, kind, span_->context.trace_id, &span_->context, span_->tracestate);
 }
 

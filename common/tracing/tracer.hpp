@@ -4,6 +4,7 @@
 // ActiveSpan is empty when its request is not sampled. Everything about an empty span costs one comparison, so make
 // texts and ids for attributes only inside `if (span)`.
 //
+// A span for which there is no memory is empty: nothing here throws.
 // Thread safety: Tracer any thread; an ActiveSpan belongs to one thread at a time.
 #pragma once
 
@@ -57,7 +58,7 @@ class ActiveSpan {
  private:
   friend class Tracer;
   ActiveSpan(Tracer& tracer, std::unique_ptr<Span> span) : tracer_(&tracer), span_(std::move(span)) {}
-  ActiveSpan begin_child(std::string_view name, SpanKind kind) const;
+  ActiveSpan begin_child(std::string_view name, SpanKind kind) const noexcept;
   void finish() noexcept;
 
   Tracer* tracer_ = nullptr;
@@ -97,7 +98,7 @@ class Tracer {
  private:
   friend class ActiveSpan;
   ActiveSpan begin(std::string_view name, SpanKind kind, const TraceId& trace, const SpanContext* parent,
-                   std::string_view tracestate);
+                   std::string_view tracestate) noexcept;
 
   const Sampler sampler_;
   SpanQueue queue_;

@@ -25,6 +25,7 @@ Fields fields_of(const std::string& message) {
   Fields fields;
   pbf_reader reader(message);
   while (reader.next()) {
+    const std::uint32_t number = reader.tag();  // gone once the value is read
     std::string value;
     switch (reader.wire_type()) {
       case protozero::pbf_wire_type::varint:
@@ -39,7 +40,7 @@ Fields fields_of(const std::string& message) {
       default:
         value = reader.get_string();
     }
-    fields.emplace(reader.tag(), value);
+    fields.emplace(number, value);
   }
   return fields;
 }

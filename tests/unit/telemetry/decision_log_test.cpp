@@ -65,7 +65,8 @@ TEST_CASE("A line of the decision log has every documented field") {
           to_hex(sha256(std::string("shop\0user:42", 12))).substr(0, 16) +
           R"(","policy_id":"orders","plan_id":"pro","outcome":"denied",)"
           R"("reason":"limit_exceeded","remaining":0,"duration_us":1250,"request_id":"req-1",)"
-          R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})"
+          R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",)"
+          R"("trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331"})"
           "\n");
 }
 
@@ -153,5 +154,17 @@ TEST_CASE("The mode is read in its four forms only") {
                                       "sample:1x", "sample:1000000001", "sample:99999999999", "sample: 1", "all "}) {
     CAPTURE(text);
     CHECK_FALSE(parse_decision_log_mode(text).has_value());
+  }
+}
+
+TEST_CASE("A line names the span of a traced check, also if the caller has none") {
+  tracing::SpanContext span{.trace_id = {0xab}, .span_id = {0xcd}, .flags = 1};
+  for (const std::string_view traceparent : {std::string_view(), kTraceparent}) {
+    DecisionRecord record = full_record();
+    record.traceparent = traceparent;
+    record.span = &span;
+    const std::string line = line_of(record);
+    CHECK(line.ends_with(R"("trace_id":"ab000000000000000000000000000000","span_id":"cd00000000000000"})"
+                         "\n"));
   }
 }
