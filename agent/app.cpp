@@ -27,6 +27,7 @@
 #include "agent/usage/usage.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
+#include "common/otlp/metrics.hpp"
 #include "common/program/certificate.hpp"
 #include "common/program/client_ca.hpp"
 #include "common/program/config_reader.hpp"
@@ -109,6 +110,10 @@ class App {
       metrics_.add(alias_requests_);
       metrics_.add(alias_latency_);
     }
+    if (config.tracing) {
+      shared_.tracer = &exporter_.emplace(*config.tracing, log_).tracer();
+      metrics_.add(otlp::trace_metrics(), *exporter_);
+    }
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(telemetry::decision_log_metrics(), decision_lines_);
   }
@@ -121,6 +126,7 @@ class App {
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
+    if (exporter_) exporter_->start();
     if (bundle_) bundle_->start();
     if (server_) server_->start();
     if (rate_limits_) rate_limits_->start();
@@ -131,6 +137,7 @@ class App {
     if (rate_limits_) rate_limits_->stop();
     for (Worker& worker : workers_) worker.stop();
     threads.clear();  // joins
+    if (exporter_) exporter_->stop();
     shutdown_.ignore_signals();
     log_.info("stopped", "The agent has stopped.");
     return 0;
@@ -191,6 +198,7 @@ class App {
   const telemetry::AliasLatency alias_latency_{metrics_.decision_duration};
   limiter::MemoryCounters counters_;
   WorkerShared shared_;
+  std::optional<otlp::Exporter> exporter_;        // only with --otlp-endpoint
   std::optional<rpc::Metrics> grpc_metrics_;      // only with --grpc
   std::optional<rls::RuleMetrics> rule_metrics_;  // only with --ratelimit-metrics
   std::optional<usage::Usage> usage_;             // only with --server

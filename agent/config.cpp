@@ -19,6 +19,7 @@
 #include "common/program/config_reader.hpp"
 #include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
+#include "common/program/tracing_flags.hpp"
 #include "common/program/unknown_variables.hpp"
 
 namespace sluice::agent {
@@ -359,6 +360,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
       read_proxies(reader, config);
       read_serving(reader, config);
       read_telemetry(reader, config);
+      config.tracing = program::read_tracing(reader, environment, {std::string(kProgram.name), agent_name(reader)});
   }
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
   config.warnings = reader.warnings();

@@ -18,6 +18,7 @@
 #include "common/domain/plan.hpp"
 #include "common/http/tls.hpp"
 #include "common/line_sinks/destination.hpp"
+#include "common/otlp/exporter.hpp"
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/decision_log.hpp"
@@ -81,6 +82,7 @@ struct Config {
   telemetry::LogFormat log_format = telemetry::LogFormat::json;
   bool metrics_policy_label = false;
   bool metrics_aliases = false;  // also expose the names of other limiters' metrics
+  std::optional<otlp::Options> tracing;  // nullopt: nothing is traced
 };
 
 // Returns the configuration, or all faults together. Fault::pointer names the flag or variable.

@@ -7,6 +7,7 @@
 #include "common/program/flags.hpp"
 #include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
+#include "common/program/tracing_flags.hpp"
 
 namespace sluice::agent {
 
@@ -214,6 +215,8 @@ inline constexpr std::array kFlags{
     FlagSpec{
         "metrics-aliases", "Telemetry", "", "false",
         "Also expose metrics by the names that dashboards for other rate limiters have, such as rl_allowed_total."},
+    program::kOtlpEndpoint,
+    program::kTraceSample,
 
     FlagSpec{"help", "Other", "", "false", "Print this help and exit."},
     FlagSpec{"version", "Other", "", "false", "Print the version and exit."},

@@ -14,6 +14,7 @@
 #include "agent/rls/rule_metrics.hpp"
 #include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
+#include "common/otlp/metrics.hpp"
 #include "common/program/certificate.hpp"
 #include "common/telemetry/alias_metrics.hpp"
 #include "common/telemetry/log_metrics.hpp"
@@ -98,6 +99,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   specs.push_back(telemetry::AliasRequests(metrics.http).spec());
   specs.push_back(telemetry::AliasLatency(metrics.decision_duration).spec());
   append_specs(specs, program::certificate_metrics(), "with `--tls-cert`");
+  append_specs(specs, otlp::trace_metrics(), "with `--otlp-endpoint`");
   append_specs(specs, telemetry::log_metrics());
   append_specs(specs, telemetry::decision_log_metrics());
   return specs;

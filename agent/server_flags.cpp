@@ -105,6 +105,11 @@ void read_cache(ConfigReader& reader, policies::ServerOptions& options) {
 
 }  // namespace
 
+std::string agent_name(const program::ConfigReader& reader) {
+  const program::FlagValue& id = reader.value("agent-id");
+  return id.given ? id.text : host_name();
+}
+
 std::optional<policies::ServerOptions> read_server(ConfigReader& reader, const program::Environment& environment) {
   const bool given = reader.value("server").given;
   for (const std::string_view flag : kServerFlags) {

@@ -13,4 +13,7 @@ namespace sluice::agent {
 std::optional<policies::ServerOptions> read_server(program::ConfigReader& reader,
                                                    const program::Environment& environment);
 
+// --agent-id, or else the host's name.
+std::string agent_name(const program::ConfigReader& reader);
+
 }  // namespace sluice::agent

@@ -32,6 +32,17 @@ limiter::StoreFault connect_fault(std::string_view code) {
   return StoreFault::disconnected;  // refused, unreachable, resolve, tls, denied, disconnected
 }
 
+// Of Sentinel and of a Cluster it is not known here which server answers.
+decide::TracedStore traced_store(const std::optional<redis::Options>& redis) {
+  // A login that the server hands out calls functions.
+  decide::TracedStore store{.operation = redis && !redis->login_file.empty() ? "FCALL" : "EVALSHA"};
+  if (!redis || !redis->target.sentinels.empty() || !redis->target.cluster.empty()) return store;
+  const bool is_socket = redis->target.transport == redis::Target::Transport::unix_socket;
+  store.host = is_socket ? redis->target.path : redis->target.host;
+  store.port = is_socket ? std::uint16_t{0} : redis->target.port;
+  return store;
+}
+
 }  // namespace
 
 Worker::Worker(std::size_t index, WorkerShared& shared)
@@ -45,15 +56,18 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
       waiting_timer_(context_),
       waiting_room_(shared.waiting, shared.options.max_wait,
                     [this](decide::WaitingRoom::Time at) { wake_waiting_at(at); }),
+      traced_store_(traced_store(shared.redis)),
       decider_(*store_, local_limits_ ? &*local_limits_ : nullptr, shared.clock, shared.in_flight, waiting_room_,
                recorder_, {.allow = shared.options.allow_without_snapshot, .cause = shared.why_no_policies},
                decide::MatchingBudget(shared.options.matching_budget),
                decide::RedisTime(shared.options.redis_budget, shared.options.workers)),
-      api_(shared.options.headers, decider_, shared.metrics.http, shared.metrics.refusals, shared.options.authz),
+      api_(shared.options.headers, decider_, shared.metrics.http, shared.metrics.refusals, shared.options.authz,
+           shared.tracer),
       server_(context_, shared.http, api_),
       refusal_log_(shared.metrics.refusals, shared.log),
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {
+  if (shared.tracer != nullptr) decider_.trace(*shared.tracer, redis_ ? &traced_store_ : nullptr);
   if (shared.options.ratelimit) serve_rate_limits();
   if (shared.grpc != nullptr) {
     http::ServerOptions options = shared.http;

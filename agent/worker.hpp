@@ -60,6 +60,7 @@ struct WorkerShared {
   http::ServerOptions http;
   decide::LocalLimits::LiveAgents live_agents;
   usage::Usage* usage = nullptr;                      // nullptr without --server
+  tracing::Tracer* tracer = nullptr;                  // nullptr: nothing is traced
   rpc::Metrics* grpc = nullptr;                       // nullptr without --grpc
   std::function<void()> redis_login_rejected = {};    // called on a worker's loop
   std::function<std::string()> why_no_policies = {};  // called on a worker's loop
@@ -134,6 +135,7 @@ class Worker {
   usage::Recorder recorder_;
   boost::asio::steady_timer waiting_timer_;
   decide::WaitingRoom waiting_room_;
+  const decide::TracedStore traced_store_;
   decide::Decider decider_;
   std::optional<rls::Service> rate_limits_;  // nullopt: no rate limit service
   api::CheckApi api_;

@@ -8,6 +8,7 @@
 #include "common/http/problem_page.hpp"
 #include "common/json/text.hpp"
 #include "common/openapi/page.hpp"
+#include "common/tracing/attribute_names.hpp"
 
 namespace sluice::agent::api {
 namespace {
@@ -42,6 +43,12 @@ std::string unknown_path(std::string_view path) {
 }
 
 }  // namespace
+
+void RouteReply::end_span(unsigned status) {
+  span_->set(tracing::attribute::kHttpStatus, status);
+  if (status >= 500) span_->fail(std::to_string(status));
+  span_.end();
+}
 
 void send_json(RouteReply& reply, unsigned status, std::string_view body) {
   reply.send({.status = status, .content_type = "application/json", .headers = {}, .body = body});

@@ -11,6 +11,7 @@
 #include "common/http/problem.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/counters.hpp"
+#include "common/tracing/tracer.hpp"
 
 namespace sluice::agent::api {
 
@@ -31,20 +32,29 @@ class RouteReply {
   telemetry::CounterVector& refusals() const { return *refusals_; }
   std::string_view request_id() const { return request_id_; }
 
+  // The span of the request; it ends with the reply.
+  void trace(tracing::ActiveSpan span) { span_ = std::move(span); }
+  const tracing::ActiveSpan& span() const { return span_; }
+
   bool watch_peer(http::PeerWatcher& watcher) { return reply_.watch_peer(watcher); }
 
   void send(http::Response response) {
     counters_->count(route_, response.status);
     response.request_id = request_id_;
     reply_.send(response);
+    if (span_) [[unlikely]]
+      end_span(response.status);
   }
 
  private:
+  void end_span(unsigned status);
+
   http::Reply reply_;
   telemetry::HttpCounters* counters_;
   telemetry::CounterVector* refusals_;
   std::size_t route_;
   std::string_view request_id_;
+  tracing::ActiveSpan span_;
 };
 
 // The decision `overload`, and the answer to a check for which an allocation failed. They are written out here, so that

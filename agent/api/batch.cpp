@@ -74,7 +74,8 @@ void Batch::begin_check(std::size_t slot) {
     return refuse(slot,
                   problem_of({.kind = decide::Refusal::Kind::other_tenant, .request_id = element.request.request_id}));
   }
-  element.check.start(*std::move(place), *caller_, origin_, element.request, traceparent_, *this, slot);
+  element.check.start(*std::move(place), *caller_, origin_, element.request, {traceparent_, &reply_->span()}, *this,
+                      slot);
 }
 
 void Batch::refuse_size(std::size_t slot) {

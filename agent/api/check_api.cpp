@@ -1,6 +1,7 @@
 #include "agent/api/check_api.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "common/http/query.hpp"
 #include "common/http/request_id.hpp"
 #include "common/json/text.hpp"
+#include "common/tracing/attribute_names.hpp"
 
 namespace sluice::agent::api {
 namespace {
@@ -77,6 +79,23 @@ bool refuse_parameters(RouteReply& reply, std::string_view query) {
                        .detail = "The query has parameters that this route does not take.",
                        .errors = faults});
   return true;
+}
+
+// The span of a request, below its caller's; empty if it is not sampled.
+tracing::ActiveSpan begin_span(tracing::Tracer& tracer, const http::Request& request, std::string_view route) {
+  namespace attribute = tracing::attribute;
+  constexpr std::array<std::string_view, 7> kMethods{"POST", "GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"};
+  auto span = tracer.start_request("HTTP", tracing::SpanKind::server, request.header("traceparent"),
+                                   request.header("tracestate"));
+  if (!span) return span;
+  // A client chooses the method of a request to /v1/authz; unknown ones must not make names of spans.
+  const bool known = std::ranges::find(kMethods, request.method) != kMethods.end();
+  span->name.assign(known ? std::string_view(request.method) : "HTTP").append(" ").append(route);
+  span->set(attribute::kHttpMethod, known ? std::string_view(request.method) : "_OTHER");
+  span->set(attribute::kHttpRoute, route);
+  span->set(attribute::kUrlPath, request.path);
+  if (!request.peer.empty()) span->set(attribute::kNetworkPeerAddress, request.peer);
+  return span;
 }
 
 // A key in another header than x-api-key is missing for a check. The answer says where it was found, not what it is.
@@ -136,7 +155,7 @@ class CheckApi::Single final : public decide::CheckListener, private http::PeerW
       place.leave();
       return refuse(problem_of({.kind = decide::Refusal::Kind::other_tenant, .request_id = request_.request_id}));
     }
-    check_.start(std::move(place), caller_, caller_.origin(), request_, traceparent_, *this);
+    check_.start(std::move(place), caller_, caller_.origin(), request_, {traceparent_, &reply_->span()}, *this);
   }
 
   void refuse(const CheckProblem& problem) {
@@ -210,12 +229,13 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
 };
 
 CheckApi::CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters,
-                   telemetry::CounterVector& refusals, AuthzOptions authz)
+                   telemetry::CounterVector& refusals, AuthzOptions authz, tracing::Tracer* tracer)
     : decider_(decider),
       counters_(counters),
       refusals_(refusals),
       writer_(headers),
       authz_(std::move(authz)),
+      tracer_(tracer),
       openapi_(openapi_document()) {}
 
 CheckApi::~CheckApi() = default;
@@ -246,6 +266,8 @@ void CheckApi::handle(http::Request& request, http::Reply http_reply) {
   }
   RouteReply reply(std::move(http_reply), counters_, refusals_, route, request_id);
   if (request.path == kRateLimitPath && !rate_limits_) route = kNoRoute;
+  if (tracer_ != nullptr && route != kNoRoute && !kRoutes[route].is_open()) [[unlikely]]
+    reply.trace(begin_span(*tracer_, request, kRoutes[route].path));
   if (route == kNoRoute) return send_no_route(reply, request.path, {});
   if (kRoutes[route].any_method) return authorize(request, std::move(reply));
   std::string_view method = kRoutes[route].method;

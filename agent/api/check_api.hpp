@@ -25,7 +25,7 @@ std::vector<std::string> route_templates();
 class CheckApi final : public http::Handler {
  public:
   CheckApi(HeaderFamilies headers, decide::Decider& decider, telemetry::HttpCounters& counters,
-           telemetry::CounterVector& refusals, AuthzOptions authz = {});
+           telemetry::CounterVector& refusals, AuthzOptions authz = {}, tracing::Tracer* tracer = nullptr);
   ~CheckApi() override;
 
   // The newest position for which the server has confirmed that the snapshot in force is up to date. A change outside
@@ -70,6 +70,7 @@ class CheckApi final : public http::Handler {
   telemetry::CounterVector& refusals_;  // see count_refusal()
   DecisionWriter writer_;
   const AuthzOptions authz_;
+  tracing::Tracer* const tracer_;  // nullptr: requests are not traced
   std::string authz_key_;
   std::string made_request_id_;  // of the request that is handled, if its own is none
   const std::string_view openapi_;

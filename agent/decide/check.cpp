@@ -11,12 +11,13 @@ namespace sluice::agent::decide {
 using policy::Selection;
 
 void Check::start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
-                  std::string_view traceparent, CheckListener& listener, std::size_t slot) {
+                  const CheckTrace& trace, CheckListener& listener, std::size_t slot) {
   started_ = std::chrono::steady_clock::now();
   place_ = std::move(place);
   caller_ = &caller;
   request_ = &request;
-  traceparent_ = traceparent;
+  traceparent_ = trace.traceparent;
+  spans_.begin(trace, decider_.tracer());
   listener_ = &listener;
   slot_ = slot;
   judgement_count_ = 0;
@@ -127,6 +128,7 @@ void Check::send_to_store(const limiter::Origin& origin) {
 
 void Check::ask_store(std::size_t judgements) {
   open_ = judgements;
+  spans_.ask(decider_.traced_store());
   in_store_ = true;
   if (judgements == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
   decider_.store().judge_all(std::span(calls_).first(judgements));
@@ -157,6 +159,7 @@ void Check::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& ou
 }
 
 void Check::on_all_outcomes() {
+  spans_.answered(judgements());
   if (decider_.local_limits() != nullptr) {
     decider_.local_limits()->judge(*caller_->tenant, {judgements_.data(), judgement_count_});
   }
@@ -188,10 +191,12 @@ void Check::answer(Decision&& decision) {
                                .rulebook = judgement_count_ > 0 ? judgements_[0].rulebook : selection_.primary(),
                                .judgements = judgements(),
                                .traceparent = traceparent_,
+                               .span = spans_.check(),
                                .took = std::chrono::steady_clock::now() - started_,
                                .held = held_,
                                .overload = overload_});
   counted_ = true;
+  spans_.end();
   place_.leave();
   listener_->decided(slot_, decision);
 }
@@ -210,6 +215,7 @@ void Check::refuse_for(OverloadCause cause) {
 
 void Check::refuse(Refusal refusal) {
   refusal.request_id = request_->request_id;
+  spans_.end();
   place_.leave();
   listener_->refused(slot_, refusal);
 }
@@ -218,6 +224,7 @@ void Check::end_without_memory() {
   ended_ = true;
   lost_ = in_store_ && open_ > 0 && !decider_.store().answers_at_once();
   if (held_) decider_.waiting_room().leave(guest_, std::chrono::steady_clock::now());
+  spans_.end();
   place_.leave();
   if (!counted_) decider_.count_overload();
   listener_->refused(slot_, {.kind = Refusal::Kind::out_of_memory});

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/decide/check_spans.hpp"
 #include "agent/decide/decider.hpp"
 
 namespace sluice::agent::decide {
@@ -33,12 +34,12 @@ class Check {
   Check(const Check&) = delete;
   Check& operator=(const Check&) = delete;
 
-  // Also fills in the request's dimensions org, tenant and api_key. `caller`, `request` and `traceparent` must stay
-  // valid until the listener is called. From then on start() may be called again.
+  // Also fills in the request's dimensions org, tenant and api_key. `caller`, `request` and the texts of
+  // `trace` must stay valid until the listener is called. From then on start() may be called again.
   // Throws nothing: if an allocation fails, also one in the listener, the listener gets Refusal::Kind::out_of_memory.
   // It must not throw then.
   void start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
-             std::string_view traceparent, CheckListener& listener, std::size_t slot = 0);
+             const CheckTrace& trace, CheckListener& listener, std::size_t slot = 0);
 
   // The caller has left: a check that is held is denied now. One that asks the store just now is not held again.
   void abandon();
@@ -93,6 +94,7 @@ class Check {
   const Caller* caller_ = nullptr;
   CheckRequest* request_ = nullptr;
   std::string_view traceparent_;
+  CheckSpans spans_;
   CheckListener* listener_ = nullptr;
   std::size_t slot_ = 0;
   policy::Selection selection_;  // points into the snapshot

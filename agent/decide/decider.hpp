@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/decide/check_spans.hpp"
 #include "agent/decide/in_flight.hpp"
 #include "agent/decide/local_limits.hpp"
 #include "agent/decide/matching_budget.hpp"
@@ -62,6 +63,14 @@ class Decider {
         without_policies_(std::move(without_policies)),
         matching_(matching),
         redis_time_(redis_time) {}
+
+  // `store`: nullptr for counters in memory. Both outlive the decider. Without this call no check is traced.
+  void trace(tracing::Tracer& tracer, const TracedStore* store) {
+    tracer_ = &tracer;
+    traced_store_ = store;
+  }
+  tracing::Tracer* tracer() const { return tracer_; }
+  const TracedStore* traced_store() const { return traced_store_; }
 
   // Checks in flight keep their snapshot.
   void set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot);
@@ -114,6 +123,8 @@ class Decider {
   MatchingBudget matching_;
   RedisTime redis_time_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
+  tracing::Tracer* tracer_ = nullptr;
+  const TracedStore* traced_store_ = nullptr;
 };
 
 }  // namespace sluice::agent::decide

@@ -10,6 +10,7 @@
 #include "agent/decide/decision.hpp"
 #include "agent/decide/overload_cause.hpp"
 #include "agent/decide/wait_outcome.hpp"
+#include "common/tracing/span.hpp"
 
 namespace sluice::agent::decide {
 
@@ -21,6 +22,7 @@ struct DecidedCheck {
   const policy::Rulebook* rulebook;       // nullptr if the decision names no policy or plan
   std::span<const Judgement> judgements;  // empty if the decision needed no counters
   std::string_view traceparent;
+  tracing::Span* span;            // of the check; nullptr if the check is not traced
   std::chrono::nanoseconds took;  // since the last question to the store, if the check was held
   bool held;                      // the check has waited in the WaitingRoom
   OverloadCause overload;         // if the decision's reason is overload

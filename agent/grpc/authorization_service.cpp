@@ -68,7 +68,7 @@ class AuthorizationService::Single final : public decide::CheckListener, private
     if (const std::string_view id = message_.header(http::kRequestIdField); http::is_request_id(id)) {
       request_.request_id = id;
     }
-    check_.start(std::move(place), caller_, caller_.origin(), request_, traceparent_, *this);
+    check_.start(std::move(place), caller_, caller_.origin(), request_, {traceparent_}, *this);
   }
 
   void refuse_without_memory() {

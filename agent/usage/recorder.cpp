@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "agent/usage/describe_check.hpp"
+
 namespace sluice::agent::usage {
 namespace {
 
@@ -28,6 +30,8 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (!check.held) metrics_.decision_duration.observe(algorithm_of(check), decision.allowed, check.took);
   if (decision.shadow || decision.shadow_result) [[unlikely]]
     count_shadows(check);
+  if (check.span != nullptr) [[unlikely]]
+    describe_check(check);
   if (log_.wants(decision.allowed)) log(check);
 }
 
@@ -116,6 +120,7 @@ void Recorder::log(const decide::DecidedCheck& check) {
   if (const Value* signal = check.request.find({Dimension::signal, ""})) record.signal = signal->text;
   record.request_id = check.request.request_id;
   record.traceparent = check.traceparent;
+  if (check.span != nullptr) record.span = &check.span->context;
   log_.write(record);
 }
 

@@ -207,6 +207,7 @@ class World {
                       .rulebook = selection.primary(),
                       .judgements = {&judgement, 1},
                       .traceparent = {},
+                      .span = nullptr,
                       .took = std::chrono::microseconds(1),
                       .held = false,
                       .overload = {}});

@@ -16,7 +16,7 @@ from support.server import Server
 
 EXTRAS = ("--metrics-policy-label", "--metrics-aliases")
 # What an agent says that takes its policies from a file, and listens without TLS and without further services.
-LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics", "--metrics-aliases")
+LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--otlp", "--ratelimit-config", "--ratelimit-metrics", "--metrics-aliases")
 # What a server has outside of Kubernetes that listens without TLS.
 PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users")
 
@@ -55,7 +55,7 @@ def test_with_counters_in_memory_only_those_of_redis_are_missing(key: MintedKey,
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
     assert types_of(agent.metrics()) == AGENT.types_without(
-        "--server", "--tls", "--grpc", "--ratelimit-config", "--ratelimit-metrics", "--counters", *EXTRAS)
+        "--server", "--tls", "--grpc", "--otlp", "--ratelimit-config", "--ratelimit-metrics", "--counters", *EXTRAS)
 
 
 def test_the_rate_limit_service_adds_its_own(key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_rate_limit_service_adds_its_own(key: MintedKey, make_agent: Callabl
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
     assert types_of(agent.metrics()) == AGENT.types_without(
-        "--server", "--tls", "--grpc", "--ratelimit-metrics", "--counters", *EXTRAS)
+        "--server", "--tls", "--grpc", "--otlp", "--ratelimit-metrics", "--counters", *EXTRAS)
 
 
 def test_the_names_of_envoyproxy_ratelimit_are_added_on_demand(key: MintedKey, make_agent: Callable[..., Agent], tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ descriptors:
     agent = make_agent(bundle_of(key), "memory", "--ratelimit-config", str(limits), "--ratelimit-metrics").start()
     with agent.client(key.text) as client:
         assert client.check(resource="GET:/orders", subject="user:1").status == 200
-    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--counters", *EXTRAS)
+    assert types_of(agent.metrics()) == AGENT.types_without("--server", "--tls", "--grpc", "--otlp", "--counters", *EXTRAS)
     names = [name for name in AGENT.types if name.startswith(ENVOY)]
     assert len(names) == 8
     scraped = labels_of(agent.metrics())

@@ -196,7 +196,7 @@ def test_promtool_finds_no_fault_in_what_the_programs_expose(scraped: dict[str, 
 
 
 def test_the_reference_has_every_metric_of_both_programs_and_no_other(scraped: dict[str, str]) -> None:
-    assert types_of(scraped["sluice-agent"]) == AGENT.types_without("--ratelimit-metrics", "--metrics-aliases")   # those: e2e/test_metrics_table
+    assert types_of(scraped["sluice-agent"]) == AGENT.types_without("--ratelimit-metrics", "--metrics-aliases", "--otlp")   # those: e2e/test_metrics_table, e2e/test_tracing
     assert types_of(scraped["sluice-server"]) == SERVER.types_without("--tls", "--kubernetes", "--webhook")   # those: e2e_cluster
 
 

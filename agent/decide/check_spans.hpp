@@ -1,0 +1,65 @@
+// The spans of one check: that of the check itself, and below it one for each question to the counter store.
+//
+// Thread: one worker's. Without a trace each function costs a comparison.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "agent/decide/decision.hpp"
+#include "common/tracing/tracer.hpp"
+
+namespace sluice::agent::decide {
+
+// Where a check belongs in a trace.
+struct CheckTrace {
+  std::string_view traceparent = {};  // as the caller sent it
+  // The span of the request that brought the check; empty if that is not traced. nullptr: the front end has no spans,
+  // so the check's own span begins at `traceparent`.
+  const tracing::ActiveSpan* request = nullptr;
+};
+
+// What spans say of the counter store.
+struct TracedStore {
+  std::string_view operation;  // the command, "EVALSHA"
+  std::string host = {};       // "": the store has several
+  std::uint16_t port = 0;      // 0: a Unix socket
+};
+
+class CheckSpans {
+ public:
+  void begin(const CheckTrace& trace, tracing::Tracer* tracer) {
+    if (trace.request != nullptr)
+      check_ = trace.request->child(kName);
+    else if (tracer != nullptr) [[unlikely]]
+      check_ = tracer->start_request(kName, tracing::SpanKind::server, trace.traceparent, {});
+  }
+  // `store`: nullptr if it is in memory.
+  void ask(const TracedStore* store) {
+    if (check_ && store != nullptr) [[unlikely]]
+      begin_store(*store);
+  }
+  void answered(std::span<const Judgement> judgements) {
+    if (store_) [[unlikely]]
+      end_store(judgements);
+  }
+  void end() {
+    store_.end();
+    check_.end();
+  }
+
+  tracing::Span* check() const { return check_ ? &*check_ : nullptr; }
+
+ private:
+  static constexpr std::string_view kName = "ratelimit.check";
+
+  void begin_store(const TracedStore& store);
+  void end_store(std::span<const Judgement> judgements);
+
+  tracing::ActiveSpan check_;
+  tracing::ActiveSpan store_;
+};
+
+}  // namespace sluice::agent::decide
