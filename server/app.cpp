@@ -18,6 +18,8 @@
 
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
+#include "common/otlp/exporter.hpp"
+#include "common/otlp/metrics.hpp"
 #include "common/program/client_ca.hpp"
 #include "common/program/descriptors.hpp"
 #include "common/program/listener_log.hpp"
@@ -27,6 +29,7 @@
 #include "common/program/unknown_variables.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/registry.hpp"
+#include "common/tracing/tracer.hpp"
 #include "server/admin/caller_gate.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
@@ -75,18 +78,19 @@ class App {
       : config_(config),
         log_lines_(STDERR_FILENO),
         log_(log_lines_, config.log_level, config.log_format),
+        exporter_(config.tracing ? std::make_unique<otlp::Exporter>(*config.tracing, log_) : nullptr),
         memory_(config.request_memory),
         pool_(config.database, config.max_waiting),
         calls_(metrics_, sync::kRouteNames),
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
-        feed_({.database = config.database}, log_),
+        feed_({.database = config.database, .tracer = tracer()}, log_),
         retention_(config.changes_retention, log_),
         counters_login_(make_counters_login(config)),
         lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
         rates_(config.admin_rates, clock_),
         gate_(lookups_, throttle_, rates_, clock_),
         executor_(pool_, throttle_, config.admin_rates, clock_, log_),
-        service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout),
+        service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout, tracer()),
         sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options()),
         dispatch_({{sync::SyncService::kPrefix, sync_}}, service_),
         server_(loop_, http_options(), dispatch_),
@@ -111,6 +115,7 @@ class App {
     metrics_.add(sync::feed_metrics(), feed_.statistics());
     metrics_.add(sync::metrics(), sync_.statistics());
     metrics_.add(sync::retention_metrics(), retention_.statistics());
+    if (exporter_) metrics_.add(otlp::trace_metrics(), *exporter_);
   }
 
   // The keeper's thread uses the publisher's link, and the link's thread wakes the keeper.
@@ -133,6 +138,7 @@ class App {
       log_.warn(program::kUnknownVariable, unknown.text, {{"variable", unknown.pointer}});
     }
     if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
+    if (exporter_) exporter_->start();
     start_sync();
     if (!listen()) return 1;
     shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
@@ -149,6 +155,7 @@ class App {
     shutdown_.ignore_signals();
     if (!ended) leave();
     probe_port_.stop();
+    if (exporter_) exporter_->stop();
     log_.info("stopped", "The server has stopped.");
     return 0;
   }
@@ -161,6 +168,7 @@ class App {
         program::connections_per_worker(program::raise_descriptor_limit(), 1, options.max_connections);
     return options;
   }
+  tracing::Tracer* tracer() const { return exporter_ ? &exporter_->tracer() : nullptr; }
   std::unique_ptr<sync::CountersLogin> make_counters_login(const Config& config);
   sync::SyncService::Options sync_options();
   bool prepare_certificate();
@@ -179,7 +187,8 @@ class App {
   telemetry::LineWriter log_lines_;
   telemetry::Log log_;
   auth::FailureThrottle throttle_;
-  http::RequestMemory memory_;  // before all that keeps requests
+  std::unique_ptr<otlp::Exporter> exporter_;  // nullptr: no traces; before all that has spans
+  http::RequestMemory memory_;                // before all that keeps requests
   boost::asio::io_context loop_{1};
   postgres::Pool pool_;
   telemetry::Registry metrics_;
@@ -230,7 +239,7 @@ bool App::prepare_injector() {
               {{"inject_server_url", config_.injector->settings.server_url}});
   }
   injector_ = std::make_unique<injector::Injector>(
-      loop_, *config_.injector, kubernetes_.get(), [this] { return certificate_.ca_pem(); }, clock_, log_);
+      loop_, *config_.injector, kubernetes_.get(), [this] { return certificate_.ca_pem(); }, clock_, log_, tracer());
   injector_->add_metrics(metrics_);
   tls_listeners_.webhook = &injector_->server();
   const auto loaded = injector_->load();
@@ -285,6 +294,7 @@ bool App::start_publisher() {
 sync::SyncService::Options App::sync_options() {
   sync::SyncService::Options options;
   options.counters = counters_login_.get();
+  options.tracer = tracer();
   options.answered = [this](std::optional<sync::SyncRoute> route, unsigned status, std::chrono::nanoseconds took) {
     calls_.count_other(route ? std::optional(static_cast<std::size_t>(*route)) : std::nullopt, status, took);
   };
@@ -344,6 +354,7 @@ void App::drain() {
 void App::leave() {
   log_.warn("calls_abandoned", "PostgreSQL does not answer; the server stops without waiting for its running calls.",
             {{"calls", pool_.busy()}});
+  if (exporter_) exporter_->stop();
   log_lines_.stop();
   std::_Exit(0);
 }

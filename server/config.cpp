@@ -12,6 +12,7 @@
 #include "common/program/config_reader.hpp"
 #include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
+#include "common/program/tracing_flags.hpp"
 #include "common/program/unknown_variables.hpp"
 #include "server/flag_table.hpp"
 #include "server/postgres/url.hpp"
@@ -165,6 +166,12 @@ void read_log_level(ConfigReader& reader, Config& config) {
   config.log_level = *level;
 }
 
+// The kubelet sets HOSTNAME to the pod's name.
+std::string instance_of(const program::Environment& environment) {
+  const char* const host = environment.find("HOSTNAME");
+  return host == nullptr ? "" : host;
+}
+
 void read_injector(ConfigReader& reader, Config& config) {
   const bool encrypted = !config.certificate.chain.empty() || config.kubernetes.self_managed;
   reader.require_use("webhook", encrypted,
@@ -203,6 +210,8 @@ void read_command(ConfigReader& reader, const program::Flags& flags, const progr
       config.identity = identity::read_identity(reader);
       config.redis_users = redis_users::read_settings(reader);
       read_log_level(reader, config);
+      config.tracing = program::read_tracing(
+          reader, environment, {.name = std::string(kProgram.name), .instance = instance_of(environment)});
       read_injector(reader, config);
       return;
     case Config::Command::migrate:

@@ -9,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/http/tls.hpp"
+#include "common/otlp/exporter.hpp"
 #include "common/program/flags.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
@@ -65,6 +66,7 @@ struct Config {
   std::chrono::milliseconds usage_batch{60'000};  // how often the server writes usage to PostgreSQL
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   telemetry::LogFormat log_format = telemetry::LogFormat::json;
+  std::optional<otlp::Options> tracing;  // nullopt: no traces
   identity::IdentitySettings identity;
   redis_users::Settings redis_users;
   std::optional<injector::InjectorOptions> injector;

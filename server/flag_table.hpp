@@ -7,6 +7,7 @@
 #include "common/program/flags.hpp"
 #include "common/program/log_format.hpp"
 #include "common/program/redis_flags.hpp"
+#include "common/program/tracing_flags.hpp"
 #include "server/identity/flags.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
@@ -151,6 +152,8 @@ inline constexpr std::array kFlags{
 
     kLogLevel,
     program::kLogFormat,
+    program::kOtlpEndpoint,
+    program::kTraceSample,
     kHelp,
     FlagSpec{"version", "Other", "", "false", "Print the version and exit."},
 };

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "common/otlp/metrics.hpp"
 #include "common/telemetry/breaker_states.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/registry.hpp"
@@ -56,6 +57,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, sync::feed_metrics());
   append_specs(specs, sync::metrics());
   append_specs(specs, sync::retention_metrics());
+  append_specs(specs, otlp::trace_metrics(), "with `--otlp-endpoint`");
   append_specs(specs, counters::metrics(), "with `--counters`");
   specs.push_back(telemetry::BreakerStates(1).spec().registered("with `--counters`"));
   for (const telemetry::MetricSpec& spec : counters::MemorySurvey::specs()) {

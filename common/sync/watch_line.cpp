@@ -23,6 +23,13 @@ std::optional<std::chrono::milliseconds> read_ms(json::Fields& fields, std::stri
   return value ? std::optional(std::chrono::milliseconds(*value)) : std::nullopt;
 }
 
+// A trace is no reason to refuse a line: what is not a short text counts as absent.
+std::string read_traceparent(json::Fields& fields) {
+  const json::Value* const value = fields.take("traceparent");
+  if (value == nullptr || value->type() != json::Type::string || value->text().size() > kMaxTraceparent) return {};
+  return std::string(value->text());
+}
+
 void read_tenants(json::Fields& fields, json::FaultList& faults, Heartbeat& out) {
   const json::Value* const value = fields.take("tenants");
   if (value == nullptr) return;
@@ -42,7 +49,8 @@ WatchLine read_line(json::Fields& fields, json::FaultList& faults) {
   const Position head = read_position(fields);
   if (!fields.boolean("heartbeat").value_or(false)) {
     const auto spread = read_ms(fields, "spread_ms", std::chrono::milliseconds(0), kMaxSpread);
-    return Announcement{.head = head, .spread = spread.value_or(std::chrono::milliseconds(0))};
+    return Announcement{
+        .head = head, .spread = spread.value_or(std::chrono::milliseconds(0)), .traceparent = read_traceparent(fields)};
   }
   Heartbeat heartbeat{.head = head, .live_agents = {}, .reconnect_max = {}};
   heartbeat.reconnect_max = read_ms(fields, "reconnect_max_ms", std::chrono::milliseconds(1), kMaxReconnect);
@@ -57,6 +65,7 @@ std::string write_line(const Announcement& line) {
   out.begin_object();
   write_position(out, line.head);
   out.field("spread_ms", std::int64_t{line.spread.count()});
+  if (!line.traceparent.empty()) out.field("traceparent", line.traceparent);
   out.end_object();
   return out.take() + '\n';
 }

@@ -1,10 +1,11 @@
 // The lines that a server sends on a watch: announcements of a new position, and heartbeats.
 //
-//   {"revision":7,"chain":"…","spread_ms":0}
+//   {"revision":7,"chain":"…","spread_ms":0,"traceparent":"00-…"}
 //   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
 //
 // `tenants` has the number of live agents of each tenant. The first heartbeat of a watch has this member; later
-// heartbeats have it only if the numbers have changed. Unknown members are ignored.
+// heartbeats have it only if the numbers have changed. `traceparent` is there only if the change is traced. Unknown
+// members are ignored.
 #pragma once
 
 #include <chrono>
@@ -26,11 +27,14 @@ namespace sluice::sync {
 inline constexpr std::chrono::milliseconds kMaxSpread{60'000};
 inline constexpr std::chrono::milliseconds kMaxReconnect{600'000};
 inline constexpr std::size_t kMaxWatchLineBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxTraceparent = 128;  // bytes; a longer one is ignored
 
 // The scope has changed. `head` is its newest position.
 struct Announcement {
   Position head;
   std::chrono::milliseconds spread{0};  // 0 to kMaxSpread; agents wait a random part of it before they fetch
+  // The span in which the server published the newest traced change (W3C Trace Context); "": no change was traced.
+  std::string traceparent = {};
 
   bool operator==(const Announcement&) const = default;
 };

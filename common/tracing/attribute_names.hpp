@@ -23,6 +23,7 @@ inline constexpr std::string_view kRpcStatus = "rpc.response.status_code";
 inline constexpr std::string_view kDbSystem = "db.system.name";
 inline constexpr std::string_view kDbOperation = "db.operation.name";
 inline constexpr std::string_view kDbNamespace = "db.namespace";
+inline constexpr std::string_view kDbQuerySummary = "db.query.summary";
 inline constexpr std::string_view kDbQueryText = "db.query.text";
 inline constexpr std::string_view kDbBatchSize = "db.operation.batch.size";
 

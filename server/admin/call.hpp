@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/json/writer.hpp"
+#include "common/tracing/parent.hpp"
 #include "server/admin/token_rates.hpp"
 #include "server/auth/roles.hpp"
 #include "server/counters/rules.hpp"
@@ -46,6 +47,7 @@ struct Call {
   std::string idempotency_key;
   std::string source;  // the peer's address
   std::string request_id;
+  tracing::Parent trace;  // of the spans of its statements
 
   std::string_view parameter(std::string_view name) const {
     for (const auto& [known, value] : query) {

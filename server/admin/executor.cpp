@@ -87,7 +87,7 @@ FinishedAnswer Executor::run_step(postgres::Session& session, const Call& call, 
 }
 
 FinishedAnswer Executor::check_caller(pqxx::connection& connection, const Call& call, CallProgress& /*progress*/) {
-  postgres::Transaction tx(connection);
+  postgres::Transaction tx(connection, call.trace);
   authenticate_caller(tx, call);
   FinishedAnswer answer;
   answer.status = kAdmitted;
@@ -153,7 +153,7 @@ struct Executor::CommittedCall {
 // Runs the call up to its commit, or finds the stored answer of an earlier call with the same Idempotency-Key.
 Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, const Call& call,
                                                   CallProgress& progress) {
-  postgres::Transaction tx(connection);
+  postgres::Transaction tx(connection, call.trace);
   if (call.route->one_snapshot) tx.use_one_snapshot();
   if (call.route->changes() && progress.deadline() != CallProgress::Time::max()) tx.set_deadline(progress.deadline());
   CommittedCall done{.answer = {},
@@ -205,11 +205,12 @@ FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call,
   const CommittedCall done = run_transaction(connection, call, progress);
   if (done.counters.empty() || publisher_ == nullptr) return done.finished(done.counters.empty());
   FinishedAnswer answer = done.finished(true);
-  const bool published = publisher_->publish(connection, done.principal.scope(), done.counters, done.rules,
-                                             [&](postgres::Transaction& tx) {
-                                               if (done.idempotent && done.answer.published)
-                                                 finish_idempotent(tx, done.principal, call, answer);
-                                             });
+  const bool published = publisher_->publish(
+      connection, done.principal.scope(), done.counters, done.rules,
+      [&](postgres::Transaction& tx) {
+        if (done.idempotent && done.answer.published) finish_idempotent(tx, done.principal, call, answer);
+      },
+      call.trace);
   return published ? std::move(answer) : done.finished(false);
 }
 

@@ -10,7 +10,7 @@ using prometheus::MetricFamily;
 // First the admin API's routes, then the others, and at last the label of requests without a route.
 std::vector<std::string> labels(std::span<const std::string_view> others) {
   std::vector<std::string> names;
-  for (const Route& route : routes()) names.push_back(std::string(route.method) + " " + std::string(route.path));
+  for (const Route& route : routes()) names.emplace_back(route_name(route));
   names.insert(names.end(), others.begin(), others.end());
   names.emplace_back("none");
   return names;

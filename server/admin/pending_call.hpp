@@ -21,12 +21,17 @@ struct PendingCall {
   explicit PendingCall(sluice::http::Admission its_admission) : reply(std::move(its_admission)) {}
   // The next attempt of the same call (waiting_calls.hpp). `before` must not be used afterwards.
   explicit PendingCall(PendingCall& before)
-      : reply(std::move(before.reply)), call(std::move(before.call)), arrived(before.arrived) {
+      : reply(std::move(before.reply)),
+        call(std::move(before.call)),
+        span(std::move(before.span)),
+        arrived(before.arrived) {
     before.answered = true;
+    call.trace = {};  // a call that waits repeats its statements ten times a second
   }
 
   std::variant<sluice::http::Reply, sluice::http::Admission> reply;  // Admission: the body has not been read yet
   Call call;
+  tracing::ActiveSpan span;  // empty if the call is not traced
   Time arrived = std::chrono::steady_clock::now();
   Time begin = arrived;   // when this attempt began
   bool answered = false;  // also true if the next attempt has taken the call over

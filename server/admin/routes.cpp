@@ -305,6 +305,15 @@ bool matches(const Route& route, const std::vector<std::string_view>& path, std:
 
 std::span<const Route> routes() { return kRoutes; }
 
+std::string_view route_name(const Route& route) {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Route& each : kRoutes) names.push_back(std::string(each.method).append(" ").append(each.path));
+    return names;
+  }();
+  return kNames[static_cast<std::size_t>(&route - kRoutes.data())];
+}
+
 RouteMatch find_route(std::string_view method, std::string_view path) {
   RouteMatch found;
   if (!path.starts_with('/')) return found;

@@ -28,6 +28,8 @@ struct Route {
 };
 
 std::span<const Route> routes();
+// "METHOD /template". REQUIRES: `route` is one of routes().
+std::string_view route_name(const Route& route);
 
 struct RouteMatch {
   const Route* route = nullptr;          // nullptr: no route has this path and method

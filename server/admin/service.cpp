@@ -21,6 +21,7 @@
 #include "server/admin/runbook_page.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/refusal.hpp"
+#include "server/http/request_span.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -218,10 +219,17 @@ void AdminService::set_aside(const sluice::http::Request& request, Pending& pend
   if (!pending.asks_for_body()) call.memory->raise_to(http::weight_unread(call.body_bytes));
 }
 
+// A call whose body is still to come gets its span when the body is there, unless it is refused before.
+void AdminService::begin_span(const sluice::http::Request& request, const Route* route, Pending& pending) {
+  pending.span = http::start_request_span(tracer_, route == nullptr ? std::string_view() : route_name(*route), request);
+  if (!pending.asks_for_body()) pending.call.trace = tracing::Parent(tracer_, pending.span);
+}
+
 void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending> pending) {
   pending->call.request_id = http::request_id_of(request.header("x-request-id"));
   pending->call.source = request.peer;
   RouteMatch found = find_route(request.method, request.path);
+  begin_span(request, found.route, *pending);
   if (is_open(request.path) || !sluice::http::problem_page(request.path).empty()) found.allow = "GET, HEAD";
   try {
     set_aside(request, *pending);
@@ -323,7 +331,7 @@ void AdminService::finish(Pending& pending, FinishedAnswer answer) {
   pending.answered = true;
   if (answer.status == kAdmitted) {
     const auto refusal = read_body(pending);
-    if (!refusal) return;
+    if (!refusal) return pending.span.discard();
     answer = http::problem(*refusal, pending.call.request_id);
   }
   const std::string headers = http::answer_headers(answer.headers, pending.call.request_id);
@@ -339,6 +347,7 @@ void AdminService::finish(Pending& pending, FinishedAnswer answer) {
     }
     std::get<sluice::http::Reply>(pending.reply).send(response);
   }
+  http::end_request_span(pending.span, answer.status, pending.call.request_id);
   const auto took = steady_clock::now() - pending.arrived;
   const Route* const route = pending.call.route;
   metrics_.count(route, answer.status, took);

@@ -20,6 +20,7 @@
 #include "common/base/clock.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/tracing/tracer.hpp"
 #include "server/admin/caller_gate.hpp"
 #include "server/admin/executor.hpp"
 #include "server/admin/metrics.hpp"
@@ -33,7 +34,8 @@ namespace sluice::server::admin {
 class AdminService final : public sluice::http::Handler {
  public:
   AdminService(boost::asio::io_context& loop, postgres::Pool& pool, http::RequestMemory& memory, CallerGate& gate,
-               Executor& executor, CallMetrics& metrics, telemetry::Log& log, std::chrono::milliseconds call_timeout)
+               Executor& executor, CallMetrics& metrics, telemetry::Log& log, std::chrono::milliseconds call_timeout,
+               tracing::Tracer* tracer)
       : loop_(loop),
         pool_(pool),
         memory_(memory),
@@ -42,6 +44,7 @@ class AdminService final : public sluice::http::Handler {
         metrics_(metrics),
         log_(log),
         call_timeout_(call_timeout),
+        tracer_(tracer),
         waiting_(
             loop,
             [this](std::shared_ptr<Pending> call) {
@@ -66,6 +69,7 @@ class AdminService final : public sluice::http::Handler {
   using Pending = PendingCall;
 
   void begin(sluice::http::Request& request, std::shared_ptr<Pending> pending);
+  void begin_span(const sluice::http::Request& request, const Route* route, Pending& pending);
   void submit(std::shared_ptr<Pending> pending);
   void track_deadline(const std::shared_ptr<Pending>& pending);
   void wake_at_next_deadline();
@@ -82,6 +86,7 @@ class AdminService final : public sluice::http::Handler {
   CallMetrics& metrics_;
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
+  tracing::Tracer* const tracer_;  // nullptr: no traces
   // In the order of PendingCall::begin. May contain answered calls.
   std::deque<std::weak_ptr<Pending>> calls_;
   WaitingCalls waiting_;

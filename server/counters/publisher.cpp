@@ -99,14 +99,14 @@ bool Publisher::wait(std::chrono::nanoseconds time) {
 
 bool Publisher::publish(pqxx::connection& connection, const postgres::Scope& scope,
                         std::span<const CounterRef> counters, std::span<const RulesPtr> known,
-                        const std::function<void(postgres::Transaction&)>& done) {
+                        const std::function<void(postgres::Transaction&)>& done, const tracing::Parent& trace) {
   if (!may_publish()) return false;
   if (counters.size() > kMaxBeforeAnswer) {
     wake();
     return false;
   }
   try {
-    postgres::Transaction tx(connection);
+    postgres::Transaction tx(connection, trace);
     tx.enter(scope);
     bool all = true;
     for (const TenantIdentities& identities : identities_of(tx, counters)) {

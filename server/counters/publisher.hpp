@@ -22,6 +22,7 @@
 #include "common/base/timed_join_thread.hpp"
 #include "common/telemetry/log.hpp"
 #include "common/telemetry/outage_log.hpp"
+#include "common/tracing/parent.hpp"
 #include "server/counters/marker.hpp"
 #include "server/counters/memory_survey.hpp"
 #include "server/counters/publication.hpp"
@@ -57,9 +58,10 @@ class Publisher {
 
   // Publishes counter keys that a transaction has enqueued and committed. `known`: rules that this transaction has
   // compiled. If all keys are published, calls `done` in the transaction that removes their rows from the outbox.
-  // Returns false if some keys are left to the thread. Never throws.
+  // Returns false if some keys are left to the thread. Never throws. `trace`: of the call.
   bool publish(pqxx::connection& connection, const postgres::Scope& scope, std::span<const CounterRef> counters,
-               std::span<const RulesPtr> known, const std::function<void(postgres::Transaction&)>& done);
+               std::span<const RulesPtr> known, const std::function<void(postgres::Transaction&)>& done,
+               const tracing::Parent& trace = {});
 
   RedisLink& link() { return link_; }
   const RedisLink& link() const { return link_; }

@@ -194,8 +194,8 @@ Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree) {
   return request;
 }
 
-Injection decide(const AdmissionRequest& request, const InjectorSettings& settings) {
-  if (request.pod != nullptr) return inject(*request.pod, request.namespace_, settings);
+Injection decide(const AdmissionRequest& request, const InjectorSettings& settings, std::string_view traceparent) {
+  if (request.pod != nullptr) return inject(*request.pod, request.namespace_, settings, traceparent);
   Injection made;
   made.result = Injection::Result::skipped;
   made.skip = Skip{SkipReason::not_a_create, "an existing pod cannot get more containers"};

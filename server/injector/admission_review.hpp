@@ -29,7 +29,7 @@ struct AdmissionRequest {
 // AdmissionReview, or not about a Pod), `no_uid` (the uid is empty or too long).
 Result<AdmissionRequest> read_review(std::string_view body, json::Tree& tree);
 
-// Returns the result of inject() if the request creates a pod, else `skipped`.
-Injection decide(const AdmissionRequest& request, const InjectorSettings& settings);
+// Returns the result of inject() if the request creates a pod, else `skipped`. `traceparent`: as for inject().
+Injection decide(const AdmissionRequest& request, const InjectorSettings& settings, std::string_view traceparent = {});
 
 }  // namespace sluice::server::injector

@@ -75,7 +75,22 @@ void annotate_skipped(Annotations& annotations, const Pod& pod, const Skip& skip
 
 }  // namespace
 
-Injection inject(const json::Value& root, std::string_view namespace_, const InjectorSettings& settings) {
+std::string_view to_string(Injection::Result result) {
+  switch (result) {
+    case Injection::Result::injected:
+      return "injected";
+    case Injection::Result::updated:
+      return "updated";
+    case Injection::Result::unchanged:
+      return "unchanged";
+    case Injection::Result::skipped:
+      return "skipped";
+  }
+  return "";
+}
+
+Injection inject(const json::Value& root, std::string_view namespace_, const InjectorSettings& settings,
+                 std::string_view traceparent) {
   const Pod pod(root);
   Injection made;
   json::Patch patch;
@@ -89,7 +104,9 @@ Injection inject(const json::Value& root, std::string_view namespace_, const Inj
   const SidecarSettings sidecar = read_pod_settings(pod, settings.sidecar, made.warnings);
   patch_containers(patch, pod, made.warnings);
   patch_volumes(patch, pod, sidecar_volumes(settings));
-  patch_sidecar(patch, pod, sidecar_container(settings, sidecar, !has_pod_resources(pod)));
+  patch_sidecar(
+      patch, pod,
+      sidecar_container(settings, sidecar, !has_pod_resources(pod), pod.sidecar() ? std::string_view() : traceparent));
   for (std::string& warning : made.warnings) warning = on_one_line(std::move(warning));
   annotations.set(kServerCa, settings.server_ca);
   annotations.set(kCountersCa, settings.counters_ca);

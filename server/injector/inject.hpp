@@ -26,6 +26,11 @@ struct Injection {
   std::optional<Skip> skip;  // set only if `result` is `skipped`
 };
 
-Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings);
+std::string_view to_string(Injection::Result result);
+
+// `traceparent`: the span of this review, below which the agent of a new sidecar starts; "": none. A sidecar that the
+// pod has already keeps what it got.
+Injection inject(const json::Value& pod, std::string_view namespace_, const InjectorSettings& settings,
+                 std::string_view traceparent = {});
 
 }  // namespace sluice::server::injector

@@ -12,13 +12,13 @@ constexpr std::chrono::seconds kReadFileEvery{10};
 }  // namespace
 
 Injector::Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api,
-                   ServerCa server_ca, const Clock& clock, telemetry::Log& log)
+                   ServerCa server_ca, const Clock& clock, telemetry::Log& log, tracing::Tracer* tracer)
     : log_(log),
       listen_(options.listen),
       settings_(options.settings),
       server_ca_(std::move(server_ca)),
       counters_ca_(options.counters_ca_file),
-      webhook_([this]() -> const InjectorSettings& { return settings(); }, log),
+      webhook_([this]() -> const InjectorSettings& { return settings(); }, log, tracer),
       server_(loop, sluice::http::ServerOptions{}, webhook_),
       timer_(loop) {
   if (api != nullptr) missed_ = std::make_unique<MissedPods>(loop, *api, settings_, clock, log, options.missed_every);

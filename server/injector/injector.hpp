@@ -31,7 +31,7 @@ class Injector {
   // --inject-server-url, or "" while they are unknown.
   using ServerCa = std::function<std::string()>;
   Injector(boost::asio::io_context& loop, const InjectorOptions& options, kubernetes::Api* api, ServerCa server_ca,
-           const Clock& clock, telemetry::Log& log);
+           const Clock& clock, telemetry::Log& log, tracing::Tracer* tracer);
 
   void add_metrics(telemetry::Registry& registry) const;  // REQUIRES: this object outlives every scrape
   // Reads --inject-counters-ca. Error: that of PemFile::read().

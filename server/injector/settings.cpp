@@ -10,6 +10,7 @@
 
 #include "common/base/duration.hpp"
 #include "common/base/text.hpp"
+#include "common/http_client/url.hpp"
 #include "common/json/fields.hpp"
 #include "common/telemetry/decision_log.hpp"
 #include "common/telemetry/log.hpp"
@@ -77,6 +78,17 @@ bool is_memory(std::string_view value) {
   return bytes && *bytes >= kMinMemory && *bytes <= kMaxMemory;
 }
 
+bool is_collector(std::string_view value) {
+  const auto url = http_client::parse_url(value);
+  return url && url->transport != http_client::Url::Transport::unix_socket;
+}
+
+bool is_share(std::string_view value) {
+  double share = -1;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), share);
+  return error == std::errc{} && end == value.data() + value.size() && share >= 0 && share <= 1;
+}
+
 constexpr std::string_view kCpuRule = "must be an amount of CPU from 1m to 64, such as 10m or 0.5";
 constexpr std::string_view kMemoryRule = "must be an amount of memory from 8Mi to 64Gi, such as 64Mi";
 
@@ -107,6 +119,9 @@ constexpr std::array kPodSettings{
     PodSetting{"no-snapshot", "SLUICE_AGENT_NO_SNAPSHOT", is_deny_or_allow, "must be deny or allow"},
     PodSetting{"max-snapshot-age", "SLUICE_AGENT_MAX_SNAPSHOT_AGE", is_age,
                "must be a duration from 1s to 8760h, or 0s for no limit"},
+    PodSetting{"otlp-endpoint", "SLUICE_AGENT_OTLP_ENDPOINT", is_collector,
+               "must be the URL of a collector, http://HOST[:PORT] or https://HOST[:PORT]"},
+    PodSetting{"trace-sample", "SLUICE_AGENT_TRACE_SAMPLE", is_share, "must be a number from 0 to 1, such as 0.01"},
     PodSetting{"metrics-policy-label", "SLUICE_AGENT_METRICS_POLICY_LABEL", is_boolean, "must be true or false"},
     PodSetting{"metrics-aliases", "SLUICE_AGENT_METRICS_ALIASES", is_boolean, "must be true or false"},
 };

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kVariablePrefix = "SLUICE_AGENT_";
 constexpr std::string_view kPodName = "POD_NAME";
+// Not one of our own variables when a sidecar is updated: it names the review that made the sidecar, and stays.
+constexpr std::string_view kTraceparent = "TRACEPARENT";
 constexpr std::string_view kProgram = "/usr/bin/sluice-agent";  // one of two programs in the image
 constexpr std::string_view kCaFile = "ca.crt";
 constexpr std::string_view kCountersCaFile = "counters-ca.crt";
@@ -41,7 +43,8 @@ void write_pod_name(json::Writer& out) {
   out.end_object();
 }
 
-void write_variables(json::Writer& out, const InjectorSettings& settings, const SidecarSettings& sidecar) {
+void write_variables(json::Writer& out, const InjectorSettings& settings, const SidecarSettings& sidecar,
+                     std::string_view traceparent) {
   out.key("env");
   out.begin_list();
   write_pod_name(out);
@@ -57,6 +60,7 @@ void write_variables(json::Writer& out, const InjectorSettings& settings, const 
   // Every user may connect, because only this pod's programs can reach the folder.
   write_variable(out, "SLUICE_AGENT_LISTEN_UNIX_MODE", "0666");
   for (const auto& [name, value] : sidecar.variables) write_variable(out, name, value);
+  if (!traceparent.empty()) write_variable(out, kTraceparent, traceparent);
   out.end_list();
 }
 
@@ -196,7 +200,8 @@ std::string identity_volume(const InjectorSettings& settings) {
 
 bool is_own_variable(std::string_view name) { return name.starts_with(kVariablePrefix) || name == kPodName; }
 
-std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources) {
+std::string sidecar_container(const InjectorSettings& settings, const SidecarSettings& sidecar, bool with_resources,
+                              std::string_view traceparent) {
   json::Writer out = compact();
   out.begin_object();
   out.field("name", kContainer);
@@ -207,7 +212,7 @@ std::string sidecar_container(const InjectorSettings& settings, const SidecarSet
   out.end_list();
   out.field("imagePullPolicy", settings.pull_policy);
   out.field("restartPolicy", "Always");
-  write_variables(out, settings, sidecar);
+  write_variables(out, settings, sidecar, traceparent);
   write_ports(out);
   if (with_resources) write_resources(out, sidecar);
   // On a busy node, the agent may need up to 60 s to start.

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "common/http/problem_page.hpp"
+#include "server/http/request_span.hpp"
 #include "server/injector/admission_response.hpp"
 #include "server/injector/admission_review.hpp"
 #include "server/injector/metrics.hpp"
@@ -21,6 +22,7 @@ using std::chrono::steady_clock;
 // The index of `refused` in reviews_spec(), where it follows the values of Injection::Result.
 constexpr std::size_t kRefused = 4;
 constexpr std::size_t kSmallBody = 16UL << 10;  // bytes
+constexpr std::string_view kRouteName = "POST /v1/inject";
 constexpr std::string_view kNoStore = "Cache-Control: no-store\r\n";
 
 struct Refusal {
@@ -50,14 +52,25 @@ Refusal too_large(std::string_view size) {
                   size, Webhook::kMaxReview)};
 }
 
+void describe(const AdmissionRequest& review, const Injection& made, tracing::Span& span) {
+  span.set("k8s.namespace.name", review.namespace_);
+  if (review.pod != nullptr) span.set("k8s.pod.name", Pod(*review.pod).name());
+  span.set("sluice.inject.result", to_string(made.result));
+  span.set("sluice.inject.patched", !made.patch.empty());
+  span.set("sluice.inject.dry_run", review.dry_run);
+  span.set("sluice.inject.warnings", made.warnings.size());
+  if (made.skip) span.set("sluice.inject.skipped", to_string(made.skip->reason));
+}
+
 }  // namespace
 
-Webhook::Webhook(Settings settings, telemetry::Log& log)
+Webhook::Webhook(Settings settings, telemetry::Log& log, tracing::Tracer* tracer)
     : reviews(reviews_spec()),
       skipped(skipped_pods_spec()),
       duration(review_duration_spec()),
       settings_(std::move(settings)),
-      log_(log) {}
+      log_(log),
+      tracer_(tracer) {}
 
 std::size_t Webhook::body_limit(std::string_view method, std::string_view path) const {
   return method == "POST" && path == kPath ? std::numeric_limits<std::size_t>::max() / 2 : kSmallBody;
@@ -82,17 +95,21 @@ void Webhook::admit(sluice::http::Request& head, sluice::http::Admission admissi
 void Webhook::handle(sluice::http::Request& request, sluice::http::Reply reply) {
   if (sluice::http::send_problem_page(request, reply)) return;
   const auto begin = steady_clock::now();
-  answer(request, reply);
+  tracing::ActiveSpan span = http::start_request_span(tracer_, kRouteName, request);
+  const unsigned status = answer(request, reply, span);
+  http::end_request_span(span, status, {});
   duration.observe(steady_clock::now() - begin);
 }
 
-void Webhook::answer(sluice::http::Request& request, sluice::http::Reply& reply) {
+// Returns the status. Below `span` the pod's agent starts.
+unsigned Webhook::answer(sluice::http::Request& request, sluice::http::Reply& reply, const tracing::ActiveSpan& span) {
   const auto refuse = [&](const Refusal& refusal) {
     reviews.count(kRefused);
     log_.warn("review_refused", refusal.text, {{"status", refusal.status}});
     reply.send({.status = refusal.status,
                 .headers = refusal.headers,
                 .body = write_status(refusal.status, refusal.reason, refusal.text)});
+    return refusal.status;
   };
   if (const auto refusal = refuse_head(request)) return refuse(*refusal);
   json::Tree tree;
@@ -100,8 +117,10 @@ void Webhook::answer(sluice::http::Request& request, sluice::http::Reply& reply)
   if (!review) {
     return refuse({.text = fmt::format("The injector cannot read this AdmissionReview: {}.", review.error().text)});
   }
-  const Injection made = decide(*review, settings_());
+  const Injection made =
+      decide(*review, settings_(), span ? tracing::format_traceparent(span->context) : std::string());
   count(made);
+  if (span) describe(*review, made, *span);
   if (log_.wants(telemetry::LogLevel::debug)) {
     log_.debug("review", made.skip ? made.skip->text : "The injector answered a review.",
                {{"namespace", review->namespace_},
@@ -111,6 +130,7 @@ void Webhook::answer(sluice::http::Request& request, sluice::http::Reply& reply)
                 {"warnings", made.warnings.size()}});
   }
   reply.send({.status = 200, .headers = kNoStore, .body = write_review(review->uid, made)});
+  return 200;
 }
 
 void Webhook::count(const Injection& made) {

@@ -12,6 +12,7 @@
 #include "common/telemetry/counters.hpp"
 #include "common/telemetry/histogram.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/tracing/tracer.hpp"
 #include "server/injector/inject.hpp"
 
 namespace sluice::server::injector {
@@ -24,7 +25,8 @@ class Webhook final : public sluice::http::Handler {
 
   // Called at each review, because CA certificates change. The reference is valid during that review.
   using Settings = std::function<const InjectorSettings&()>;
-  Webhook(Settings settings, telemetry::Log& log);
+  // `tracer`: nullptr: no traces.
+  Webhook(Settings settings, telemetry::Log& log, tracing::Tracer* tracer = nullptr);
 
   // For POST kPath the limit is far above kMaxReview, so that admit() can refuse larger bodies with an explanation.
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
@@ -36,11 +38,12 @@ class Webhook final : public sluice::http::Handler {
   telemetry::DurationHistogram duration;
 
  private:
-  void answer(sluice::http::Request& request, sluice::http::Reply& reply);
+  unsigned answer(sluice::http::Request& request, sluice::http::Reply& reply, const tracing::ActiveSpan& span);
   void count(const Injection& made);
 
   const Settings settings_;
   telemetry::Log& log_;
+  tracing::Tracer* const tracer_;
 };
 
 }  // namespace sluice::server::injector

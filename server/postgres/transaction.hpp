@@ -1,5 +1,8 @@
 // One transaction in a scope. PostgreSQL's row-level security hides rows outside the scope and refuses to write them.
 //
+// Each statement becomes a span below the one that the transaction belongs to. The span has a summary of the statement,
+// never its text or its parameters: both may hold values.
+//
 // Thread: that of its connection. Everything throws what libpqxx throws.
 #pragma once
 
@@ -9,12 +12,15 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <pqxx/connection>
 #include <pqxx/result>
 #include <pqxx/transaction>
+
+#include "common/tracing/parent.hpp"
 
 namespace sluice::server::postgres {
 
@@ -36,10 +42,11 @@ struct DeadlinePassed : std::exception {
 class Transaction {
  public:
   // The transaction sees no rows before enter().
-  explicit Transaction(pqxx::connection& connection) : work_(connection, "sluice") {}
+  explicit Transaction(pqxx::connection& connection, tracing::Parent trace = {})
+      : work_(connection, "sluice"), trace_(std::move(trace)) {}
 
   // REQUIRES: called before the first read.
-  void use_one_snapshot() { work_.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
+  void use_one_snapshot() { exec_text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); }
   // Reads PostgreSQL's clock. From then on deadline_us() is the deadline on that clock, never later than `deadline`:
   // the remaining time is taken after PostgreSQL has answered. Throws DeadlinePassed if no time is left.
   void set_deadline(std::chrono::steady_clock::time_point deadline);
@@ -52,10 +59,12 @@ class Transaction {
 
   template <class... Args>
   pqxx::result exec(const std::string& sql, Args&&... args) {
-    return work_.exec_params(sql, std::forward<Args>(args)...);
+    return traced(sql, [&] { return work_.exec_params(sql, std::forward<Args>(args)...); });
   }
   // `sql` may hold several statements. REQUIRES: `sql` contains no text from a request.
-  pqxx::result exec_text(const std::string& sql) { return work_.exec(sql); }
+  pqxx::result exec_text(const std::string& sql) {
+    return traced(sql, [&] { return work_.exec(sql); });
+  }
 
   // Runs a long `task` that does not use PostgreSQL. REQUIRES: the transaction holds no lock that others wait for.
   template <class Task>
@@ -68,13 +77,33 @@ class Transaction {
 
   pqxx::work& work() { return work_; }
 
-  void commit() { work_.commit(); }
+  void commit() {
+    traced("COMMIT", [this] { work_.commit(); });
+  }
+
+  // The span that the transaction belongs to.
+  const tracing::Parent& trace() const { return trace_; }
 
  private:
+  template <class Run>
+  std::invoke_result_t<Run&> traced(std::string_view sql, Run run) {
+    if (!trace_) return run();
+    const tracing::ActiveSpan span = begin_span(sql);
+    try {
+      return run();
+    } catch (const std::exception& error) {
+      note_failure(span, error);
+      throw;
+    }
+  }
+  tracing::ActiveSpan begin_span(std::string_view sql) const;
+  static void note_failure(const tracing::ActiveSpan& span, const std::exception& error);
+
   std::string limit_idling(const std::string& limit);  // returns the former limit
   void set(std::string_view name, std::string_view value, std::string& sql);
 
   pqxx::work work_;
+  const tracing::Parent trace_;
   std::int64_t deadline_us_ = kNoDeadline;
 };
 

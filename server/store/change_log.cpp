@@ -108,8 +108,8 @@ WITH stamp AS (SELECT to_timestamp(0) + $1::bigint * interval '1 microsecond' AS
        INSERT INTO changes (revision, ordinal, kind, organization_id, tenant_id, id, version, removed)
        SELECT stamp.revision, ordinal + $19::bigint, kind, organization_id, tenant_id, id, version, removed FROM entry, stamp),
      named AS (
-       INSERT INTO revisions (revision, chain, made_at)
-       SELECT revision.revision, revision.chain, revision.made_at FROM revision WHERE $19::bigint = 0),
+       INSERT INTO revisions (revision, chain, made_at, traceparent)
+       SELECT revision.revision, revision.chain, revision.made_at, nullif($20, '') FROM revision WHERE $19::bigint = 0),
      trail AS (
        INSERT INTO audit (organization_id, seq, tenant_id, made_at, actor_id, actor_role, source, request_id, action, kind,
                           object_id, version, before, after, revision, hash)
@@ -158,7 +158,7 @@ void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, st
   tx.exec(std::string(kRecord), stamp.made_at_us, stamp.revision.number, columns.array(0), columns.array(1),
           columns.array(2), columns.array(3), columns.array(4), columns.array(5), columns.array(6), columns.array(7),
           columns.array(8), columns.array(9), columns.array(10), columns.array(11), actor.id, actor.role, actor.source,
-          actor.request_id, before_these);
+          actor.request_id, before_these, tx.trace().traceparent());
 }
 
 }  // namespace

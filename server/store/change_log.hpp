@@ -53,7 +53,8 @@ class ChangeLog {
   // commits its changes, so what this call reads of them now stays true.
   void lock_heads(postgres::Transaction& tx) const;
 
-  // The caller commits. Throws postgres::DeadlinePassed; then the caller must roll back. REQUIRES: there is a change.
+  // The revision gets the trace of `tx`, which servers and agents continue. The caller commits. Throws
+  // postgres::DeadlinePassed; then the caller must roll back. REQUIRES: there is a change.
   Revision record(postgres::Transaction& tx, const Actor& actor);
 
  private:

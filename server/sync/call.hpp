@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/http/server.hpp"
+#include "common/tracing/tracer.hpp"
 #include "server/http/request_memory.hpp"
 #include "server/sync/agent_authenticator.hpp"
 #include "server/sync/request.hpp"
@@ -44,6 +45,7 @@ struct SyncCall {
   bool reads_newer_fields = false;
   bool calls_functions = false;  // only for SyncRoute::counters
   DatabaseQuery query = DatabaseQuery::not_sent;
+  tracing::ActiveSpan span;         // empty if the request is not traced
   boost::asio::steady_timer timer;  // limits the time of the database query
 };
 

@@ -184,6 +184,7 @@ bool Feed::run_round() {
 
 // Reads the new revisions, or everything. Returns false if that failed.
 bool Feed::advance() {
+  PublishSpans published(options_.tracer);
   try {
     if (!connection_) {
       connection_ = std::make_unique<Connection>(options_.database, [this] { pace_.changed(steady_clock::now()); });
@@ -192,7 +193,7 @@ bool Feed::advance() {
     tx.use_one_snapshot();
     tx.enter(postgres::Scope::everything("sluice-server"));
     if (state_) {
-      Advance advance = read_next(tx, *state_);
+      Advance advance = read_next(tx, *state_, published);
       if (advance.progress == Progress::unchanged) return true;
       if (advance.progress == Progress::advanced) {
         statistics_.revisions += static_cast<std::uint64_t>(advance.revisions);
@@ -213,6 +214,7 @@ bool Feed::advance() {
     return true;
   } catch (const std::exception& error) {
     ++statistics_.failures;
+    published.discard();
     connection_.reset();
     outage_.failed(0, "feed_lost",
                    "Policy sync cannot read PostgreSQL: agents get the policies in memory, and no later changes.",

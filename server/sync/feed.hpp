@@ -23,6 +23,7 @@
 #include "common/sync/coalescer.hpp"
 #include "common/telemetry/log.hpp"
 #include "common/telemetry/outage_log.hpp"
+#include "common/tracing/tracer.hpp"
 #include "server/postgres/pool.hpp"
 #include "server/sync/sync_state.hpp"
 
@@ -33,6 +34,7 @@ class Feed {
   struct Options {
     postgres::DatabaseOptions database;
     std::chrono::milliseconds poll_every{2'000};
+    tracing::Tracer* tracer = nullptr;  // nullptr: no traces
   };
   using Listener = std::function<void(SyncStatePtr)>;  // gets each new state, in order
 

@@ -27,6 +27,7 @@ struct ChangedObject {
 struct RevisionChanges {
   sluice::sync::Position at;  // the chain is "" if unknown
   std::vector<ChangedObject> objects;
+  std::string traceparent = {};  // of the call that made the revision; "": it was not traced
 };
 
 class History {

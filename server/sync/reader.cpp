@@ -70,9 +70,11 @@ std::vector<RevisionChanges> read_revisions(postgres::Transaction& tx, const slu
   const auto changes_of = [&](const pqxx::field& revision) -> RevisionChanges& {
     return by_revision[static_cast<std::size_t>(revision.as<std::int64_t>() - from.revision - 1)];
   };
-  for (const auto& row :
-       tx.exec("SELECT revision, encode(chain, 'hex') FROM revisions WHERE revision > $1", from.revision)) {
-    changes_of(row[0]).at.chain = row[1].c_str();
+  for (const auto& row : tx.exec(
+           "SELECT revision, encode(chain, 'hex'), traceparent FROM revisions WHERE revision > $1", from.revision)) {
+    RevisionChanges& changes = changes_of(row[0]);
+    changes.at.chain = row[1].c_str();
+    if (!row[2].is_null()) changes.traceparent = row[2].c_str();
   }
   // Servers of an earlier schema write no row into `revisions`, so a revision may lack its chain.
   if (!by_revision.empty()) by_revision.back().at.chain = head.chain;
@@ -263,7 +265,7 @@ SyncState read_full(postgres::Transaction& tx) {
   return state;
 }
 
-Advance read_next(postgres::Transaction& tx, const SyncState& before) {
+Advance read_next(postgres::Transaction& tx, const SyncState& before, PublishSpans& published) {
   const sluice::sync::Position& from = before.head();
   const pqxx::result rows = tx.exec(
       "SELECT r.revision, encode(r.chain, 'hex'), encode(mine.chain, 'hex') FROM revision r LEFT JOIN revisions mine "
@@ -292,7 +294,10 @@ Advance read_next(postgres::Transaction& tx, const SyncState& before) {
   advance.state.quotas = renewed_quotas(tx, keys, before.quotas);
   if (keys.contains(Kind::binding)) advance.state.bindings = read_bindings(tx);
   renew_objects(tx, keys, advance.state);
-  for (RevisionChanges& revision : by_revision) advance.state.history.append(std::move(revision));
+  for (RevisionChanges& revision : by_revision) {
+    published.begin(revision);
+    advance.state.history.append(std::move(revision));
+  }
   return advance;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "server/postgres/transaction.hpp"
+#include "server/sync/publish_spans.hpp"
 #include "server/sync/sync_state.hpp"
 
 namespace sluice::server::sync {
@@ -29,7 +30,7 @@ struct Advance {
   std::int64_t revisions = 0;
 };
 
-// Executes a few statements, however many revisions are new.
-Advance read_next(postgres::Transaction& tx, const SyncState& before);
+// Executes a few statements, however many revisions are new. `published` gets the spans of those that are traced.
+Advance read_next(postgres::Transaction& tx, const SyncState& before, PublishSpans& published);
 
 }  // namespace sluice::server::sync

@@ -11,6 +11,7 @@
 #include "common/sync/report.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/refusal.hpp"
+#include "server/http/request_span.hpp"
 #include "server/sync/request.hpp"
 
 namespace sluice::server::sync {
@@ -90,6 +91,7 @@ void SyncService::handle(sluice::http::Request& request, sluice::http::Reply rep
   const auto call = std::make_shared<SyncCall>(loop_, std::move(reply));
   try {
     call->read(request);
+    begin_span(*call, request);
     set_aside(*call, request, request.body.size());
     call->body.assign(request.body.data(), request.body.size());
   } catch (const http::Refusal& refusal) {
@@ -221,6 +223,7 @@ void SyncService::answer_snapshot(const CallPtr& call, const AgentToken& token) 
             "This revision is not part of the server's history. Fetch a full snapshot, without `since`.");
     }
   }
+  if (call->span) call->span->set("sluice.revision", state_->head().revision);
   documents_.get(state_, SyncScope::of(token.caller, call->reads_newer_fields), since, call->gzip,
                  [this, call](const Documents::Answer& document) { send_document(*call, document); });
 }
@@ -238,6 +241,7 @@ bool SyncService::query_history(const CallPtr& call) {
 void SyncService::send_document(SyncCall& call, const Documents::Answer& document) {
   if (!document.body) return refuse(call, unavailable("The snapshot could not be built."));
   ++(document.is_full ? statistics_.fetched_full : statistics_.fetched_delta);
+  if (call.span) call.span->set("sluice.sync.full", document.is_full);
   statistics_.document_bytes += document.body->size();
   const std::string headers =
       http::answer_headers(fmt::format("{}{}Vary: Accept-Encoding, Sluice-Reads\r\n", announced_field(call),
@@ -245,7 +249,7 @@ void SyncService::send_document(SyncCall& call, const Documents::Answer& documen
                            call.request_id);
   std::get<sluice::http::Reply>(call.answer)
       .send({.status = 200, .headers = headers, .body = {}, .shared_body = document.body});
-  count(call, 200);
+  answered(call, 200);
 }
 
 void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token) {
@@ -271,7 +275,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
   watches_.open(std::move(std::get<sluice::http::Reply>(call->answer)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
                 call->agent_id, call->positions.since, state_, changed);
-  count(*call, 200);
+  answered(*call, 200);
 }
 
 void SyncService::answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token) {
@@ -329,7 +333,16 @@ void SyncService::refuse_old_agent(const SyncCall& call, const AgentToken& token
                       "this agent's release cannot do that: upgrade the agent.");
 }
 
-void SyncService::count(const SyncCall& call, unsigned status) const {
+// Fleets send thousands of reports and watches, which say nothing by themselves. They have a span only below one of the
+// agent's.
+void SyncService::begin_span(SyncCall& call, const sluice::http::Request& request) const {
+  if (call.route != SyncRoute::snapshot && request.header("traceparent").empty()) return;
+  call.span = http::start_request_span(options_.tracer, kRouteNames[static_cast<std::size_t>(call.route)], request);
+  if (call.span && !call.agent_id.empty()) call.span->set("sluice.agent_id", call.agent_id);
+}
+
+void SyncService::answered(SyncCall& call, unsigned status) const {
+  http::end_request_span(call.span, status, call.request_id);
   if (!options_.answered) return;
   options_.answered(call.routed ? std::optional(call.route) : std::nullopt, status,
                     std::chrono::steady_clock::now() - call.arrived);
@@ -339,7 +352,7 @@ void SyncService::send(SyncCall& call, const sluice::http::Response& response) {
   const std::string headers = http::answer_headers(response.headers, call.request_id);
   sluice::http::Response complete = response;
   complete.headers = headers;
-  count(call, response.status);
+  answered(call, response.status);
   if (auto* const admission = std::get_if<sluice::http::Admission>(&call.answer)) return admission->refuse(complete);
   std::get<sluice::http::Reply>(call.answer).send(complete);
 }

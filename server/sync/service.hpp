@@ -20,6 +20,7 @@
 #include "common/base/clock.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/tracing/tracer.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/auth/token_lookups.hpp"
 #include "server/http/refusal.hpp"
@@ -43,6 +44,7 @@ class SyncService final : public sluice::http::Handler {
     WatchOptions watch;
     std::chrono::milliseconds query_timeout{2'000};  // for PostgreSQL
     const CountersLogin* counters = nullptr;         // nullptr: agents get no login
+    tracing::Tracer* tracer = nullptr;               // nullptr: no traces
     // Called for each answer; nullopt: the path is no route, or its method is another. A watch is answered once it
     // begins.
     std::function<void(std::optional<SyncRoute> route, unsigned status, std::chrono::nanoseconds took)> answered = {};
@@ -88,7 +90,8 @@ class SyncService final : public sluice::http::Handler {
   void answer_counters(const CallPtr& call, const AgentToken& token);
   [[noreturn]] void refuse_old_agent(const SyncCall& call, const AgentToken& token);
   void take_report(SyncCall& call, const AgentToken& token, std::expected<sluice::sync::ReportDocument, Faults> report);
-  void count(const SyncCall& call, unsigned status) const;
+  void begin_span(SyncCall& call, const sluice::http::Request& request) const;
+  void answered(SyncCall& call, unsigned status) const;
   void send_document(SyncCall& call, const Documents::Answer& document);
   void send(SyncCall& call, const sluice::http::Response& response);
   void refuse(SyncCall& call, const http::Refusal& why);

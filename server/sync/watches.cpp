@@ -24,18 +24,50 @@ constexpr std::chrono::seconds kLiveKept{1};  // maximum age of the numbers of l
 // Pairs (organization, tenant); usually far fewer than the changed objects.
 using ChangedPairs = std::set<std::pair<std::string_view, std::string_view>>;
 
+void add_pairs(const RevisionChanges& changes, ChangedPairs& pairs) {
+  std::pair<std::string_view, std::string_view> last{"-", "-"};  // matches no pair
+  for (const ChangedObject& object : changes.objects) {
+    const std::pair<std::string_view, std::string_view> pair{object.organization_id, object.tenant()};
+    if (pair != last) pairs.insert(pair);
+    last = pair;
+  }
+}
+
 ChangedPairs changed_pairs_since(const History& history, std::int64_t since) {
   ChangedPairs pairs;
-  std::pair<std::string_view, std::string_view> last{"-", "-"};  // matches no pair
   history.for_each_since(since, [&](const RevisionChanges& changes) {
-    for (const ChangedObject& object : changes.objects) {
-      const std::pair<std::string_view, std::string_view> pair{object.organization_id, object.tenant()};
-      if (pair != last) pairs.insert(pair);
-      last = pair;
-    }
+    add_pairs(changes, pairs);
     return true;
   });
   return pairs;
+}
+
+bool has_change(const SyncScope& scope, const ChangedPairs& pairs) {
+  return std::ranges::any_of(pairs, [&scope](const auto& pair) { return scope.contains(pair.first, pair.second); });
+}
+
+struct TracedRevision {
+  std::string_view traceparent;
+  ChangedPairs pairs;
+};
+
+// The newest one first.
+std::vector<TracedRevision> traced_since(const History& history, std::int64_t since) {
+  std::vector<TracedRevision> traced;
+  history.for_each_since(since, [&](const RevisionChanges& changes) {
+    if (changes.traceparent.empty()) return true;
+    add_pairs(changes, traced.emplace_back(changes.traceparent, ChangedPairs()).pairs);
+    return true;
+  });
+  std::ranges::reverse(traced);
+  return traced;
+}
+
+// Of the newest revision that changed the scope; "": none of them did.
+std::string_view trace_for(const SyncScope& scope, const std::vector<TracedRevision>& traced) {
+  const auto found = std::ranges::find_if(
+      traced, [&scope](const TracedRevision& revision) { return has_change(scope, revision.pairs); });
+  return found == traced.end() ? std::string_view() : found->traceparent;
 }
 
 }  // namespace
@@ -79,7 +111,8 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   std::shared_ptr<const AgentToken> token;
   const std::string agent_id;
   sluice::http::Stream stream;
-  bool open = false;  // the watch is in the list of its scope
+  bool open = false;        // the watch is in the list of its scope
+  std::string traceparent;  // for the next announcement
   WatchSchedule schedule;
   boost::asio::steady_timer timer;
   Time timer_set_to = Time::max();
@@ -126,6 +159,9 @@ void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head
   auto& watches = watch->scope->second.watches;
   watch->entry = watches.insert(watches.end(), watch);
   watch->open = true;
+  if (changed && held && state->history.locate(*held) == History::Relation::within) {
+    watch->traceparent = trace_for(scope, traced_since(state->history, held->revision));
+  }
   statistics_.watches = static_cast<std::int64_t>(++count_);
   fleet_.watch_began(watch->token->caller, watch->agent_id, held);
   send_due(*watch);
@@ -194,12 +230,16 @@ void Watches::wake_changed(const SyncStatePtr& before) {
   const std::int64_t since = before->head().revision;
   const bool known = state_->history.base().revision <= since;
   const ChangedPairs pairs = known ? changed_pairs_since(state_->history, since) : ChangedPairs();
+  const std::vector<TracedRevision> traced =
+      known ? traced_since(state_->history, since) : std::vector<TracedRevision>();
   std::vector<std::shared_ptr<Watch>> woken;
   std::vector<ScopeWatches*> changed;
   for (auto& [scope, group] : scopes_) {
-    const auto in_scope = [&scope](const auto& pair) { return scope.contains(pair.first, pair.second); };
-    if (known && !std::ranges::any_of(pairs, in_scope)) continue;
+    if (known && !has_change(scope, pairs)) continue;
     woken.insert(woken.end(), group.watches.begin(), group.watches.end());
+    if (const std::string_view trace = trace_for(scope, traced); !trace.empty()) {
+      for (const auto& watch : group.watches) watch->traceparent = trace;
+    }
     changed.push_back(&group);
   }
   for (ScopeWatches* group : changed) group->spread = spread_for(woken.size());
@@ -242,6 +282,7 @@ void Watches::send_due(Watch& watch) {
       watch.sent_live = nullptr;  // the heartbeat with the numbers was not sent
       continue;
     }
+    if (action == WatchSchedule::Action::announce) watch.traceparent.clear();
     ++(action == WatchSchedule::Action::announce ? statistics_.announcements : statistics_.heartbeats);
     watch.schedule.sent(now);
   }
@@ -251,7 +292,8 @@ void Watches::send_due(Watch& watch) {
 
 std::string Watches::line_for(Watch& watch, WatchSchedule::Action action) {
   if (action == WatchSchedule::Action::announce)
-    return write_line(sluice::sync::Announcement{state_->head(), watch.scope->second.spread});
+    return write_line(sluice::sync::Announcement{
+        .head = state_->head(), .spread = watch.scope->second.spread, .traceparent = watch.traceparent});
   ScopeWatches& scope = watch.scope->second;
   refresh_live(scope, steady_clock::now());
   sluice::sync::Heartbeat line{.head = state_->head(), .live_agents = {}, .reconnect_max = {}};

@@ -20,6 +20,7 @@ _UNDO: dict[int, list[str]] = {
         _count_use_of_the_sixth()],
     8: ["DROP POLICY forget ON changes", "DROP FUNCTION forget_changes", "DROP TABLE forgotten_changes"],
     9: ["DROP TABLE usage_unmatched"],
+    10: ["ALTER TABLE revisions DROP COLUMN traceparent"],
 }
 
 

@@ -21,11 +21,14 @@ std::string pointer_of_fault(std::string_view text) {
 
 TEST_CASE("both kinds of lines survive being written and read") {
   const Announcement announcement{.head = kHead, .spread = 250ms};
+  const Announcement traced{
+      .head = kHead, .spread = 0ms, .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"};
   const Heartbeat heartbeat{
       .head = kHead, .live_agents = LiveAgents{{"*", 3}, {"arcade", 0}, {"shop", 12}}, .reconnect_max = 8s};
   const Heartbeat nobody{.head = kHead, .live_agents = LiveAgents{}, .reconnect_max = {}};
   const Heartbeat bare{.head = kHead, .live_agents = {}, .reconnect_max = {}};
-  for (const WatchLine& wanted : {WatchLine(announcement), WatchLine(heartbeat), WatchLine(nobody), WatchLine(bare)}) {
+  for (const WatchLine& wanted :
+       {WatchLine(announcement), WatchLine(traced), WatchLine(heartbeat), WatchLine(nobody), WatchLine(bare)}) {
     std::string text = std::visit([](const auto& is) { return write_line(is); }, wanted);
     REQUIRE(text.ends_with('\n'));
     text.pop_back();
@@ -40,6 +43,19 @@ TEST_CASE("what a line leaves out has its default, and what this version does no
   const auto read = parse_watch_line(line(R"(,"why":["x"],"heartbeat":null)"));
   REQUIRE(read);
   CHECK(*read == WatchLine(Announcement{.head = kHead, .spread = 0ms}));
+}
+
+TEST_CASE("a trace that cannot be read is no reason to refuse a line") {
+  for (const std::string& more : {std::string(R"(,"traceparent":7)"), std::string(R"(,"traceparent":null)"),
+                                  fmt::format(R"(,"traceparent":"{}")", std::string(kMaxTraceparent + 1, 'a'))}) {
+    const auto read = parse_watch_line(line(more));
+    REQUIRE(read);
+    CHECK(*read == WatchLine(Announcement{.head = kHead, .spread = 0ms}));
+  }
+}
+
+TEST_CASE("an announcement of a change that is not traced says nothing of traces") {
+  CHECK(write_line(Announcement{.head = kHead, .spread = 0ms}).find("trace") == std::string::npos);
 }
 
 TEST_CASE("a line's faults name the member") {

@@ -71,6 +71,30 @@ TEST_CASE("the agent is told where everything is, and no secret is among it") {
         R"({"name":"POD_NAME","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}})");
 }
 
+TEST_CASE("the agent of a traced review starts in the review's trace") {
+  constexpr std::string_view kReview = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  json::Tree tree;
+  const std::string text = pod();
+  const Injection made = inject(*tree.parse(text), "shop", settings(), kReview);
+  const Node traced = patched(parse_node(text), made.patch);
+  const std::string variable = fmt::format(R"({{"name":"TRACEPARENT","value":"{}"}})", kReview);
+  CHECK(text_of(traced).find(variable) != std::string::npos);
+  CHECK(text_of(run(pod()).after).find("TRACEPARENT") == std::string::npos);
+
+  // The API server may ask again for the pod that it has patched, in another span.
+  json::Tree again;
+  const std::string patched_text = text_of(traced);
+  const Injection second =
+      inject(*again.parse(patched_text), "shop", settings(), "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
+  CHECK(second.result == Injection::Result::unchanged);
+  CHECK(second.patch.empty());
+  InjectorSettings other = settings();
+  other.image = "localhost/sluice:next";
+  const Outcome updated = run(traced, other);
+  CHECK(updated.made.result == Injection::Result::updated);
+  CHECK(text_of(updated.after).find(variable) != std::string::npos);
+}
+
 TEST_CASE("the agent may use Redis without TLS only where the settings say so") {
   const std::string at = "/spec/initContainers/0";
   CHECK(variable(run(pod()), at, "SLUICE_AGENT_INSECURE_REDIS").empty());

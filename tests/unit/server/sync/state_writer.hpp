@@ -44,7 +44,8 @@ class StateWriter {
   }
 
   // One revision that writes an object, or removes it where there is no document.
-  StateWriter& write(std::string_view organization, const ObjectId& id, std::string_view document) {
+  StateWriter& write(std::string_view organization, const ObjectId& id, std::string_view document,
+                     std::string_view trace = "") {
     std::vector<sluice::sync::Edit> edits;
     if (document.empty()) {
       edits.push_back(sluice::sync::Edit::removal(id.view()));
@@ -52,7 +53,9 @@ class StateWriter {
       edits.emplace_back(sluice::sync::make_object(id.view(), document));
     }
     state.objects = state.objects.with(std::move(edits));
-    state.history.append({.at = at(state.head().revision + 1), .objects = {{id, std::string(organization)}}});
+    state.history.append({.at = at(state.head().revision + 1),
+                          .objects = {{id, std::string(organization)}},
+                          .traceparent = std::string(trace)});
     ++state.sequence;
     return *this;
   }

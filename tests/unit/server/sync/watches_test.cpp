@@ -156,6 +156,60 @@ TEST_CASE_FIXTURE(Rig, "a change wakes the watches whose scope it is in, and no 
   CHECK(statistics.changes == 2);
 }
 
+std::string trace_heard(Peer& peer) {
+  std::string text;
+  for (const sluice::sync::WatchLine& line : peer.lines) {
+    const auto* const announcement = std::get_if<sluice::sync::Announcement>(&line);
+    if (announcement != nullptr) text = announcement->traceparent;
+  }
+  peer.lines.clear();
+  return text;
+}
+
+TEST_CASE_FIXTURE(Rig, "an announcement names the trace of the newest traced revision in the agent's scope") {
+  Peer& acme = watch("t-acme");
+  Peer& globex = watch("t-globex");
+  for (Peer& peer : peers) peer.heard();
+  writer.write("acme", policy_of("shop", "p"), "{}", "trace-1").write("acme", policy_of("shop", "q"), "{}", "trace-2");
+  writer.write("acme", policy_of("shop", "r"), "{}").write("globex", policy_of("mill", "p"), "{}");
+  announce();
+  CHECK(trace_heard(acme) == "trace-2");
+  CHECK(trace_heard(globex) == "");
+}
+
+TEST_CASE_FIXTURE(Rig, "a trace is announced once") {
+  Peer& acme = watch("t-acme");
+  acme.heard();
+  writer.write("acme", policy_of("shop", "p"), "{}", "trace-1");
+  announce();
+  CHECK(trace_heard(acme) == "trace-1");
+  writer.write("acme", policy_of("shop", "p"), R"({"v":2})");
+  announce();
+  while (acme.lines.empty()) loop.run_one();
+  CHECK(trace_heard(acme) == "");
+}
+
+TEST_CASE_FIXTURE(Rig, "the trace of a change waits for an agent that reads slowly") {
+  Peer& acme = watch("t-acme");
+  acme.heard();
+  acme.writable = false;
+  writer.write("acme", policy_of("shop", "p"), "{}", "trace-1");
+  announce();
+  writer.write("acme", policy_of("shop", "q"), "{}");
+  announce();
+  acme.make_room();
+  while (acme.lines.empty()) loop.run_one();
+  CHECK(trace_heard(acme) == "trace-1");
+}
+
+TEST_CASE_FIXTURE(Rig, "an agent that was away hears the trace of what it has missed") {
+  writer.write("acme", policy_of("shop", "p"), "{}", "trace-1")
+      .write("globex", policy_of("mill", "p"), "{}", "trace-2");
+  Peer& peer = peers.emplace_back();
+  watches.open(peer.reply(), {.status = 200}, tokens.at("t-acme"), "agent", at(0), now(), true);
+  CHECK(trace_heard(peer) == "trace-1");
+}
+
 TEST_CASE_FIXTURE(Rig, "a change to objects of several tenants wakes the watches of each") {
   Peer& globex = watch("t-globex");
   Peer& shop = watch("t-shop");
