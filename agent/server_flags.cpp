@@ -129,6 +129,8 @@ std::optional<policies::ServerOptions> read_server(ConfigReader& reader, const p
   const char* const pod = environment.find("POD_NAME");
   options.sync.pod = read_name(reader, "pod", pod != nullptr ? pod : host_name());
   options.sync.version = version();
+  if (const char* const parent = environment.find("TRACEPARENT")) options.traceparent = parent;
+  if (const char* const state = environment.find("TRACESTATE")) options.tracestate = state;
   return options;
 }
 

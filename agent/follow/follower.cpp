@@ -42,6 +42,7 @@ SyncClient::Impl::Impl(boost::asio::io_context& context, SyncOptions options, Sy
       observer_(std::move(observer)),
       link_(
           client_options(options_), options_.agent_id, [this] { return host_.token(); }, options_.seed),
+      trace_(options_.tracer, options_.trace, options_.server),
       stream_(context, link_, options_.silence,
               {.target =
                    [this] {
@@ -55,14 +56,17 @@ SyncClient::Impl::Impl(boost::asio::io_context& context, SyncOptions options, Sy
       reporter_(context, link_, options_.report_interval, options_.report_gap,
                 {.state = [this] { return agent_state(); },
                  .collect = [this](sync::ReportQueue& queue) { host_.collect(queue); },
+                 .sending = [this](http_client::Request& request) { trace_.begin_report(request); },
                  .reported =
                      [this](std::int64_t stored) {
                        ++counters_.reports;
+                       trace_.end_report();
                        if (observer_.reported) observer_.reported(stored);
                      },
                  .failed =
                      [this](const Error& why) {
                        ++counters_.reports_failed;
+                       trace_.end_report(why.code);
                        if (observer_.report_failed) observer_.report_failed(why);
                      }}),
       fetch_backoff_(options_.first_retry, sync::Reconnect::kCap),
@@ -172,7 +176,10 @@ void SyncClient::Impl::on_announcement(const sync::Announcement& line) {
   ++counters_.announcements;
   if (observer_.announced) observer_.announced(line.head);
   const bool in_force = state_ && state_->head == line.head;
-  if (!in_force) announced_ = line.head;
+  if (!in_force) {
+    announced_ = line.head;
+    trace_.announced(line.traceparent);
+  }
   if (in_force || (refusal_ && refusal_->refused == line.head)) {
     ++merged_announcements_;
     return;

@@ -14,6 +14,7 @@
 #include "agent/follow/reporter.hpp"
 #include "agent/follow/server_link.hpp"
 #include "agent/follow/sync_client.hpp"
+#include "agent/follow/sync_trace.hpp"
 #include "agent/follow/watch_stream.hpp"
 #include "common/base/backoff.hpp"
 #include "common/sync/coalescer.hpp"
@@ -68,6 +69,7 @@ class SyncClient::Impl {
   SyncHost& host_;
   const SyncObserver observer_;
   ServerLink link_;
+  SyncTrace trace_;
   WatchStream stream_;
   http_client::Client snapshots_;
   Reporter reporter_;

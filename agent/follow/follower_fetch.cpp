@@ -56,8 +56,10 @@ void SyncClient::Impl::fetch(bool full) {
   fetch_token_id_ = link_.token_id();
   request->fields.emplace_back(sync::kReadsField, sync::kReadsNewerFields);
   request->max_body = options_.max_snapshot;
+  trace_.begin_fetch(*request);
   snapshots_.send(*std::move(request), [this](const Result<http_client::Response>& answer) {
     static const sync::ScopeState kNone;
+    trace_.end_fetch(answer);
     announced_is_foreign_ = answer && answer->header(sync::kAnnouncedField) == sync::kForeignPosition;
     on_reply(read_reply(state_ ? *state_ : kNone, fetch_since_.has_value(), answer));
   });
@@ -89,12 +91,14 @@ void SyncClient::Impl::offer(NewState taken) {
     return;
   }
   offered_ = std::make_shared<NewState>(std::move(taken));
+  trace_.begin_use(offered_->applied.state.head.revision, offered_->full);
   const auto kept = offered_;  // the host may answer, and so reset offered_, within the call
   host_.on_state(kept->applied, kept->full);
 }
 
 void SyncClient::Impl::accepted() {
   if (!offered_ || stopping_) return;
+  trace_.end_use();
   const bool full = offered_->full;
   const bool replaces = full && state_.has_value();
   state_ = offered_->applied.state;
@@ -106,6 +110,7 @@ void SyncClient::Impl::accepted() {
 
 void SyncClient::Impl::refused(const Error& why) {
   if (!offered_ || stopping_) return;
+  trace_.end_use(why.code);
   const sync::Position head = offered_->applied.state.head;
   offered_.reset();
   refuse(head, why);
@@ -115,6 +120,7 @@ void SyncClient::Impl::refused(const Error& why) {
 // stream, and the client opens another stream.
 void SyncClient::Impl::on_accepted(FetchResult result) {
   const bool changed = result != FetchResult::unchanged;
+  trace_.covered();
   need_full_ = false;
   refusal_.reset();
   refusal_backoff_.reset();
@@ -144,6 +150,7 @@ void SyncClient::Impl::retry(FetchResult result, const Error& why) {
 
 // The refused state is fetched again after a back-off, a newer state at once.
 void SyncClient::Impl::refuse(const std::optional<sync::Position>& head, const Error& why) {
+  trace_.covered();
   const auto& newest = announced_ ? announced_ : announced_at_begin_;
   sync::Position refused = head ? *head : newest.value_or(sync::Position{.revision = 0, .chain = kNoChain});
   // An unreadable document or a wrong checksum can come from a wrong starting state, which a full snapshot replaces.

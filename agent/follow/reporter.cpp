@@ -61,6 +61,7 @@ Result<> Reporter::post(std::string body, std::function<void(Result<http_client:
   request->method = "POST";
   request->body = std::move(body);
   request->max_body = kMaxReply;
+  source_.sending(*request);
   client_.send(*std::move(request), std::move(done));
   return {};
 }

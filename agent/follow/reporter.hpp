@@ -26,8 +26,9 @@ class Reporter {
 
   struct Source {
     std::function<sync::AgentState()> state;
-    std::function<void(sync::ReportQueue& queue)> collect;  // adds the usage since the last call
-    std::function<void(std::int64_t stored)> reported;      // `stored`: the number of the newest stored report
+    std::function<void(sync::ReportQueue& queue)> collect;       // adds the usage since the last call
+    std::function<void(http_client::Request& request)> sending;  // may add headers
+    std::function<void(std::int64_t stored)> reported;           // `stored`: the number of the newest stored report
     std::function<void(const Error& why)> failed;
   };
 

@@ -24,6 +24,7 @@
 #include "common/sync/report_queue.hpp"
 #include "common/sync/scope_state.hpp"
 #include "common/sync/watch_line.hpp"
+#include "common/tracing/parent.hpp"
 
 namespace sluice::agent::follow {
 
@@ -47,6 +48,8 @@ struct SyncOptions {
   Duration last_report_timeout{1'000};  // how long stop() waits for the last report
   Duration head_timeout{30'000};        // until an answer begins; a busy server builds the snapshot first
   std::size_t max_snapshot = sync::kMaxSnapshotBytes;
+  tracing::Tracer* tracer = nullptr;  // nullptr: no traces
+  tracing::Parent trace = {};         // the parent of the first fetch
 };
 
 enum class FetchResult : std::uint8_t {

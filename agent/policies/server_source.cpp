@@ -34,6 +34,12 @@ std::string text_of(const Faults& faults) {
   return text;
 }
 
+// The first fetch belongs to the start.
+follow::SyncOptions below(const tracing::ActiveSpan& start, follow::SyncOptions options) {
+  options.trace = tracing::Parent(options.tracer, start);
+  return options;
+}
+
 }  // namespace
 
 ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock& clock, telemetry::Metrics& metrics,
@@ -43,11 +49,13 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
       clock_(clock),
       metrics_(metrics),
       log_(log),
+      start_(tracing::start_request(options_.sync.tracer, "agent start", tracing::SpanKind::internal,
+                                    options_.traceparent, options_.tracestate)),
       swap_(context_, metrics, log, std::move(publish), workers, {"server", to_string(options_.sync.server)}),
       token_(options_.token_file),
       age_timer_(context_),
       refresh_timer_(context_),
-      client_(context_, options_.sync, *this, observe()),
+      client_(context_, below(start_, options_.sync), *this, observe()),
       outage_(log, {"sync_still_lost", "The server still cannot be followed; the policies in force stay.", "sync_back",
                     "The agent follows the server again."}) {
   if (!options_.cache.empty()) saver_.emplace(options_.cache, log_);
@@ -214,6 +222,7 @@ follow::SyncObserver ServerSource::observe() {
 
 void ServerSource::on_confirmed(const sync::Position& position) {
   confirmed_at_ = steady_clock::now();
+  end_start(position);
   saved_confirmed_.clear();
   const std::int64_t now_us = clock_.now_us();
   if (swap_.withdrawn()) {
@@ -225,6 +234,14 @@ void ServerSource::on_confirmed(const sync::Position& position) {
   if (saver_) saver_->confirmed();
   if (hooks_.head) hooks_.head(position, now_us);
   watch_age();
+}
+
+void ServerSource::end_start(const sync::Position& position) {
+  if (!start_) return;
+  start_->set("sluice.agent_id", options_.sync.agent_id);
+  start_->set("sluice.revision", position.revision);
+  start_->set("sluice.start.saved_state", !saved_confirmed_.empty());
+  start_.end();
 }
 
 void ServerSource::on_live_agents(const sync::LiveAgents& live) {

@@ -37,6 +37,10 @@ struct ServerOptions {
   std::string cache;                     // path for the last good state, or "" to save nothing
   std::chrono::milliseconds max_age{0};  // how long policies stay in force after the last confirmation; 0: unlimited
   std::string login_file = {};           // path for the login to Redis that the server hands out, or ""
+  // The span below which the agent starts, as the injector names it (W3C Trace Context), or "". The tracer is in
+  // `sync`.
+  std::string traceparent = {};
+  std::string tracestate = {};
 };
 
 // Functions that are called on the source's thread. Each may be empty.
@@ -86,6 +90,7 @@ class ServerSource final : private follow::SyncHost {
   void follow();
   void note_newer(const sync::NewerFields& newer);
   void refuse(const Faults& faults, std::int64_t revision);
+  void end_start(const sync::Position& position);
   void watch_age();
   void refresh();
 
@@ -94,6 +99,7 @@ class ServerSource final : private follow::SyncHost {
   const Clock& clock_;
   telemetry::Metrics& metrics_;
   telemetry::Log& log_;
+  tracing::ActiveSpan start_;  // until the server has confirmed the first policies in force
 
   boost::asio::io_context context_{1};
   SnapshotSwap swap_;
