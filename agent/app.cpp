@@ -236,7 +236,9 @@ void App::follow_server(policies::SnapshotSwap::Publish publish) {
                               .degraded = [this] { return degraded_stores(); }};
   metrics_.add(usage::metrics(), *usage_);
   if (!config_.server->login_file.empty()) shared_.redis_login_rejected = [this] { server_->redis_login_rejected(); };
-  server_.emplace(*config_.server, std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
+  policies::ServerOptions options = *config_.server;
+  options.sync.tracer = shared_.tracer;
+  server_.emplace(std::move(options), std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
   server_->load_first();
 }
 

@@ -81,7 +81,7 @@ struct Config {
   telemetry::LogLevel log_level = telemetry::LogLevel::info;
   telemetry::LogFormat log_format = telemetry::LogFormat::json;
   bool metrics_policy_label = false;
-  bool metrics_aliases = false;  // also expose the names of other limiters' metrics
+  bool metrics_aliases = false;          // also expose the names of other limiters' metrics
   std::optional<otlp::Options> tracing;  // nullopt: nothing is traced
 };
 
