@@ -28,6 +28,7 @@
 #include "common/sync/bundle_of.hpp"
 #include "common/telemetry/metrics.hpp"
 #include "common/telemetry/outage_log.hpp"
+#include "common/tracing/tracer.hpp"
 
 namespace sluice::agent::policies {
 
