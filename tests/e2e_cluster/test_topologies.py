@@ -66,7 +66,11 @@ def on_cluster(installed: Installed) -> Iterator[Installed]:
 
 def test_pods_share_a_limit_and_subjects_are_spread_over_the_nodes(on_cluster: Installed, make_app: MakeApp) -> None:
     one, other = make_app().ready(), make_app().ready()
-    found = [reasons(app.run(BODIES.replace("{count}", "6").replace("{subject}", "user:shared"))) for app in (one, other)]
+    on_cluster.admin("PUT", "/policies/shared?tenant_id=demo", {   # gains nothing while the calls are made
+        "resource": "GET:/shared", "strategy": "token_bucket", "key_by": "subject", "limit": 10, "window": "1h"})
+    on_cluster.enforced()
+    script = BODIES.replace("GET:/orders", "GET:/shared").replace("{count}", "6").replace("{subject}", "user:shared")
+    found = [reasons(app.run(script)) for app in (one, other)]
     assert found == [["within_limit"] * 6, ["within_limit"] * 4 + ["limit_exceeded"] * 2]
     one.run("for i in $(seq 60); do check GET:/orders user:spread-$i; done")
     chosen = primaries(on_cluster)
