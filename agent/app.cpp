@@ -125,6 +125,7 @@ class App {
     if (!load_metrics_token() || !load() || !load_authz_key() || !listen()) return 1;
     shutdown_.await_signal(workers_.size(), [this] { drain(); });
     std::vector<std::jthread> threads;
+    threads.reserve(workers_.size());
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
     if (exporter_) exporter_->start();
     if (bundle_) bundle_->start();

@@ -242,6 +242,7 @@ CheckApi::~CheckApi() = default;
 
 std::vector<std::string> route_templates() {
   std::vector<std::string> templates;
+  templates.reserve(std::size(kRoutes) + 1);
   for (const Route& route : kRoutes) templates.emplace_back(route.path);
   templates.emplace_back("other");
   return templates;

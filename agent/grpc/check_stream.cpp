@@ -17,7 +17,7 @@ void CheckStream::start(decide::Decider& decider, StatusWriter& statuses, grpc::
     const auto caller = decider.authenticate(made->api_key_);
     if (!caller) return statuses.refuse(made->reply_, refused_for(caller.error()));
   }
-  if (made->reply_.listen(*made)) made.release();  // owns itself from now on
+  if (made->reply_.listen(*made)) static_cast<void>(made.release());  // owns itself from now on
 }
 
 CheckStream::CheckStream(decide::Decider& decider, StatusWriter& statuses, grpc::Reply reply)

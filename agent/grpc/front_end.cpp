@@ -31,6 +31,7 @@ std::vector<std::string_view> listed_names(bool rate_limits) {
 std::vector<grpc::Service*> all_of(const std::vector<std::unique_ptr<grpc::Service>>& services,
                                    std::initializer_list<grpc::Service*> others) {
   std::vector<grpc::Service*> all;
+  all.reserve(services.size() + others.size());
   for (const auto& service : services) all.push_back(service.get());
   all.insert(all.end(), others);
   return all;

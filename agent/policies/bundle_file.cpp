@@ -24,13 +24,14 @@
 namespace sluice::agent::policies {
 namespace {
 
+constexpr std::size_t kChunk = std::size_t{64} * 1024;
+
 std::unexpected<Fault> unreadable(const std::string& path, int error) {
   return std::unexpected(Fault{"", fmt::format("{} cannot be read: {}", path, std::strerror(error))});
 }
 
 // Returns false on an error (errno).
 bool read_all(int fd, std::string& text) {
-  constexpr std::size_t kChunk = 64 * 1024;
   for (;;) {
     std::size_t had = text.size();
     text.resize(had + kChunk);
@@ -68,7 +69,7 @@ std::expected<std::optional<FileText>, Fault> read_whole(const std::string& path
     if (only_regular && !read.identity.regular) {
       return std::unexpected(Fault{"", fmt::format("{} is not a regular file; put a regular file at this path", path)});
     }
-    if (read.identity.regular) read.text.reserve(static_cast<std::size_t>(before.st_size) + 64 * 1024);
+    if (read.identity.regular) read.text.reserve(static_cast<std::size_t>(before.st_size) + kChunk);
     if (!read_all(file.get(), read.text) || ::fstat(file.get(), &after) != 0) return unreadable(path, errno);
     bool whole = !read.identity.regular ||
                  (identity_of(after) == read.identity && std::cmp_equal(read.text.size(), before.st_size));

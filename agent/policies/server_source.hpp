@@ -58,7 +58,7 @@ class ServerSource final : private follow::SyncHost {
  public:
   ServerSource(ServerOptions options, ServerHooks hooks, const Clock& clock, telemetry::Metrics& metrics,
                telemetry::Log& log, SnapshotSwap::Publish publish, std::size_t workers);
-  ~ServerSource() { stop(); }
+  ~ServerSource() { stop(); }  // NOLINT(bugprone-exception-escape): without memory for its end it cannot go on
 
   // Publishes the last good state, if there is one.
   void load_first();

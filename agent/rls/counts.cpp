@@ -11,6 +11,7 @@ std::vector<telemetry::LabelledReading<Counts>> readings(
     const std::array<std::string_view, kCount>& names,
     std::array<std::atomic<std::uint64_t>, kCount> Counts::* counters) {
   std::vector<telemetry::LabelledReading<Counts>> found;
+  found.reserve(kCount);
   for (std::size_t i = 0; i < kCount; ++i) {
     found.push_back({std::string(names[i]), [counters, i](const Counts& counts) {
                        return (counts.*counters)[i].load(std::memory_order_relaxed);

@@ -111,7 +111,7 @@ class HashTrie {
     std::array<Node, kWays> children{};
   };
   struct alignas(kAlignment) Leaf : Head {};  // the slots follow in the same allocation; at most half are used
-
+  // NOLINTBEGIN(performance-no-int-to-ptr): a Node is a pointer and the tag in its low bits
   static bool is_branch(Node node) { return node != kEmpty && (node & kTag) == 0; }
   static Head& head(Node node) { return *reinterpret_cast<Head*>(node & ~kTag); }
   static Branch& branch(Node node) { return *reinterpret_cast<Branch*>(node); }
@@ -119,7 +119,7 @@ class HashTrie {
   static Entry* slots(Node leaf) { return reinterpret_cast<Entry*>((leaf & ~kTag) + sizeof(Leaf)); }
   static std::size_t size_of(Node node) { return node == kEmpty ? 0 : head(node).size; }
   static std::size_t way(std::uint64_t hash, int shift) { return (hash >> shift) & (kWays - 1); }
-
+  // NOLINTEND(performance-no-int-to-ptr)
   static void retain(Node node) {
     if (node != kEmpty) head(node).owners.fetch_add(1, std::memory_order_relaxed);
   }

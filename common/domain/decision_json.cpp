@@ -114,6 +114,7 @@ void add_explained(std::string& out, const Decision& decision) {
 std::vector<UncountedUnit> uncounted_units(const Decision& decision) {
   if (decision.costs == nullptr || decision.costs->empty()) return {};
   std::vector<std::string_view> counted;
+  counted.reserve(decision.limits.size());
   for (const ExplainedLimit& limit : decision.limits) counted.push_back(limit.unit);
   return uncounted_units(*decision.costs, counted);
 }

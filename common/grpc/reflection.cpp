@@ -88,7 +88,7 @@ std::span<const Method> ReflectionService::method_table() { return kReflectionMe
 
 void ReflectionService::open(std::size_t, Reply reply) {
   auto made = std::make_unique<Conversation>(*this, std::move(reply));
-  if (made->listen()) made.release();
+  if (made->listen()) static_cast<void>(made.release());
 }
 
 std::string ReflectionService::answer(std::string_view request) const {

@@ -26,7 +26,7 @@ class ReplySink {
 
   virtual bool watch_peer(std::uint64_t, PeerWatcher&) { return true; }
 
-  // Only sinks that create Admissions must override read_body().
+  // Only sinks that create Admissions override it, and keep `held`. NOLINTNEXTLINE(performance-unnecessary-value-param)
   virtual void read_body(std::uint64_t, std::shared_ptr<void> /*held*/, std::size_t /*limit*/) {}
 
   // A Stream (stream.hpp) calls these functions. A sink without streams sends `head` as the whole answer.
