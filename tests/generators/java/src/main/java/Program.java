@@ -8,6 +8,7 @@ import sluice.server.api.OrganizationsApi;
 import sluice.server.api.PlansApi;
 import sluice.server.api.PoliciesApi;
 import sluice.server.api.TenantsApi;
+import sluice.server.auth.HttpBearerAuth;
 import sluice.server.model.DurationBody;
 import sluice.server.model.KeyBy;
 import sluice.server.model.LimitBody;
@@ -29,7 +30,8 @@ public final class Program {
     agent.setApiKey(System.getenv("SLUICE_KEY"));
     sluice.server.ApiClient server = new sluice.server.ApiClient();
     server.setBasePath(System.getenv("SLUICE_SERVER_URL"));
-    server.setBearerToken(System.getenv("SLUICE_TOKEN"));
+    // By its name, because setBearerToken() of the client takes any of the two kinds of tokens.
+    ((HttpBearerAuth) server.getAuthentication("adminToken")).setBearerToken(System.getenv("SLUICE_TOKEN"));
 
     ChecksApi checks = new ChecksApi(agent);
     Check check = new Check().resource("GET:/orders").subject(name).cost(1);
