@@ -52,6 +52,7 @@ class RateLimitJson::Single final : public rls::Listener {
       reply_->keep_request_id(request_id_);
       auto request = rls::read_request({http.body.data(), http.body.size()}, tree_);
       if (!request) {
+        owner_.service_.resources().counts.count(RefusalKind::invalid);
         send_problem(*reply_, {.status = 400,
                                .type = kInvalid,
                                .detail = "The body is not a RateLimitRequest.",
@@ -60,6 +61,7 @@ class RateLimitJson::Single final : public rls::Listener {
       }
       request_ = *std::move(request);
     } catch (const std::bad_alloc&) {
+      owner_.service_.resources().counts.count(RefusalKind::out_of_memory);
       return refused({.kind = RefusalKind::out_of_memory, .text = {}});
     }
     call_.start(request_, *this);

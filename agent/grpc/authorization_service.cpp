@@ -58,7 +58,7 @@ class AuthorizationService::Single final : public decide::CheckListener, private
   void read_and_start(std::string_view message, const api::Peer& peer, decide::InFlight::Place place) {
     if (!read_authz_message(message, message_)) {
       place.leave();
-      reply_->finish({grpc::Code::invalid_argument, "The message is not an envoy.service.auth.v3.CheckRequest."});
+      service_.statuses_.refuse(*reply_, unreadable("envoy.service.auth.v3.CheckRequest"));
       return return_to_pool();
     }
     form_ = {.as_text = api::wants_text(message_.header("accept")), .for_clients = true};

@@ -32,7 +32,7 @@ void CheckStream::on_message(std::span<char> bytes) {
   const bool was_working = std::exchange(working_, true);
   const auto message = read_stream_message(bytes);
   if (!message) {
-    reply_.finish({grpc::Code::invalid_argument, "The message is not a sluice.v1.CheckStreamRequest."});
+    statuses_.refuse(reply_, unreadable("sluice.v1.CheckStreamRequest"));
     over_ = last_ = true;
   } else {
     const std::size_t slot = take_slot();

@@ -28,10 +28,10 @@ class RateLimitService::Single final : public rls::Listener {
     reply_.emplace(std::move(reply));
     try {
       auto request = rls::decode_request(message);
-      if (!request) return refused({.kind = rls::Refusal::Kind::invalid, .text = std::move(request).error()});
+      if (!request) return refuse_unread({.kind = rls::Refusal::Kind::invalid, .text = std::move(request).error()});
       request_ = *std::move(request);
     } catch (const std::bad_alloc&) {
-      return refused({.kind = rls::Refusal::Kind::out_of_memory, .text = {}});
+      return refuse_unread({.kind = rls::Refusal::Kind::out_of_memory, .text = {}});
     }
     call_.start(request_, *this);
   }
@@ -46,7 +46,7 @@ class RateLimitService::Single final : public rls::Listener {
   void refused(const rls::Refusal& refusal) override {
     switch (refusal.kind) {
       case rls::Refusal::Kind::invalid:
-        reply_->finish({grpc::Code::invalid_argument, refusal.text});
+        owner_.statuses_.refuse(*reply_, invalid(refusal.text));
         break;
       case rls::Refusal::Kind::no_config:
       case rls::Refusal::Kind::overload:
@@ -61,6 +61,10 @@ class RateLimitService::Single final : public rls::Listener {
   }
 
  private:
+  void refuse_unread(const rls::Refusal& refusal) {
+    owner_.parts_.rate_limits->resources().counts.count(refusal.kind);
+    refused(refusal);
+  }
   void return_to_pool() {
     reply_.reset();
     request_ = {};

@@ -58,6 +58,12 @@ Refused refused_for(const std::vector<RequestFault>& faults, std::string_view re
   return {Code::invalid_argument, api::problem_of(faults, request_id)};
 }
 
+Refused unreadable(std::string_view type) { return invalid(fmt::format("The message is not a {}.", type)); }
+
+Refused invalid(std::string text) {
+  return {Code::invalid_argument, {.status = 400, .type = api::kInvalid, .detail = std::move(text), .errors = {}}};
+}
+
 void StatusWriter::refuse(grpc::Reply& reply, const Refused& refused) {
   const api::CheckProblem& problem = refused.problem;
   api::count_refusal(refusals_, problem.problem());

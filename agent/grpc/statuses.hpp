@@ -31,6 +31,9 @@ struct Refused {
 Refused refused_for(const decide::Refusal& refusal);
 // REQUIRES: at least one fault.
 Refused refused_for(const std::vector<RequestFault>& faults, std::string_view request_id);
+// The bytes are no message of this type, such as "sluice.v1.CheckStreamRequest".
+Refused unreadable(std::string_view type);
+Refused invalid(std::string text);  // one sentence
 
 class StatusWriter {
  public:

@@ -301,10 +301,7 @@ void Call::answer() {
 void Call::refuse(Refusal::Kind kind, std::string text) {
   place_.leave();
   in_force_ = {};
-  RequestOutcome outcome = RequestOutcome::unavailable;
-  if (kind == Refusal::Kind::invalid) outcome = RequestOutcome::invalid;
-  if (kind == Refusal::Kind::overload || kind == Refusal::Kind::out_of_memory) outcome = RequestOutcome::overload;
-  service_.resources().counts.count(outcome);
+  service_.resources().counts.count(kind);
   listener_->refused({.kind = kind, .text = std::move(text)});
 }
 

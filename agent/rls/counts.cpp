@@ -20,7 +20,23 @@ std::vector<telemetry::LabelledReading<Counts>> readings(
   return found;
 }
 
+RequestOutcome outcome_of(Refusal::Kind kind) {
+  switch (kind) {
+    case Refusal::Kind::invalid:
+      return RequestOutcome::invalid;
+    case Refusal::Kind::overload:
+    case Refusal::Kind::out_of_memory:
+      return RequestOutcome::overload;
+    case Refusal::Kind::no_config:
+    case Refusal::Kind::store_unavailable:
+      break;
+  }
+  return RequestOutcome::unavailable;
+}
+
 }  // namespace
+
+void Counts::count(Refusal::Kind kind) noexcept { count(outcome_of(kind)); }
 
 const telemetry::MetricTable<Counts>& count_metrics() {
   static const telemetry::MetricTable<Counts> table{

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "agent/rls/message.hpp"
 #include "common/telemetry/metric_table.hpp"
 
 namespace sluice::agent::rls {
@@ -34,6 +35,8 @@ struct Counts {
   void count(RequestOutcome outcome) noexcept {
     requests[static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
   }
+  // A Call counts its own refusals; front ends count those of requests that no Call gets.
+  void count(Refusal::Kind kind) noexcept;
   void count(DescriptorOutcome outcome) noexcept {
     descriptors[static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
   }

@@ -227,10 +227,12 @@ def test_a_wrong_key_lets_nothing_pass_and_counts_as_a_refusal(agent: Agent) -> 
     assert agent.metric("sluice_http_refused_total", code="missing") == before + 1
 
 
-def test_bytes_that_are_no_message_fail_the_call(envoy: GrpcClient) -> None:
+def test_bytes_that_are_no_message_fail_the_call(agent: Agent, envoy: GrpcClient) -> None:
+    refused = agent.metric("sluice_http_refused_total", code="invalid")
     with pytest.raises(grpc.RpcError) as raised:
         envoy.channel.unary_unary(f"/{SERVICE}/Check")(b"\x0a\xff", timeout=20, metadata=envoy.metadata)
     assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert agent.metric("sluice_http_refused_total", code="invalid") == refused + 1
 
 
 def test_the_application_gets_no_key_of_sluice_and_no_invented_limits(envoy: GrpcClient, key: MintedKey) -> None:

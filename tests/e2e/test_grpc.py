@@ -253,6 +253,14 @@ def test_what_is_too_large_or_unknown_is_refused_by_itself(rpc: GrpcClient) -> N
     assert rpc.check(resource="GET:/orders", subject=fresh_subject()).allowed
 
 
+def test_a_stream_of_bytes_that_are_no_messages_is_refused_and_counted(agent: Agent, rpc: GrpcClient) -> None:
+    refused = agent.metric("sluice_http_refused_total", code="invalid")
+    broken = rpc.channel.stream_stream(f"/{DECISIONS}/CheckStream")
+    error = fails(lambda: list(broken(iter([b"\x0a\xff"]), timeout=20, metadata=rpc.metadata)), grpc.StatusCode.INVALID_ARGUMENT)
+    assert "CheckStreamRequest" in error.details()
+    assert agent.metric("sluice_http_refused_total", code="invalid") == refused + 1
+
+
 def test_many_calls_of_one_channel_are_answered(agent: Agent, rpc: GrpcClient) -> None:
     """64 at a time; each is charged once."""
     subject = fresh_subject()

@@ -9,12 +9,13 @@ import pytest
 from support.agent import Agent
 from support.bundle import Bundle
 from support.client import fresh_subject
-from support.grpc_client import GrpcClient, grpc, message_class
+from support.grpc_client import GrpcClient, details, grpc, message_class
 from support.process import free_port
 from support.rate_limits import ask, codes, write_config
 
 SERVICE = "envoy.service.ratelimit.v3.RateLimitService"
 OK, OVER = 1, 2
+COUNTED = (("sluice_ratelimit_requests_total", "outcome"), ("sluice_http_refused_total", "code"))
 YEAR = 6
 SHOP = """
 domain: shop
@@ -79,7 +80,8 @@ def test_hits_are_those_of_the_descriptor_or_of_the_request(rpc: GrpcClient) -> 
     assert brought.statuses[0].current_limit.requests_per_unit == 5
 
 
-def test_a_call_that_cannot_be_judged_says_why(rpc: GrpcClient) -> None:
+def test_a_call_that_cannot_be_judged_says_why(agent: Agent, rpc: GrpcClient) -> None:
+    invalid, refused = (agent.metric(name, **{label: "invalid"}) for name, label in COUNTED)
     for fields, says in (({"domain": ""}, "domain"), ({"negative": True}, "negative")):
         asked = descriptor(("user", "a"), is_negative_hits=bool(fields.pop("negative", False)))
         with pytest.raises(grpc.RpcError) as raised:
@@ -89,6 +91,8 @@ def test_a_call_that_cannot_be_judged_says_why(rpc: GrpcClient) -> None:
     with pytest.raises(grpc.RpcError) as raised:
         rpc.channel.unary_unary(f"/{SERVICE}/ShouldRateLimit")(b"\x0a\xff", timeout=20)
     assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert details(raised.value)["ErrorInfo"].reason == "invalid"
+    assert [agent.metric(name, **{label: "invalid"}) for name, label in COUNTED] == [invalid + 3, refused + 3]
 
 
 def test_the_agent_is_healthy_and_lists_the_service(rpc: GrpcClient) -> None:

@@ -185,10 +185,12 @@ def test_headers_for_the_proxy_tell_of_the_descriptor_with_the_least_left(shop_c
     ('{"domain":"shop"}', "at least one descriptor"), ('{"domain":"shop","descriptor":[]}', "not a RateLimitRequest"),
     ('{"domain":"shop","descriptors":[{"isNegativeHits":true}]}', "is_negative_hits is not supported"),
 ])
-def test_a_request_that_is_none_is_refused(shop_client: Client, body: str, says: str) -> None:
+def test_a_request_that_is_none_is_refused(shop: Agent, shop_client: Client, body: str, says: str) -> None:
+    invalid = shop.metric("sluice_ratelimit_requests_total", outcome="invalid")
     answer = shop_client.post("/json", body)
     assert (answer.status, answer.body["code"]) == (400, "invalid")
     assert says in answer.body["detail"]
+    assert shop.metric("sluice_ratelimit_requests_total", outcome="invalid") == invalid + 1
 
 
 def test_the_body_may_be_what_curl_sends_with_d(shop_client: Client) -> None:
