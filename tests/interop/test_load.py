@@ -28,6 +28,7 @@ pytestmark = pytest.mark.timeout(1800)
 
 GHZ_SECONDS = int(os.environ.get("SLUICE_GHZ_SECONDS", "30"))
 IDLE = int(os.environ.get("SLUICE_IDLE_CONNECTIONS", "10000"))
+KEPT = 200          # descriptors for other things than these connections
 RESETS = 10_000     # a second
 ROUNDS = 5
 ROUND_SECONDS = 4
@@ -128,19 +129,27 @@ def open_idle(port: int, count: int) -> list[socket.socket]:
     return made
 
 
+def open_idle_http(port: int, count: int) -> list[socket.socket]:
+    """Connections for HTTP/1.1 that have asked nothing yet."""
+    return [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(count)]
+
+
 def test_thousands_of_idle_connections_cost_little_and_healthy_calls_are_served(
         make_served: Callable[..., tuple[Agent, int]], key: MintedKey, program: Path) -> None:
+    """The agent gives either listener half of its descriptors. Where that is too little for gRPC, the rest speaks HTTP."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    many = min(IDLE, hard // 2 - 100)  # the agent shares its descriptors between two listeners
+    assert hard > IDLE + KEPT, f"the limit of open files is {hard}: it must be above {IDLE + KEPT}"
+    over_grpc = min(IDLE, (hard - KEPT) // 2)
     agent, port = make_served()
     with GrpcClient(f"127.0.0.1:{port}", key.text) as client:
         assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
         before = memory_of(agent.process.pid)
-        idle = open_idle(port, many)
-        wait_until("all connections", lambda: agent.metric("sluice_grpc_open_connections") == many + 1, 60)
-        each = (memory_of(agent.process.pid) - before) / many
-        print(f"{each:.0f} bytes for each of {many} idle connections")
+        idle = open_idle(port, over_grpc) + open_idle_http(agent.port, IDLE - over_grpc)
+        wait_until("all of gRPC", lambda: agent.metric("sluice_grpc_open_connections") == over_grpc + 1, 60)
+        wait_until("all of HTTP", lambda: agent.metric("sluice_http_open_connections") >= IDLE - over_grpc, 60)
+        each = (memory_of(agent.process.pid) - before) / IDLE
+        print(f"{each:.0f} bytes for each of {IDLE} idle connections, {over_grpc} of them for gRPC")
         assert client.check(resource="GET:/orders", subject=fresh_subject()).allowed
         if not is_sanitized(program):
             assert each < BYTES_OF_IDLE
