@@ -18,14 +18,15 @@ def panels(dashboard: dict[str, Any]) -> list[dict[str, Any]]:
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 
+def plain(expression: str, dashboard: dict[str, Any], interval: str) -> str:
+    """An expression of a dashboard as Prometheus takes it, with all values of each variable chosen."""
+    expression = expression.replace("$__rate_interval", interval)
+    for variable in dashboard["templating"]["list"]:
+        expression = expression.replace(f'"${variable["name"]}"', f'"{variable.get("allValue", "")}"')
+    return expression
+
+
 def expressions(interval: str = "5m") -> dict[str, str]:
-    """"Dashboard: panel A" → PromQL, with all values of each variable chosen."""
-    found = {}
-    for dashboard in dashboards():
-        for panel in panels(dashboard):
-            for target in panel["targets"]:
-                text = target["expr"].replace("$__rate_interval", interval)
-                for variable in dashboard["templating"]["list"]:
-                    text = text.replace(f'"${variable["name"]}"', f'"{variable.get("allValue", "")}"')
-                found[f"{dashboard['title']}: {panel['title']} {target['refId']}"] = text
-    return found
+    """Dashboard, panel and query → PromQL."""
+    return {f"{dashboard['title']}: {panel['title']} {target['refId']}": plain(target["expr"], dashboard, interval)
+            for dashboard in dashboards() for panel in panels(dashboard) for target in panel["targets"]}
