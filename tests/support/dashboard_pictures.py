@@ -2,6 +2,7 @@
 
 Needs matplotlib (Debian's python3-matplotlib)."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ def named(legend: str, labels: dict[str, str]) -> str:
     """A legend with the values of its labels."""
     for label, value in labels.items():
         legend = legend.replace("{{" + label + "}}", value)
-    return legend
+    return re.sub(r"{{\w+}}", "(none)", legend)
 
 
 def draw_panel(axes: Any, panel: dict[str, Any], dashboard: dict[str, Any], prometheus: Prometheus, interval: str) -> None:
@@ -51,12 +52,12 @@ def draw(folder: Path, prometheus: Prometheus, interval: str) -> None:
     from matplotlib import pyplot   # pylint: disable=import-outside-toplevel
     for dashboard in dashboards():
         height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in dashboard["panels"])
-        figure = pyplot.figure(figsize=(18, height / 2.6))
+        figure = pyplot.figure(figsize=(18, height / 3.2))
         figure.suptitle(dashboard["title"], x=0.02, ha="left")
         for panel in panels(dashboard):
             place = panel["gridPos"]
             axes = figure.add_axes((place["x"] / 24 + 0.03, 0.97 - (place["y"] + place["h"] - 1.5) / (height + 1), place["w"] / 24 - 0.045,
-                                    (place["h"] - 3) / (height + 1)))
+                                    (place["h"] - 2.5) / (height + 1)))
             draw_panel(axes, panel, dashboard, prometheus, interval)
         figure.savefig(folder / f"{dashboard['uid']}.png", dpi=70)
         pyplot.close(figure)
