@@ -216,6 +216,7 @@ def test_pods_made_while_the_server_was_down_are_counted_and_marked_once_when_it
 
     wait_until("the event", events, 30)
     assert rig.server.metric("sluice_injector_missed_pods") == before + 1
+    assert rig.server.metric("sluice_injector_events_total") >= 1
     scans = rig.server.metric("sluice_injector_scans_total", result="ok")
     wait_until("two more scans", lambda: rig.server.metric("sluice_injector_scans_total", result="ok") >= scans + 2, 30)
     (event,) = events()

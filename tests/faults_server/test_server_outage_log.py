@@ -32,6 +32,7 @@ def test_an_outage_of_postgresql_under_admin_traffic_is_few_lines(
             assert admin.get("/tenants").status == 503
     assert not told(server, "database_failure"), "the feed's lines count these calls"
     wait_until("the fleet's line", lambda: told(server, "fleet_failed"))
+    assert server.metric("sluice_fleet_errors_total") > 0
     own_postgres.restart()
     back, = wait_until("the end", lambda: told(server, "feed_back"), BACK_WITHIN)
     away_ms = 1000 * (time.monotonic() - gone)

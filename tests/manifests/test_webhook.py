@@ -94,6 +94,17 @@ def test_a_pod_that_gets_none_keeps_its_spec_and_its_maker_is_told_why(injector:
     assert reason in " ".join(warnings) and bool(warnings) == bool(reason), warnings
 
 
+def test_reviews_are_counted_by_result_and_skipped_pods_by_reason(injector: InjectorServer) -> None:
+    def counted() -> tuple[float, float]:
+        return (injector.server.metric("sluice_injector_reviews_total", result="injected"),
+                injector.server.metric("sluice_injector_skipped_pods_total", reason="host_network"))
+
+    before = counted()
+    for manifest in (pod("plain"), pod("network", {"hostNetwork": True})):
+        admitted(injector, manifest)
+    assert counted() == tuple(count + 1 for count in before)
+
+
 def test_a_review_that_is_malformed_or_too_large_gets_a_clear_refusal(injector: InjectorServer) -> None:
     huge = pod("huge", annotations={"a": "x" * 3_000_000})
     with contextlib.closing(injector.webhook()) as webhook:
