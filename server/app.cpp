@@ -57,6 +57,8 @@
 #include "server/sync/request.hpp"
 #include "server/sync/retention.hpp"
 #include "server/sync/service.hpp"
+#include "server/webhooks/metrics.hpp"
+#include "server/webhooks/worker.hpp"
 
 namespace sluice::server {
 namespace {
@@ -69,6 +71,8 @@ constexpr std::chrono::seconds kFirstState{2};   // longest wait for the feed's 
 // How soon the server notices that Redis is back, if agents wait for the users that it has to write there.
 constexpr std::chrono::milliseconds kReconnectEvery{400};
 constexpr std::chrono::seconds kLastCalls{1};  // longest wait for calls that still run after the drain
+// Longest wait after the drain for deliveries to webhooks. Another server repeats what was not recorded.
+constexpr std::chrono::seconds kLastDeliveries{2};
 // Longest wait after the drain until agents' reports are stored. Agents repeat reports that were not stored.
 constexpr std::chrono::milliseconds kLastReports{5'000};
 
@@ -140,6 +144,7 @@ class App {
     if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
     if (exporter_) exporter_->start();
     start_sync();
+    start_webhooks();
     if (!listen()) return 1;
     shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
     tidy();
@@ -150,6 +155,7 @@ class App {
     bool ended = pool_.stop_within(kLastCalls);
     ended = sync_.stop_within(kLastCalls) && ended;
     ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout)) && ended;
+    if (webhooks_) ended = webhooks_->stop_within(kLastDeliveries) && ended;
     if (redis_users_) redis_users_->stop();
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
@@ -175,6 +181,7 @@ class App {
   bool prepare_injector();
   bool start_publisher();
   void start_sync();
+  void start_webhooks();
   bool listen();
   void drain();
   [[noreturn]] void leave();
@@ -204,6 +211,7 @@ class App {
   admin::CallerGate gate_;
   admin::Executor executor_;
   admin::AdminService service_;
+  std::optional<webhooks::Worker> webhooks_;         // only with --notify-secret-file
   std::optional<kubernetes::ApiClient> review_api_;  // only for token reviews, so that they delay nothing else
   std::optional<identity::Reviewer> reviewer_;       // only with --kubernetes
   sync::SyncService sync_;
@@ -323,6 +331,14 @@ void App::start_sync() {
   const auto read = std::make_shared<std::promise<void>>();
   feed_.poll([read](bool) { read->set_value(); });
   read->get_future().wait_for(kFirstState);
+}
+
+void App::start_webhooks() {
+  if (!config_.webhooks) return;
+  executor_.set_webhooks(*config_.webhooks);
+  webhooks_.emplace(config_.database, *config_.webhooks, webhooks::Worker::Options{}, log_);
+  metrics_.add(webhooks::metrics(), webhooks_->statistics());
+  webhooks_->start();
 }
 
 bool App::listen() {

@@ -21,6 +21,7 @@
 #include "server/postgres/pool.hpp"
 #include "server/redis_users/flags.hpp"
 #include "server/sync/retention.hpp"
+#include "server/webhooks/flags.hpp"
 
 namespace sluice::server {
 
@@ -69,6 +70,7 @@ struct Config {
   std::optional<otlp::Options> tracing;  // nullopt: no traces
   identity::IdentitySettings identity;
   redis_users::Settings redis_users;
+  std::optional<webhooks::Setup> webhooks;
   std::optional<injector::InjectorOptions> injector;
   kubernetes::Settings kubernetes;
 

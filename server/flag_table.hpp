@@ -12,6 +12,7 @@
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
 #include "server/redis_users/flags.hpp"
+#include "server/webhooks/flags.hpp"
 
 namespace sluice::server {
 
@@ -125,6 +126,11 @@ inline constexpr std::array kFlags{
              "How long the server keeps usage, which it counts per minute: 1h to 87600h."},
     FlagSpec{"analytics-every", "Analytics", "DURATION", "1m",
              "How often the server writes usage to PostgreSQL: 100ms to 10m. Agents keep what is not written yet."},
+
+    webhooks::kSecretFile,
+    webhooks::kAllow,
+    webhooks::kTlsCa,
+    webhooks::kGiveUp,
 
     FlagSpec{"changes-retention", "Agents", "DURATION", "720h",
              "How long the server keeps which objects a revision changed: 1h to 87600h. An agent that was away longer "

@@ -21,6 +21,7 @@
 #include "server/redis_users/metrics.hpp"
 #include "server/sync/metrics.hpp"
 #include "server/sync/request.hpp"
+#include "server/webhooks/metrics.hpp"
 
 namespace sluice::server {
 namespace {
@@ -64,6 +65,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
     specs.push_back(spec.registered("with `--counters`"));
   }
   append_specs(specs, redis_users::metrics(), "with `--redis-users per-scope`");
+  append_specs(specs, webhooks::metrics(), "with `--notify-secret-file`");
   append_specs(specs, identity::metrics(), "with `--kubernetes`");
   append_specs(specs, tls_metrics(), "with `--tls-cert` or `--tls-self-managed`");
   append_specs(specs, kubernetes::metrics(), "with `--tls-self-managed`");

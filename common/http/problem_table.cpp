@@ -110,6 +110,8 @@ constexpr std::array kTable{
                 "Start it with the Redis that agents count in."},
     ProblemKind{503, "/problems/no-policies", agent, "The agent has no policies yet.",
                 "Wait for `Retry-After`. If it lasts, `/readyz` and the agent's log say why."},
+    ProblemKind{503, "/problems/no-webhooks", server, "The server was started without `--notify-secret-file`.",
+                "Start every server with the flag and the same file."},
     ProblemKind{503, "/problems/out-of-memory", both, "The program had no memory left for the request.",
                 "Wait for `Retry-After`. Raise the memory limit of the container."},
     ProblemKind{

@@ -19,6 +19,7 @@
 
 #include "common/base/error.hpp"
 #include "common/http_client/url.hpp"
+#include "common/net/dialer.hpp"
 #include "common/net/tls.hpp"
 
 namespace sluice::http_client {
@@ -33,6 +34,7 @@ struct Options {
   Duration idle_timeout{10'000};        // between two reads of a body
   std::size_t max_head_bytes = 16'384;  // at most 65,535
   std::string user_agent = "sluice";
+  net::AddressCheck check_address = {};  // empty: any address of the server will do
 };
 
 struct Request {
@@ -62,7 +64,7 @@ struct Response {
 // Called once, from the io_context, when the response is complete or the request has failed. May send() the next
 // request, cancel(), or destroy the client. Codes of errors:
 //   request                                 the request cannot be sent as it is
-//   resolve, refused, unreachable, tls      no connection could be opened
+//   resolve, refused, unreachable, tls      no connection could be opened; also the codes of Options::check_address
 //   timeout                                 a time limit of Options or Request has passed
 //   disconnected                            the connection broke before the response was complete
 //   framing                                 the response is not valid HTTP/1.1

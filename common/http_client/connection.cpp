@@ -21,7 +21,7 @@ constexpr std::size_t kMaxRead = 64UL * 1024;  // largest size of the read buffe
 Connection::Connection(asio::io_context& context, const Options& options, Owner& owner, unsigned attempt)
     : owner_(&owner),
       attempt_(attempt),
-      dialer_(std::make_shared<net::Dialer>(context, options.server, options.tls, "http/1.1")) {}
+      dialer_(std::make_shared<net::Dialer>(context, options.server, options.tls, "http/1.1", options.check_address)) {}
 
 void Connection::open() {
   dialer_->dial(attempt_, [weak = weak_from_this()](Result<net::Stream> stream) {

@@ -15,11 +15,12 @@ namespace sluice::net {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-Dialer::Dialer(asio::io_context& context, Address address, TlsFiles files, std::string protocol)
+Dialer::Dialer(asio::io_context& context, Address address, TlsFiles files, std::string protocol, AddressCheck check)
     : context_(context),
       address_(std::move(address)),
       files_(std::move(files)),
       protocol_(std::move(protocol)),
+      check_(std::move(check)),
       resolver_(context) {}
 
 // Every completion handler below keeps the dialer alive, and does nothing after cancel().
@@ -61,7 +62,7 @@ void Dialer::begin() {
   const auto address = asio::ip::make_address(address_.host, no_address);
   if (no_address) return resolve();
   endpoints_.emplace_back(address, address_.port);
-  connect_tcp();
+  connect_checked();
 }
 
 void Dialer::resolve() {
@@ -76,8 +77,16 @@ void Dialer::resolve() {
         for (const auto& entry : found) self->endpoints_.push_back(entry.endpoint());
         // An address that drops packets uses up the time limit, so each attempt starts with another address.
         std::ranges::rotate(self->endpoints_, self->endpoints_.begin() + self->attempt_ % self->endpoints_.size());
-        self->connect_tcp();
+        self->connect_checked();
       });
+}
+
+void Dialer::connect_checked() {
+  for (const Tcp::endpoint& endpoint : endpoints_) {
+    if (!check_) break;
+    if (Result<> allowed = check_(endpoint.address()); !allowed) return fail(std::move(allowed.error()));
+  }
+  connect_tcp();
 }
 
 void Dialer::connect_tcp() {

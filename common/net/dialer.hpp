@@ -21,13 +21,20 @@
 
 namespace sluice::net {
 
+// Whether a connection to this address may be opened. The dialer asks for every address of the host before it connects
+// to any, so a refused address ends the attempt, and connects only to the addresses that it asked for: the name is not
+// looked up again.
+using AddressCheck = std::function<Result<>(const boost::asio::ip::address&)>;
+
 class Dialer : public std::enable_shared_from_this<Dialer> {
  public:
-  // Error codes: resolve, refused, unreachable, tls. The text of an error does not name the server.
+  // Error codes: resolve, refused, unreachable, tls, and those of the AddressCheck. The text of an error does not name
+  // the server.
   using Done = std::function<void(Result<Stream>)>;
 
-  // `protocol`, such as "http/1.1", is offered by ALPN in the TLS handshake.
-  Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {});
+  // `protocol`, such as "http/1.1", is offered by ALPN in the TLS handshake. Without `check`, any address will do.
+  Dialer(boost::asio::io_context& context, Address address, TlsFiles files, std::string protocol = {},
+         AddressCheck check = {});
 
   // Calls `done` once, from the io_context, but not after cancel(). Of several addresses, the one with index `attempt`
   // (modulo their number) is tried first. No time limit: the owner must call cancel(). REQUIRES: called at most once.
@@ -43,6 +50,7 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
 
   void begin();
   void resolve();
+  void connect_checked();
   void connect_tcp();
   void connect_unix();
   void connected_tcp();
@@ -55,6 +63,7 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
   const Address address_;
   const TlsFiles files_;
   const std::string protocol_;
+  const AddressCheck check_;
   Done done_;  // empty once called or cancelled
   unsigned attempt_ = 0;
   std::string_view stage_ = "starting";

@@ -30,7 +30,8 @@ enum class Kind : std::uint8_t {
   agent_token,
   binding,
   quota,
-  counter
+  counter,
+  webhook
 };
 
 // `holder`: for tokens and bindings. The scope in such an object says what the object belongs to.
@@ -83,6 +84,7 @@ inline constexpr std::array kTable{
     KindInfo{Kind::binding, "binding", "bindings", "", Ownership::holder, false, false, 4, kOfHolder},
     KindInfo{Kind::quota, "quota", "quotas", "", Ownership::platform, true, false, 10, {}},
     KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 11, {}},
+    KindInfo{Kind::webhook, "webhook", "webhooks", "", Ownership::tenant, true, false, 12, kInTenant},
 };
 // clang-format on
 

@@ -25,6 +25,10 @@ namespace sluice::server::counters {
 class Publisher;
 }
 
+namespace sluice::server::webhooks {
+struct Setup;
+}
+
 namespace sluice::server::admin {
 
 struct Route;
@@ -100,6 +104,8 @@ struct Context {
   std::vector<counters::RulesPtr> compiled{};  // Draft::rules (drafts.hpp) of this call's drafts
   counters::Publisher* publisher = nullptr;    // nullptr if the server runs without Redis
   std::vector<counters::CounterRef> resets{};  // counters to reset after the commit
+  const webhooks::Setup* webhooks = nullptr;   // nullptr if the server runs without webhooks to customers
+  bool wrote_rows = false;                     // rows that `log` does not name, and that must be committed
 };
 
 // Throws Refusal, ConcurrentChange, or what libpqxx throws; then the executor rolls the transaction back.

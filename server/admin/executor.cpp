@@ -141,6 +141,7 @@ struct Executor::CommittedCall {
   Answer answer;
   std::optional<std::int64_t> revision;
   auth::Principal principal;
+  bool wrote_rows = false;                     // Context::wrote_rows
   bool idempotent = false;                     // whether the answer is stored under the Idempotency-Key
   std::vector<counters::CounterRef> counters;  // counter keys to publish
   std::vector<counters::RulesPtr> rules;       // compiled by the call
@@ -159,6 +160,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
   CommittedCall done{.answer = {},
                      .revision = std::nullopt,
                      .principal = authenticate_caller(tx, call),
+                     .wrote_rows = false,
                      .idempotent = false,
                      .counters = {},
                      .rules = {}};
@@ -177,8 +179,10 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
                   .now_us = clock_.now_us(),
                   .snapshots = snapshots_,
                   .default_rates = default_rates_,
-                  .publisher = publisher_};
+                  .publisher = publisher_,
+                  .webhooks = webhooks_};
   done.answer = call.route->handler(context);
+  done.wrote_rows = context.wrote_rows;
   if (!log.empty()) {
     done.rules = std::move(context.compiled);
     done.counters = counters::affected_counters(tx, log.changes(), context.now_us, done.rules);
@@ -193,7 +197,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
                         .number;
   }
   if (idempotent) finish_idempotent(tx, done.principal, call, done.finished(done.counters.empty()));
-  if (idempotent || !log.empty()) {
+  if (idempotent || !log.empty() || done.wrote_rows) {
     if (!progress.may_commit()) throw postgres::DeadlinePassed();
     tx.commit();
   }

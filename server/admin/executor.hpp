@@ -33,6 +33,9 @@ class Executor {
   // REQUIRES: called before the first run().
   void set_publisher(counters::Publisher& publisher) { publisher_ = &publisher; }
 
+  // REQUIRES: called before the first run().
+  void set_webhooks(const webhooks::Setup& webhooks) { webhooks_ = &webhooks; }
+
   // While PostgreSQL is away, refused calls are counted in this outage's lines, and have no lines of their own.
   // REQUIRES: called before the first run().
   void set_outage(telemetry::OutageLog& outage) { outage_ = &outage; }
@@ -66,6 +69,7 @@ class Executor {
   telemetry::Log& log_;
   TenantSnapshots snapshots_;
   counters::Publisher* publisher_ = nullptr;
+  const webhooks::Setup* webhooks_ = nullptr;
   telemetry::OutageLog* outage_ = nullptr;
 };
 

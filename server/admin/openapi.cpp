@@ -12,6 +12,7 @@
 #include "server/admin/routes.hpp"
 #include "server/auth/token_document.hpp"
 #include "server/identity/binding.hpp"
+#include "server/webhooks/webhook.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -153,7 +154,8 @@ std::string assemble() {
   std::vector<json::FieldTable> tables(field_tables().begin(), field_tables().end());
   tables.insert(tables.end(), {{"agent-token", auth::token_field::kAll},
                                {"token", auth::token_field::kOfAdmin},
-                               {"binding", identity::binding_field::kAll}});
+                               {"binding", identity::binding_field::kAll},
+                               {"webhook", webhooks::webhook_field::kAll}});
   std::vector<std::string_view> fragments;
   for (const embedded::File& file : embedded::kFiles) {
     if (file.name != "openapi") fragments.push_back(file.text);

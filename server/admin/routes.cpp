@@ -19,6 +19,7 @@
 #include "server/admin/quotas_api.hpp"
 #include "server/admin/tokens_api.hpp"
 #include "server/admin/versions_api.hpp"
+#include "server/admin/webhooks_api.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -193,6 +194,23 @@ constexpr std::array kRoutes{
     Route{"PUT", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &put<kKeys>},
     Route{"PATCH", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &patch<kKeys>},
     Route{"DELETE", "/v1/admin/keys/{id}", auth::Permission::configure, auth::Level::tenant, &remove<Kind::key>},
+
+    Route{"GET", "/v1/admin/webhooks", auth::Permission::read, auth::Level::tenant, &list_webhooks, kTenantPage},
+    Route{"POST", "/v1/admin/webhooks", auth::Permission::configure, auth::Level::tenant, &create_webhook, kTenant},
+    Route{"GET", "/v1/admin/webhooks/{id}", auth::Permission::read, auth::Level::tenant, &get_webhook, kTenant},
+    Route{"PUT", "/v1/admin/webhooks/{id}", auth::Permission::configure, auth::Level::tenant, &put_webhook, kTenant},
+    Route{"PATCH", "/v1/admin/webhooks/{id}", auth::Permission::configure, auth::Level::tenant, &patch_webhook,
+          kTenant},
+    Route{"DELETE", "/v1/admin/webhooks/{id}", auth::Permission::configure, auth::Level::tenant, &delete_webhook,
+          kTenant},
+    Route{"POST", "/v1/admin/webhooks/{id}/rotate", auth::Permission::configure, auth::Level::tenant,
+          &rotate_webhook_secret, kTenant},
+    Route{"POST", "/v1/admin/webhooks/{id}/test", auth::Permission::operate, auth::Level::tenant, &test_webhook,
+          kTenant},
+    Route{"GET", "/v1/admin/webhooks/{id}/deliveries", auth::Permission::read, auth::Level::tenant, &list_deliveries,
+          "limit,cursor,tenant_id,status"},
+    Route{"POST", "/v1/admin/webhooks/{id}/deliveries/{delivery}/redeliver", auth::Permission::operate,
+          auth::Level::tenant, &redeliver, kTenant},
 
     Route{"GET", "/v1/admin/whoami", auth::Permission::read, auth::Level::tenant, &who_am_i},
     Route{"GET", "/v1/admin/tokens", auth::Permission::read_tokens, auth::Level::tenant,

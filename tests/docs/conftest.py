@@ -17,7 +17,9 @@ from support.server import Server
 def clone(program: Path, server_program: Path, module_folder: Path, redis: RedisServer,
           module_server: Callable[..., Server]) -> Iterator[Path]:
     """A folder as scripts/up leaves it: a server and two agents of the tests' own behind .run/env."""
-    server = module_server("--counters", redis.counters, "--redis-deadline", "2s").start()
+    webhook_key = module_folder / "webhook.key"
+    webhook_key.write_text("a key of more than 32 bytes for webhooks")
+    server = module_server("--counters", redis.counters, "--redis-deadline", "2s", "--notify-secret-file", str(webhook_key)).start()
     folder = module_folder / "clone"
     run, programs = folder / ".run", folder / "build/release/bin"
     run.mkdir(parents=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -49,6 +50,7 @@ def _place(admin: AdminClient, organization: str) -> Place:
     assert admin.put("/plans/pro", bucket(), tenant=tenant).status == 201
     assert admin.put("/policies/pro", {"resource": "x", "limit": 1, "window": "1s"}, tenant=tenant).status == 201
     assert admin.put("/overrides/pro", override(), tenant=tenant).status == 201
+    assert admin.put("/webhooks/pro", {"url": "https://hooks.example.com/", "enabled": False}, tenant=tenant).status == 201
     owners = {"name": "n", "organization_id": organization, "tenant_ids": [tenant]}
     return Place(organization, tenant, admin.create("/keys", {"tenant_id": tenant, "name": "k"})["id"],
                  admin.create("/tokens", {**owners, "role": "auditor"})["id"], admin.create("/agent-tokens", owners)["id"],
@@ -66,9 +68,11 @@ def _caller(admin: AdminClient, role: str, scope: str, place: Place) -> Caller:
 
 
 @pytest.fixture(scope="module")
-def server(module_server: Callable[..., Server], redis: RedisServer) -> Server:
-    """One for the module, with a Redis: there are no overrides without."""
-    return module_server("--counters", redis.counters).start()
+def server(module_server: Callable[..., Server], redis: RedisServer, module_folder: Path) -> Server:
+    """One for the module, with a Redis, without which there are no overrides, and with a key for webhooks."""
+    key = module_folder / "webhook.key"
+    key.write_text("k" * 32)
+    return module_server("--counters", redis.counters, "--notify-secret-file", str(key)).start()
 
 
 @pytest.fixture(scope="module")

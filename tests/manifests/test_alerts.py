@@ -170,7 +170,7 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
     secret = tmp_path / "redis-users-secret"
     secret.write_text("a secret of more than 32 bytes for passwords")
     server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms", "--redis-users", "per-scope",
-                         "--redis-users-secret-file", str(secret)).start()
+                         "--redis-users-secret-file", str(secret), "--notify-secret-file", str(secret)).start()
     with server.admin() as admin:
         token = admin.create("/agent-tokens", {"name": "agents"})["token"]
         api_key = admin.create("/keys", {"tenant_id": admin.tenant(), "name": "app"})["key"]

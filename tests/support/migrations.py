@@ -21,6 +21,7 @@ _UNDO: dict[int, list[str]] = {
     8: ["DROP POLICY forget ON changes", "DROP FUNCTION forget_changes", "DROP TABLE forgotten_changes"],
     9: ["DROP TABLE usage_unmatched"],
     10: ["ALTER TABLE revisions DROP COLUMN traceparent"],
+    11: ["DROP TABLE webhook_deliveries, webhooks"],
 }
 
 

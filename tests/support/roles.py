@@ -189,6 +189,38 @@ def _counters(name: str, permission: str) -> dict[str, Row]:
         "tenant_id": place.tenant, "policy_id": "pro", "identity": {"subject": "user:42", "resource": "x"}}))}
 
 
+def _webhooks() -> dict[str, Row]:
+    path, one = "/webhooks", "/webhooks/pro"
+    body = {"url": "https://hooks.example.com/"}
+
+    def sacrifice(admin: AdminClient, place: Place) -> Ask:
+        name = fresh_id("x")
+        assert admin.put(f"{path}/{name}", body, tenant=place.tenant).status == 201
+        return Ask(f"{path}/{name}", None, {"tenant_id": place.tenant})
+
+    def fresh(admin: AdminClient, place: Place) -> Ask:
+        for item in list(admin.items(path, query={"tenant_id": place.tenant})):   # a tenant may have 20
+            assert item["id"] == "pro" or admin.delete(f"{path}/{item['id']}", tenant=place.tenant).status == 204
+        return Ask(path, {**body, "id": fresh_id("x"), "tenant_id": place.tenant})
+
+    def sent(admin: AdminClient, place: Place) -> Ask:
+        event = admin.post(f"{one}/test", {}, tenant=place.tenant).body["id"]
+        return Ask(f"{one}/deliveries/{event}/redeliver", {}, {"tenant_id": place.tenant})
+
+    return {f"GET {path}": Row("read", "tenant", lambda *_: Ask(path), of="any", lists="tenant_id"),
+            f"POST {path}": Row("configure", "tenant", fresh, 422),
+            f"GET {path}/{{id}}": Row("read", "tenant", _at(one)),
+            f"PUT {path}/{{id}}": Row("configure", "tenant", lambda _, place: Ask(
+                one, {**body, "name": fresh_id("n")}, {"tenant_id": place.tenant}), 422),
+            f"PATCH {path}/{{id}}": Row("configure", "tenant", lambda _, place: Ask(
+                one, {"name": fresh_id("n")}, {"tenant_id": place.tenant})),
+            f"DELETE {path}/{{id}}": Row("configure", "tenant", sacrifice),
+            f"POST {path}/{{id}}/rotate": Row("configure", "tenant", _at(f"{one}/rotate", {})),
+            f"POST {path}/{{id}}/test": Row("operate", "tenant", _at(f"{one}/test", {})),
+            f"GET {path}/{{id}}/deliveries": Row("read", "tenant", _at(f"{one}/deliveries")),
+            f"POST {path}/{{id}}/deliveries/{{delivery}}/redeliver": Row("operate", "tenant", sent)}
+
+
 def _organization_to_delete(admin: AdminClient, _: Place) -> Ask:
     return Ask(f"/organizations/{admin.organization()}")
 
@@ -258,6 +290,8 @@ ROUTES: dict[str, Row] = {
         f"/keys/{place.key}", {"tenant_id": place.tenant, "name": fresh_id("n")}), 422),
     "PATCH /keys/{id}": Row("configure", "tenant", lambda _, place: Ask(f"/keys/{place.key}", {"name": fresh_id("n")})),
     "DELETE /keys/{id}": Row("configure", "tenant", _key_to_delete),
+
+    **_webhooks(),
 
     "GET /whoami": Row("read", "tenant", lambda *_: Ask("/whoami"), of="any"),
     **_tokens("tokens", {"role": "auditor"}, lambda place: place.token),

@@ -1,0 +1,58 @@
+// Events: their ids and bodies, and how stored usage becomes events. All of it is pure: the same usage makes the same
+// ids, on whichever server and however often. So an event is made once, by the primary key of the outbox.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/webhooks/webhook.hpp"
+
+namespace sluice::server::webhooks {
+
+using Seconds = std::chrono::sys_seconds;
+
+struct Event {
+  std::string tenant_id;
+  std::string webhook_id;
+  std::string id;    // "evt_" and 32 hex digits
+  std::string type;  // "test", or a name of EventKind
+  std::string body;  // JSON; the same in every attempt
+
+  bool operator==(const Event&) const = default;
+};
+
+// An event of this webhook that nobody asked for again: its id is random.
+Event test_event(std::string_view tenant_id, std::string_view webhook_id, Seconds now);
+
+// The decisions of one minute with one outcome, as the fleet stores them. `policy_id` is "" for checks without a
+// policy.
+struct MinuteCount {
+  Seconds minute;
+  std::string tenant_id;
+  std::string policy_id;
+  std::string outcome;
+  std::int64_t count = 0;
+};
+
+// An event is made at most once for a policy in each of these windows, which begin at multiples since 1970.
+inline constexpr std::chrono::minutes kFailureWindow{10};
+inline constexpr std::chrono::minutes kDenialsWindow{60};
+// By then the agents have reported a minute, and the servers have stored it.
+inline constexpr std::chrono::minutes kSettled{2};
+// How far back usage is looked at; a server that was away longer misses events.
+inline constexpr std::chrono::minutes kLookBack{60};
+
+// A webhook, and since when it exists: earlier minutes make no events.
+struct Watched {
+  Webhook webhook;
+  Seconds since;
+};
+
+// `counts`: all counts of these webhooks' tenants from now - kLookBack - the longest `denied_minutes`.
+std::vector<Event> detect(std::span<const Watched> watched, std::span<const MinuteCount> counts, Seconds now);
+
+}  // namespace sluice::server::webhooks

@@ -1,0 +1,99 @@
+#include "server/webhooks/sender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+
+#include "common/base/version.hpp"
+#include "common/http_client/client.hpp"
+
+namespace sluice::server::webhooks {
+namespace {
+
+Outcome failed(std::string why) { return {.status = 0, .error = std::move(why), .answer = {}}; }
+
+// The texts of the secrets that sign: the present one first.
+Result<std::vector<std::string>> secrets_of(const Claimed& claimed, const Keys& keys) {
+  std::vector<std::string> texts;
+  const auto add = [&](const SecretRef& ref) {
+    const Key* const key = keys.find(ref.key_name);
+    if (key != nullptr) texts.push_back(secret_text(*key, claimed.tenant_id, claimed.webhook_id, ref.salt));
+    return key != nullptr;
+  };
+  if (!add(claimed.secret)) {
+    return failure("key_missing",
+                   "the key of this webhook's secret is not in --notify-secret-file: add its line again, or rotate the "
+                   "secret");
+  }
+  if (claimed.old_secret) add(*claimed.old_secret);
+  return texts;
+}
+
+// PostgreSQL's texts hold no NUL, and the answer may hold anything.
+std::string shown_answer(std::string_view body) {
+  std::string shown;
+  for (const char c : body.substr(0, kKeptAnswer)) shown += c >= ' ' && c < '\x7f' ? c : ' ';
+  return shown;
+}
+
+http_client::Request request_of(const Claimed& claimed, const Target& target, std::string signature) {
+  http_client::Request request;
+  request.method = "POST";
+  request.target = target.path;
+  request.fields = {{"webhook-id", claimed.id},
+                    {"webhook-timestamp", std::to_string(claimed.now_s)},
+                    {"webhook-signature", std::move(signature)}};
+  request.body = claimed.body;
+  request.max_body = kMaxAnswer;
+  return request;
+}
+
+Outcome outcome_of(const Result<http_client::Response>& response) {
+  if (!response) return failed(fmt::format("{}: {}", response.error().code, response.error().text));
+  Outcome outcome{.status = response->status, .error = {}, .answer = shown_answer(response->body)};
+  if (response->status >= 200 && response->status <= 299) return outcome;
+  const bool redirect = response->status >= 300 && response->status <= 399;
+  outcome.error = redirect ? "the answer is a redirect, which is not followed: change the webhook's url"
+                           : fmt::format("the answer has the status {}", response->status);
+  return outcome;
+}
+
+}  // namespace
+
+Outcome send(const Claimed& claimed, const Setup& setup, const SendTimeouts& timeouts) {
+  const auto webhook = read_stored_webhook(claimed.document);
+  if (!webhook) return failed("the webhook was written by a later release, and this one cannot read it");
+  const auto target = parse_target(webhook->url, setup.rules);
+  if (!target) return failed("url " + target.error().text);
+  const auto secrets = secrets_of(claimed, setup.keys);
+  if (!secrets) return failed(secrets.error().text);
+
+  const bool encrypted = target->server.transport == net::Address::Transport::tls;
+  boost::asio::io_context loop{1};
+  http_client::Options options{.server = target->server,
+                               .tls = {.ca = setup.tls_ca},
+                               .connect_timeout = timeouts.connect,
+                               .head_timeout = timeouts.answer,
+                               .idle_timeout = timeouts.answer,
+                               .user_agent = fmt::format("sluice-webhooks/{}", version())};
+  options.check_address = [&](const boost::asio::ip::address& address) -> Result<> {
+    const auto known = parse_ip(address.to_string());  // nullopt: with a zone, so of a link
+    if (known) return setup.rules.check(*known, encrypted);
+    return failure("forbidden_address", fmt::format("{} is the address of a link", address.to_string()));
+  };
+  http_client::Client client(loop, std::move(options));
+  Outcome outcome = failed(fmt::format("timeout: the delivery took longer than {} ms", timeouts.total.count()));
+  const auto finish = [&](Result<http_client::Response> response) {
+    outcome = outcome_of(response);
+    loop.stop();
+  };
+  client.send(request_of(claimed, *target, signatures(*secrets, claimed.id, claimed.now_s, claimed.body)), finish);
+  // A receiver that answers byte by byte must not hold the thread.
+  loop.run_for(timeouts.total);
+  return outcome;
+}
+
+}  // namespace sluice::server::webhooks

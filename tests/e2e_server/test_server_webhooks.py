@@ -1,0 +1,397 @@
+"""Webhooks to customers: what happens is sent, signed, at least once and under one id, and never into the own network."""
+
+import ipaddress
+import json
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.admin import AdminClient, fresh_id, pointers
+from support.client import Answer
+from support.postgres import Database
+from support.process import free_port, wait_until
+from support.server import Installation, Server
+from support.webhook_receiver import Receiver, pass_time, row_of
+
+ROOT = Path(__file__).resolve().parents[2]
+HOUR = 3600.0
+LEASE = 90.0
+HERE = ("--notify-allow", "127.0.0.0/8")
+KEY = "k" * 32
+# Forms of the server's own network that are refused when the webhook is written.
+INSIDE = [
+    "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1/",
+    "https://0177.0.0.1/", "https://localhost/", "https://LocalHost:8443/", "https://redis.localhost/", "https://127.0.0.1./",
+    "https://0.0.0.0/", "https://10.0.0.1/", "https://172.16.0.1/", "https://192.168.0.1/", "https://100.64.0.1/",
+    "https://169.254.169.254/latest/meta-data/", "https://168.63.129.16/", "https://224.0.0.1/", "https://[::1]/", "https://[::]/",
+    "https://[::ffff:127.0.0.1]/", "https://[::ffff:a00:1]/", "https://[64:ff9b::a00:1]/", "https://[2002:a00:1::]/", "https://[fe80::1]/",
+    "https://[fd00:ec2::254]/", "https://[ff02::1]/", "https://8.8.8.8@127.0.0.1/", "https://user:secret@8.8.8.8/",
+    "http://8.8.8.8/", "http://example.com/", "ftp://example.com/", "file:///etc/passwd", "https://example.com:25/",
+    "https://example.com\\@127.0.0.1/", "https://example.com/#@127.0.0.1", "https://127.0.0.1%2f/", "https://\u2460.example.com/",
+]
+
+
+@pytest.fixture(scope="module")
+def key_file(module_folder: Path) -> Path:
+    """The key that all servers of the module have."""
+    path = module_folder / "webhook.key"
+    path.write_text(KEY + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(module_server: Callable[..., Server], key_file: Path) -> Server:
+    """One for the module, which may send to this machine."""
+    return module_server("--notify-secret-file", str(key_file), *HERE).start()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A customer's receiver."""
+    made = Receiver()
+    yield made
+    made.close()
+
+
+def make(admin: AdminClient, tenant: str, url: str, **fields: Any) -> dict[str, Any]:
+    """A webhook, with its secret."""
+    return admin.create("/webhooks", {"tenant_id": tenant, "id": "alerts", "url": url, **fields})
+
+
+def ask(admin: AdminClient, tenant: str, path: str) -> Answer:
+    """A POST that has nothing to say."""
+    return admin.post(f"/webhooks/alerts{path}", {}, tenant=tenant)
+
+
+def send_test(admin: AdminClient, tenant: str) -> str:
+    """Queues a test event; its id."""
+    answer = ask(admin, tenant, "/test")
+    assert (answer.status, answer.body["status"], answer.body["attempts"]) == (200, "pending", 0), answer
+    return str(answer.body["id"])
+
+
+def delivery(admin: AdminClient, tenant: str, event_id: str) -> dict[str, Any]:
+    """What the list says of an event."""
+    found = [item for item in admin.items("/webhooks/alerts/deliveries", tenant=tenant) if item["id"] == event_id]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def settled(admin: AdminClient, tenant: str, event_id: str, status: str) -> dict[str, Any]:
+    """Waits until an event has this status."""
+    return wait_until(f"{event_id} to be {status}", lambda: next(
+        (item for item in [delivery(admin, tenant, event_id)] if item["status"] == status), None))
+
+
+def wait_for_attempt(database: Database, event_id: str, number: int) -> None:
+    """Waits until so many attempts have failed."""
+    wait_until(f"attempt {number} of {event_id}", lambda: row_of(database, event_id) == ("pending", number, False) or None)
+
+
+def test_a_test_event_arrives_signed(server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    made = make(admin, tenant, receiver.url, events=["denials", "failure_mode"], denied_percent=20)
+    secret = made.pop("secret")
+    assert made["events"] == ["failure_mode", "denials"] and made["policies"] == []
+    assert "secret" not in admin.get("/webhooks/alerts", tenant=tenant).body
+    sent = send_test(admin, tenant)
+    done = settled(admin, tenant, sent, "delivered")
+    assert (done["attempts"], done["http_status"], done["answer"], done["error"], done["next_attempt_at"]) == (1, 200, "thanks", None, None)
+    [got] = receiver.deliveries
+    assert (got.id, got.path, got.headers["content-type"]) == (sent, "/in?team=7", "application/json")
+    assert got.headers["user-agent"].startswith("sluice-webhooks/")
+    assert got.signed_by(secret) and not got.signed_by("whsec_" + "A" * 43 + "=")
+    assert got.event == done["event"] and got.event["type"] == "test" and got.event["tenant"] == tenant
+    assert abs(int(got.headers["webhook-timestamp"]) - server.database.execute("SELECT extract(epoch FROM now())::bigint")[0][0]) < 60
+
+
+def test_the_guides_receiver_takes_what_is_sent_and_nothing_else(admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    guide = (ROOT / "docs/guide/webhooks.md").read_text()
+    written: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", guide, re.S)[0], written)
+    secret = make(admin, tenant, receiver.url)["secret"]
+    settled(admin, tenant, send_test(admin, tenant), "delivered")
+    [got] = receiver.deliveries
+    verify, sent = written["verify"], int(got.headers["webhook-timestamp"])
+    assert verify(secret, got.headers, got.body)
+    assert not verify(secret, got.headers, got.body, now=sent + 301)
+    assert not verify(secret, got.headers, got.body + b" ")
+    assert not verify("whsec_" + "A" * 43 + "=", got.headers, got.body)
+    assert not verify(secret, {**got.headers, "webhook-id": "evt_0"}, got.body)
+    assert not verify(secret, {**got.headers, "webhook-timestamp": str(sent + 1)}, got.body)
+
+
+def test_a_webhook_is_written_read_patched_and_deleted(admin: AdminClient, tenant: str) -> None:
+    path = "/webhooks/hooks"
+    body: dict[str, Any] = {"url": "https://hooks.example.com/in", "events": ["denials"]}
+    first = admin.put(path, body, tenant=tenant)
+    assert first.status == 201 and first.body["secret"].startswith("whsec_")
+    same = admin.put(path, {**body, "policies": [], "enabled": True, "secret": None}, tenant=tenant)
+    assert (same.status, same.body["version"]) == (200, 1)
+    changed = admin.patch(path, {"enabled": False, "policies": ["b", "a", "b"]}, tenant=tenant)
+    assert changed.body["version"] == 2 and changed.body["policies"] == ["a", "b"] and changed.body["enabled"] is False
+    assert admin.put(path, body, tenant=tenant, headers={"if-match": '"1"'}).status == 412
+    assert [item["id"] for item in admin.items("/webhooks", query={"tenant_id": tenant})] == ["hooks"]
+    assert admin.post("/webhooks", {"tenant_id": tenant, "id": "hooks", **body}).status == 409
+    entries = [(item["action"], item["kind"]) for item in admin.items("/audit", query={"tenant_id": tenant, "kind": "webhook"})]
+    assert set(entries) == {("create", "webhook"), ("update", "webhook")}
+    assert admin.delete(f"/tenants/{tenant}").status == 409, "a tenant with webhooks is not deleted"
+    assert admin.delete(path, tenant=tenant).status == 204
+    assert admin.get(path, tenant=tenant).status == 404
+
+
+@pytest.mark.parametrize(("body", "faulty"), [
+    ({}, ["/url"]),
+    ({"url": "https://example.com/", "events": ["quota"], "policies": ["NO"], "denied_percent": 0, "denied_minutes": 61,
+      "enabled": "no", "secret": "mine", "secret_salt": "x"},
+     ["/denied_minutes", "/denied_percent", "/enabled", "/events/0", "/policies/0", "/secret", "/secret_salt"]),
+    ({"url": "https://example.com/", "events": "denials"}, ["/events"]),
+])
+def test_all_faults_of_a_webhook_are_named_at_once(admin: AdminClient, tenant: str, body: dict[str, Any], faulty: list[str]) -> None:
+    answer = admin.post("/webhooks", {"tenant_id": tenant, "id": "alerts", **body})
+    assert answer.status == 422 and sorted(pointers(answer)) == faulty, answer
+
+
+def test_a_tenant_has_a_bounded_number_of_webhooks(admin: AdminClient, tenant: str) -> None:
+    for number in range(20):
+        admin.create("/webhooks", {"tenant_id": tenant, "id": f"w{number}", "url": "https://example.com/"})
+    refused = admin.post("/webhooks", {"tenant_id": tenant, "id": "w20", "url": "https://example.com/"})
+    assert (refused.status, refused.body["type"]) == (409, "/problems/quota-exceeded")
+
+
+def test_a_delivery_can_be_asked_for_again_under_its_id(admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    make(admin, tenant, receiver.url)
+    sent = send_test(admin, tenant)
+    settled(admin, tenant, sent, "delivered")
+    again = ask(admin, tenant, f"/deliveries/{sent}/redeliver")
+    assert (again.status, again.body["status"], again.body["id"]) == (200, "pending", sent)
+    settled(admin, tenant, sent, "delivered")
+    assert receiver.ids() == [sent, sent]
+    assert receiver.deliveries[0].body == receiver.deliveries[1].body
+    assert ask(admin, tenant, "/deliveries/evt_0/redeliver").status == 404
+    assert admin.post("/webhooks/alerts/test", {"type": "x"}, tenant=tenant).status == 422
+
+
+def test_during_a_rotation_both_secrets_verify(server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    old = make(admin, tenant, receiver.url)["secret"]
+    turned = ask(admin, tenant, "/rotate")
+    new = turned.body["secret"]
+    assert (turned.status, turned.body["version"]) == (200, 2) and new != old
+    settled(admin, tenant, send_test(admin, tenant), "delivered")
+    assert receiver.deliveries[0].signed_by(old) and receiver.deliveries[0].signed_by(new)
+    server.database.execute("UPDATE webhooks SET old_until = now() WHERE tenant_id = %s", (tenant,))
+    settled(admin, tenant, send_test(admin, tenant), "delivered")
+    assert receiver.deliveries[1].signed_by(new) and not receiver.deliveries[1].signed_by(old)
+
+
+def test_a_receiver_that_is_down_for_an_hour_gets_everything_when_it_is_back(server: Server, admin: AdminClient, tenant: str) -> None:
+    port = free_port()
+    make(admin, tenant, f"http://127.0.0.1:{port}/")
+    events = [send_test(admin, tenant) for _ in range(2)]
+    passed = 0.0
+    for attempt in range(1, 30):
+        for event in events:
+            wait_for_attempt(server.database, event, attempt)
+        if passed >= HOUR:
+            break
+        [wait] = server.database.execute(
+            "SELECT max(extract(epoch FROM next_at - now()))::float8 FROM webhook_deliveries WHERE tenant_id = %s", (tenant,))[0]
+        pass_time(server.database, max(wait, 0.0))
+        passed += max(wait, 0.0)
+    assert passed >= HOUR and delivery(admin, tenant, events[0])["error"].startswith("refused")
+    receiver = Receiver(port)
+    try:
+        pass_time(server.database, HOUR)   # the longest delay
+        for event in events:
+            settled(admin, tenant, event, "delivered")
+        assert sorted(receiver.ids()) == sorted(events)
+    finally:
+        receiver.close()
+
+
+def test_a_server_killed_between_event_and_delivery_loses_nothing(make_server: Callable[..., Server], installation: Installation,
+                                                                  key_file: Path, receiver: Receiver) -> None:
+    database = installation.copy()
+    flags = ("--notify-secret-file", str(key_file), *HERE)
+    server = make_server(*flags, database=database).start()
+    receiver.gate.clear()   # the delivery arrives, and its answer does not
+    with server.admin() as admin:
+        tenant = admin.tenant()
+        make(admin, tenant, receiver.url)
+        sent = send_test(admin, tenant)
+        wait_until("the first delivery", lambda: receiver.deliveries or None)
+        later = [send_test(admin, tenant) for _ in range(4)]   # some wait behind it
+    server.kill9()
+    receiver.gate.set()
+    pass_time(database, LEASE)
+    server.start()
+    with server.admin() as admin:
+        for event in (sent, *later):
+            settled(admin, tenant, event, "delivered")
+    got = receiver.ids()
+    assert set(got) == {sent, *later} and got.count(sent) == 2
+    assert len({one.body for one in receiver.deliveries}) == 5, "one id has one body"
+
+
+def fail_open(database: Database, tenant: str, count: int = 3) -> None:
+    """Stores usage as the fleet does: a policy was decided by its failure mode."""
+    database.execute("INSERT INTO usage (minute, organization_id, tenant_id, policy_id, outcome, count) "
+                     "SELECT date_trunc('minute', now()), organization_id, id, 'orders', 'failed_open', %s FROM tenants WHERE id = %s "
+                     "ON CONFLICT (minute, tenant_id, policy_id, outcome, organization_id) DO UPDATE SET count = usage.count + %s",
+                     (count, tenant, count))
+
+
+def test_two_servers_make_one_event_of_one_usage(make_server: Callable[..., Server], installation: Installation, key_file: Path,
+                                                 receiver: Receiver) -> None:
+    database = installation.copy()
+    flags = ("--notify-secret-file", str(key_file), *HERE)
+    servers = [make_server(*flags, database=database).start() for _ in range(2)]
+    with servers[0].admin() as admin:
+        tenant = admin.tenant()
+        make(admin, tenant, receiver.url, events=["failure_mode"], policies=["orders"])
+        database.execute("UPDATE webhooks SET created_at = now() - interval '1 h'")
+        fail_open(database, tenant)
+        wait_until("the event", lambda: receiver.deliveries or None, 30)
+        fail_open(database, tenant)
+        looked = [server.metric("sluice_webhook_events_total", change="made") for server in servers]
+        assert sum(looked) in (1, 2)   # 2: the window of ten minutes ended between the two
+        events = {item["id"] for item in admin.items("/webhooks/alerts/deliveries", tenant=tenant)}
+        assert len(events) == sum(looked) and set(receiver.ids()) <= events
+        assert len(receiver.deliveries) == len(set(receiver.ids()))
+    event = receiver.deliveries[0].event
+    assert event["type"] == "failure_mode"
+    assert event["data"]["policy_id"] == "orders" and event["data"]["decisions"] == {"failed_open": 3}
+
+
+def test_denials_above_the_share_make_an_event(server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    make(admin, tenant, receiver.url, events=["denials"], denied_percent=30, denied_minutes=2)
+    server.database.execute("UPDATE webhooks SET created_at = now() - interval '1 h' WHERE tenant_id = %s", (tenant,))
+    server.database.execute(
+        "INSERT INTO usage (minute, organization_id, tenant_id, policy_id, outcome, count) SELECT date_trunc('minute', now()) - ago * "
+        "interval '1 min', organization_id, tenants.id, policy, outcome, count FROM tenants, (VALUES ('loud', 'denied', 40), "
+        "('loud', 'allowed', 60), ('quiet', 'denied', 30), ('quiet', 'allowed', 70)) AS given (policy, outcome, count), "
+        "generate_series(4, 6) AS ago WHERE tenants.id = %s", (tenant,))
+    wait_until("the event", lambda: receiver.deliveries or None, 30)
+    events = [one.event for one in receiver.deliveries]
+    assert {event["data"]["policy_id"] for event in events} == {"loud"}
+    assert events[0]["data"]["denied"] == 80 and events[0]["data"]["decided"] == 200
+
+
+def test_what_is_given_up_is_dead_and_can_be_sent_again(server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    make(admin, tenant, receiver.url)
+    receiver.status, receiver.answer = 502, b"Bad \x00\xffGateway " * 200
+    sent = send_test(admin, tenant)
+    wait_for_attempt(server.database, sent, 1)
+    pass_time(server.database, 49 * HOUR)
+    done = settled(admin, tenant, sent, "dead")
+    assert (done["http_status"], done["attempts"], done["error"]) == (502, 2, "the answer has the status 502")
+    assert done["answer"].startswith("Bad   Gateway") and len(done["answer"]) == 1024
+    listed = admin.get("/webhooks/alerts/deliveries", tenant=tenant, query={"status": "dead"})
+    assert [item["id"] for item in listed.body["items"]] == [sent]
+    wait_until("the metrics", lambda: server.metric("sluice_webhook_queue", state="dead") >= 1 or None, 30)
+    receiver.status = 204
+    assert ask(admin, tenant, f"/deliveries/{sent}/redeliver").status == 200
+    settled(admin, tenant, sent, "delivered")
+    assert set(receiver.ids()) == {sent}
+
+
+def test_a_redirect_is_not_followed(server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    other = Receiver()
+    try:
+        receiver.status, receiver.location = 307, other.url
+        make(admin, tenant, receiver.url)
+        sent = send_test(admin, tenant)
+        wait_for_attempt(server.database, sent, 1)
+        assert "redirect" in delivery(admin, tenant, sent)["error"] and not other.deliveries
+    finally:
+        other.close()
+
+
+def test_a_disabled_webhook_waits(server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    make(admin, tenant, receiver.url, enabled=False)
+    waiting = send_test(admin, tenant)
+    other = admin.tenant()
+    make(admin, other, receiver.url)
+    settled(admin, other, send_test(admin, other), "delivered")
+    assert row_of(server.database, waiting) == ("pending", 0, False)
+    assert admin.patch("/webhooks/alerts", {"enabled": True}, tenant=tenant).status == 200
+    settled(admin, tenant, waiting, "delivered")
+
+
+def test_a_tenant_with_too_many_events_loses_its_oldest_and_no_other_does(server: Server, admin: AdminClient, tenant: str,
+                                                                          receiver: Receiver) -> None:
+    make(admin, tenant, receiver.url, enabled=False)
+    server.database.execute(
+        "INSERT INTO webhook_deliveries (organization_id, tenant_id, webhook_id, id, type, body, created_at) SELECT organization_id, "
+        "tenant_id, id, 'evt_' || n, 'test', '{}', now() - n * interval '1 s' FROM webhooks, generate_series(1, 2000) n "
+        "WHERE tenant_id = %s", (tenant,))
+    sent = send_test(admin, tenant)
+    [[count, oldest]] = server.database.execute(
+        "SELECT count(*), count(*) FILTER (WHERE id = 'evt_2000') FROM webhook_deliveries WHERE tenant_id = %s", (tenant,))
+    assert (count, oldest) == (2000, 0) and row_of(server.database, sent) is not None
+    ids = [item["id"] for item in admin.items("/webhooks/alerts/deliveries", tenant=tenant)]
+    assert len(ids) == len(set(ids)) == 2000 and ids[:2] == [sent, "evt_1"]
+    assert admin.delete("/webhooks/alerts", tenant=tenant).status == 204
+    assert server.database.execute("SELECT count(*) FROM webhook_deliveries WHERE tenant_id = %s", (tenant,)) == [(0,)]
+
+
+@pytest.fixture(scope="module")
+def strict(module_server: Callable[..., Server], key_file: Path) -> Server:
+    """One that sends to public addresses only."""
+    return module_server("--notify-secret-file", str(key_file)).start()
+
+
+@pytest.mark.parametrize("url", INSIDE)
+def test_a_url_that_leads_into_the_network_is_refused(strict: Server, url: str) -> None:
+    with strict.admin() as admin:
+        answer = admin.post("/webhooks", {"tenant_id": admin.tenant(), "id": fresh_id("w"), "url": url})
+        assert answer.status == 422 and pointers(answer) == ["/url"], answer
+        assert "secret" not in json.dumps(answer.body)
+
+
+def test_a_name_that_leads_into_the_network_is_refused_at_the_connect(strict: Server, receiver: Receiver) -> None:
+    name = socket.gethostname()
+    assert not ipaddress.ip_address(socket.gethostbyname(name)).is_global, "this machine's name leads outside"
+    with strict.admin() as admin:
+        tenant = admin.tenant()
+        make(admin, tenant, f"https://{name}:{receiver.port}/")
+        sent = send_test(admin, tenant)
+        wait_for_attempt(strict.database, sent, 1)
+        told = delivery(admin, tenant, sent)
+        assert told["error"].startswith("forbidden_address") and not receiver.deliveries, told
+        assert strict.metric("sluice_webhook_refused_addresses_total") >= 1
+
+
+def test_without_a_key_there_are_no_webhooks(make_server: Callable[..., Server], tmp_path: Path) -> None:
+    server = make_server().start()
+    with server.admin() as admin:
+        tenant = admin.tenant()
+        answer = admin.post("/webhooks", {"tenant_id": tenant, "id": "alerts", "url": "https://example.com/"})
+        assert (answer.status, answer.body["type"]) == (503, "/problems/no-webhooks")
+        assert not list(admin.items("/webhooks"))
+    assert "sluice_webhook_queue" not in str(server.probe("/metrics").body)
+
+
+def test_a_secret_whose_key_is_gone_delays_its_deliveries_until_the_key_is_back(
+        make_server: Callable[..., Server], tmp_path: Path, receiver: Receiver) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text(KEY)
+    server = make_server("--notify-secret-file", str(keys), *HERE).start()
+    with server.admin() as admin:
+        tenant = admin.tenant()
+        secret = make(admin, tenant, receiver.url)["secret"]
+    keys.write_text("n" * 32)
+    server.restart()
+    with server.admin() as admin:
+        sent = send_test(admin, tenant)
+        wait_for_attempt(server.database, sent, 1)
+        assert "--notify-secret-file" in delivery(admin, tenant, sent)["error"] and not receiver.deliveries
+    keys.write_text("n" * 32 + "\n" + KEY)
+    server.restart()
+    pass_time(server.database, HOUR)
+    with server.admin() as admin:
+        settled(admin, tenant, sent, "delivered")
+    assert receiver.deliveries[0].signed_by(secret)
