@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from support.redis_server import RedisServer
 from support.server import Server
 
 # What is made first: the examples refer to each other.
-CREATED = ("organizations", "tenants", "plans", "policies", "keys", "tokens", "agent-tokens", "bindings")
+CREATED = ("organizations", "tenants", "plans", "policies", "keys", "tokens", "agent-tokens", "bindings", "webhooks")
 METHODS = ("put", "patch", "get", "post", "delete")   # what is deleted is of no more use, nor what POST clears
 
 
@@ -55,9 +56,11 @@ def test_the_page_needs_nothing_from_elsewhere(open_client: Client) -> None:
 
 
 def test_every_example_of_the_description_works_as_it_stands(make_server: Callable[..., Server],
-                                                             make_redis: Callable[..., RedisServer]) -> None:
+                                                             make_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
     redis = make_redis()
-    server = make_server("--counters", redis.counters, "--redis-deadline", "2s").start()
+    key = tmp_path / "webhook.key"
+    key.write_text("a key of more than 32 bytes for webhooks")
+    server = make_server("--counters", redis.counters, "--redis-deadline", "2s", "--notify-secret-file", str(key)).start()
     with Client(server.port) as client:
         document = document_of(client)
     with server.admin() as admin:
@@ -88,6 +91,8 @@ def send(admin: AdminClient, document: dict[str, Any], method: str, path: str, o
             # The server makes the ids of tokens.
             kind = path.removeprefix(f"{ADMIN}/").split("/")[0]
             value = made[kind] if kind.endswith("tokens") else str(parameter["example"])
+            if parameter["name"] == "delivery":   # its id is random
+                value = admin.post("/webhooks/alerts/test", {}, query=query or {"tenant_id": "shop"}).body["id"]
             path = path.replace(f"{{{parameter['name']}}}", value)
         elif parameter["in"] == "query" and "example" in parameter:
             query[parameter["name"]] = parameter["example"]
