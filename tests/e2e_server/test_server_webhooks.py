@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from support.admin import AdminClient, fresh_id, pointers
+from support.agent import Agent
 from support.client import Answer
 from support.postgres import Database
 from support.process import free_port, wait_until
+from support.redis_server import RedisServer
 from support.server import Installation, Server
 from support.webhook_receiver import Receiver, pass_time, row_of
 
@@ -395,3 +397,31 @@ def test_a_secret_whose_key_is_gone_delays_its_deliveries_until_the_key_is_back(
     with server.admin() as admin:
         settled(admin, tenant, sent, "delivered")
     assert receiver.deliveries[0].signed_by(secret)
+
+
+def test_an_agent_whose_redis_is_gone_makes_an_event_that_arrives(
+        make_server: Callable[..., Server], make_agent: Callable[..., Agent], make_redis: Callable[..., RedisServer], key_file: Path,
+        tmp_path: Path, receiver: Receiver) -> None:
+    redis = make_redis()
+    server = make_server("--notify-secret-file", str(key_file), *HERE, "--analytics-every", "100ms").start()
+    with server.admin() as admin:
+        tenant = admin.tenant()
+        secret = make(admin, tenant, receiver.url, events=["failure_mode"])["secret"]
+        # Events are of whole minutes after the webhook was made.
+        server.database.execute("UPDATE webhooks SET created_at = now() - interval '2 min'")
+        policy = {"resource": "GET:/orders", "limit": 5, "window": "10s", "failure_mode": "fail_open"}
+        assert admin.put("/policies/orders", policy, tenant=tenant).status == 201
+        api_key = admin.create("/keys", {"tenant_id": tenant, "name": "app"})["key"]
+        token = tmp_path / "token"
+        token.write_text(admin.create("/agent-tokens", {"name": "agents"})["token"])
+        token.chmod(0o600)
+    agent = make_agent(None, redis.counters, "--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token),
+                       "--snapshot-cache", str(tmp_path / "kept"), "--report-interval", "100ms").start()
+    redis.close()
+    with agent.client(api_key) as client:
+        answer = client.check(resource="GET:/orders", subject="user:1")
+        assert answer.status == 200 and answer.body["reason"] == "fail_open", answer
+    wait_until("the event", lambda: receiver.deliveries or None, 30)
+    [got] = receiver.deliveries
+    assert got.signed_by(secret) and got.event["type"] == "failure_mode" and got.event["tenant"] == tenant
+    assert got.event["data"]["policy_id"] == "orders" and got.event["data"]["decisions"] == {"failed_open": 1}
