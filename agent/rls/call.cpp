@@ -209,12 +209,10 @@ void Call::ask_store() {
   in_store_ = true;
   limiter::CounterStore& store = service_.resources().store;
   const std::size_t count = judgement_count_;  // the last outcome may end this call, and begin another one
-  if (!service_.options().atomic || count == 1) {
-    for (std::size_t i = 0; i < count; ++i) store.judge(judgements_[i].call, answers_[i]);
-    return;
-  }
+  if (count == 1) return store.judge(judgements_[0].call, answers_[0]);
   for (std::size_t i = 0; i < count; ++i) calls_[i] = {&judgements_[i].call, &answers_[i], judgements_[i].enforced};
   const std::span calls = std::span(calls_).first(count);
+  if (!service_.options().atomic) return store.judge_each(calls);
   std::ranges::partition(calls, &limiter::RulebookCall::enforced);
   store.judge_all(calls);
 }

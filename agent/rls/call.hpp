@@ -2,10 +2,10 @@
 //
 //   start() ── find rules ── replaced, unlimited ── counters ── counter store ── response
 //
-// Each judged descriptor is a rulebook with one limit, a fixed window aligned to the epoch. Per descriptor, each is a
-// call of its own; all calls go out in one write. Atomic, all of them are one call of the counter store, which charges
-// all or none. A descriptor in shadow_mode or quota_mode never keeps the others from being charged: it is judged by
-// itself in either case.
+// Each judged descriptor is a rulebook with one limit, a fixed window aligned to the epoch. Per descriptor, the counter
+// store judges each of them by itself, in their order. Atomic, it judges them together, and charges all or none. A
+// descriptor in shadow_mode or quota_mode never keeps the others from being charged: it is judged by itself in either
+// case.
 //
 // Thread: one worker's. A Call is reused and keeps its memory.
 #pragma once

@@ -8,6 +8,10 @@ std::size_t enforced_count(std::span<const RulebookCall> calls) {
   return static_cast<std::size_t>(std::ranges::find(calls, false, &RulebookCall::enforced) - calls.begin());
 }
 
+void CounterStore::judge_each(std::span<const RulebookCall> calls) {
+  for (const RulebookCall& each : calls) judge(*each.call, *each.listener);
+}
+
 std::string_view to_string(StoreFault fault) {
   switch (fault) {
     case StoreFault::timeout:

@@ -143,6 +143,10 @@ class CounterStore {
   // Each Call and each listener must live until all listeners were called.
   // REQUIRES: the enforced rulebooks come first; their keys share one hash tag, and no two of these keys are equal.
   virtual void judge_all(std::span<const RulebookCall> calls) = 0;
+  // Judges each rulebook by itself, one after the other, as judge() does.
+  // Each Call and each listener must live until all listeners were called.
+  // REQUIRES: none is enforced; `calls` may change when the last listener is called.
+  virtual void judge_each(std::span<const RulebookCall> calls);
   virtual void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
   // A limit without an entry loses its override.

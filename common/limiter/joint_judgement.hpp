@@ -1,4 +1,4 @@
-// One call of check_many.lua in flight: it judges several rulebooks of one decision.
+// One call of check_many.lua in flight: it judges several rulebooks, of one decision or each by itself.
 //
 // Thread: that of the store.
 #pragma once
@@ -15,7 +15,7 @@ class RedisStore::JointJudgement final : public Pending {
  public:
   using Pending::Pending;
 
-  // REQUIRES: the enforced calls come first, and the keys of all calls share a hash tag.
+  // REQUIRES: the enforced calls come first, and in a Cluster the keys of all calls share a hash tag.
   void add(const RulebookCall& call) { calls_.push_back(call); }
   void begin();
 

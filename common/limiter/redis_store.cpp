@@ -209,6 +209,21 @@ void RedisStore::judge_all(std::span<const RulebookCall> calls) {
   }
 }
 
+void RedisStore::judge_each(std::span<const RulebookCall> calls) {
+  if (client_.in_cluster()) return CounterStore::judge_each(calls);
+  while (!calls.empty()) {
+    const auto together = calls.first(std::min(calls.size(), kMostTogether));
+    calls = calls.subspan(together.size());
+    if (together.size() == 1) {
+      judge(*together[0].call, *together[0].listener);
+      continue;
+    }
+    JointJudgement& joint = take(idle_joint_judgements_);
+    for (const RulebookCall& each : together) joint.add(each);
+    joint.begin();
+  }
+}
+
 void RedisStore::learn_redis_now(std::int64_t now_us) { clock_ahead_us_ = now_us - clock_.now_us(); }
 
 std::int64_t RedisStore::redis_now_us() const { return clock_.now_us() + clock_ahead_us_; }

@@ -35,6 +35,9 @@ class RedisStore final : public CounterStore {
   void judge(const Call& call, JudgeListener& listener) override;
   // A shadow rulebook with another hash tag than the enforced rulebooks gets a script call of its own.
   void judge_all(std::span<const RulebookCall> calls) override;
+  // Up to kMostTogether of them are one script call. In a Cluster each is a script call, because their keys may lie in
+  // different slots.
+  void judge_each(std::span<const RulebookCall> calls) override;
   void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) override;
   void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) override;
   void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
@@ -45,6 +48,9 @@ class RedisStore final : public CounterStore {
 
   // Forgets what was charged under one counter key; overrides stay. `collections`: from collection_keys().
   void reset(std::string_view counter_key, std::span<const std::string> collections, OverrideListener& listener);
+
+  // Other tenants' calls wait while a script runs.
+  static constexpr std::size_t kMostTogether = 16;
 
  private:
   class Pending;

@@ -33,7 +33,7 @@ struct CheckPart {
 };
 // The first `enforced` parts are charged together or not at all; each further part is a shadow. The reply has one
 // element for each part: an error, or a reply for read_check().
-// REQUIRES: all keys share one hash tag, and no two counter keys of enforced parts are equal.
+// REQUIRES: in a Cluster all keys share one hash tag, and no two counter keys of enforced parts are equal.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);

@@ -48,6 +48,7 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
 
   Node& route(std::string_view key);
   std::optional<std::size_t> node_of(std::string_view key) const;
+  bool in_cluster() const { return !options_.target.cluster.empty(); }
   std::size_t nodes() const { return in_cluster() ? topology_.map().primaries().size() : 1; }
   std::uint64_t slots_hash(std::size_t node) const { return in_cluster() ? topology_.map().hash_of(node) : 0; }
   const std::string& endpoint(std::size_t node) const {
@@ -75,7 +76,6 @@ class Client::Impl final : public std::enable_shared_from_this<Client::Impl> {
     TimePoint used_at = TimePoint::min();  // for a node without slots: when it was last needed
   };
 
-  bool in_cluster() const { return !options_.target.cluster.empty(); }
   template <class Number>
   std::uint64_t total(Number number) const;
 
@@ -414,6 +414,7 @@ bool Client::reachable() const { return impl_->connected() > 0; }
 std::optional<std::size_t> Client::node_of(std::string_view key) const { return impl_->node_of(key); }
 std::uint64_t Client::slots_hash(std::size_t node) const { return impl_->slots_hash(node); }
 const std::string& Client::endpoint(std::size_t node) const { return impl_->endpoint(node); }
+bool Client::in_cluster() const { return impl_->in_cluster(); }
 std::size_t Client::nodes() const { return impl_->nodes(); }
 std::size_t Client::unfinished() const { return impl_->unfinished(); }
 std::size_t Client::waiting() const { return impl_->waiting(); }

@@ -131,6 +131,7 @@ class Client {
   std::uint64_t slots_hash(std::size_t node) const;
   // The URL of the primary with this number, as Observer::breaker_changed names it.
   const std::string& endpoint(std::size_t node) const;
+  bool in_cluster() const;
   // How many primaries have slots; without a Cluster: 1. A new slot map may number them differently.
   std::size_t nodes() const;
 

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -67,9 +69,18 @@ struct Rig {
   // Judges all rulebooks as one decision and waits for their answers.
   template <class... Rulebooks>
   void judge(Rulebooks&... rulebooks) {
+    judge_by(&RedisStore::judge_all, rulebooks...);
+  }
+  // Judges each rulebook by itself.
+  template <class... Rulebooks>
+  void judge_each(Rulebooks&... rulebooks) {
+    judge_by(&RedisStore::judge_each, rulebooks...);
+  }
+  template <class... Rulebooks>
+  void judge_by(void (RedisStore::*how)(std::span<const RulebookCall>), Rulebooks&... rulebooks) {
     const RulebookCall calls[] = {{&rulebooks.call, &rulebooks.answer, rulebooks.enforced}...};
     ((rulebooks.answer.told = 0), ...);
-    store.judge_all(calls);
+    (store.*how)(calls);
     REQUIRE(redis::test::run_until(context, [&] { return ((rulebooks.answer.told > 0) && ...); }));
     CHECK(((rulebooks.answer.told == 1) && ...));
   }
@@ -117,6 +128,10 @@ TEST_CASE("in a Redis Cluster rulebooks of one hash tag are one script call, and
   CHECK_FALSE(beside.answer.outcome().allowed);
   rig.judge(live);
   CHECK(evalshas(server) == 6);
+  rig.judge_each(elsewhere, beside);
+  CHECK(evalshas(server) == 8);
+  CHECK(elsewhere.answer.outcome().allowed);
+  CHECK_FALSE(beside.answer.outcome().allowed);
   CHECK(rig.faults.empty());
 }
 
@@ -135,6 +150,45 @@ TEST_CASE("enforced rulebooks are charged all or not at all, in one script call"
   }
   CHECK(rig.faults.empty());
   CHECK(evalshas(server) == 10);
+}
+
+TEST_CASE("rulebooks that are judged each by itself are one script call, and none depends on another one") {
+  RedisServer server;
+  boost::asio::io_context context;
+  Rig rig(context, server.unix_url());
+  Rulebook large({kLarge}, "sl:{t|a}:p", false), small({kSmall}, "sl:{t|b}:p", false);
+  Rulebook again({kLarge}, "sl:{t|a}:p", false), broken({kSmall}, "sl:{t|c}:p", false);
+  server.command({"RPUSH", broken.call.keys[0], "no counter"});
+  for (int i = 1; i <= 3; ++i) {
+    rig.judge_each(large, broken, small, again);
+    CHECK(large.answer.outcome().allowed);
+    CHECK(large.answer.outcome().report.remaining == 6 - 2 * i);
+    CHECK(small.answer.outcome().allowed == (i <= 2));
+    CHECK(again.answer.outcome().allowed == (i <= 2));
+    CHECK(again.answer.outcome().report.remaining == std::max(0, 5 - 2 * i));
+    REQUIRE_FALSE(broken.answer.result);
+    CHECK(broken.answer.result.error().fault == StoreFault::wrong_type);
+  }
+  CHECK(rig.faults == std::vector(3, StoreFault::wrong_type));
+  CHECK(evalshas(server) == 3);
+}
+
+TEST_CASE("many rulebooks that are judged each by itself are several script calls") {
+  RedisServer server;
+  boost::asio::io_context context;
+  Rig rig(context, server.unix_url());
+  std::deque<Rulebook> rulebooks;
+  std::vector<RulebookCall> calls;
+  for (std::size_t i = 0; i <= 2 * RedisStore::kMostTogether; ++i) {
+    Rulebook& each = rulebooks.emplace_back(std::vector{kLarge}, fmt::format("sl:{{t|{}}}:p", i), false);
+    calls.push_back({&each.call, &each.answer, false});
+  }
+  rig.store.judge_each(calls);
+  REQUIRE(redis::test::run_until(context, [&] {
+    return std::ranges::all_of(rulebooks, [](const Rulebook& each) { return each.answer.told == 1; });
+  }));
+  for (const Rulebook& each : rulebooks) CHECK(each.answer.outcome().report.remaining == 4);
+  CHECK(evalshas(server) == 3);
 }
 
 TEST_CASE("a shadow with a broken counter gets an error by itself, and so does an enforced rulebook") {
