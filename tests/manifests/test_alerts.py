@@ -13,6 +13,7 @@ from typing import Any, Optional
 import pytest
 import yaml
 
+from support.admin import bucket
 from support.agent import Agent
 from support.certificate import certificate
 from support.client import Client
@@ -173,7 +174,9 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
                          "--redis-users-secret-file", str(secret), "--notify-secret-file", str(secret)).start()
     with server.admin() as admin:
         token = admin.create("/agent-tokens", {"name": "agents"})["token"]
-        api_key = admin.create("/keys", {"tenant_id": admin.tenant(), "name": "app"})["key"]
+        tenant = admin.tenant()
+        assert admin.put("/plans/pro", bucket(), tenant=tenant).status == 201   # a limit to show
+        api_key = admin.create("/keys", {"tenant_id": tenant, "name": "app"})["key"]
     (tmp_path / "token").write_text(token)
     (tmp_path / "token").chmod(0o600)
     cert, key = certificate(tmp_path, "agent")
