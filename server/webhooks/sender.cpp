@@ -81,8 +81,11 @@ Outcome send(const Claimed& claimed, const Setup& setup, const SendTimeouts& tim
                                .user_agent = fmt::format("sluice-webhooks/{}", version())};
   options.check_address = [&](const boost::asio::ip::address& address) -> Result<> {
     const auto known = parse_ip(address.to_string());  // nullopt: with a zone, so of a link
-    if (known) return setup.rules.check(*known, encrypted);
-    return failure("forbidden_address", fmt::format("{} is the address of a link", address.to_string()));
+    if (known && setup.rules.check(*known, encrypted)) return {};
+    // Customers read this, and must not learn the addresses of the operator's own names.
+    return failure("forbidden_address",
+                   "the host's name leads to an address that is not allowed: use one of the public Internet, over "
+                   "https://, or let the operator allow it with --notify-allow");
   };
   http_client::Client client(loop, std::move(options));
   Outcome outcome = failed(fmt::format("timeout: the delivery took longer than {} ms", timeouts.total.count()));

@@ -18,6 +18,15 @@ double random_share() {
   return std::uniform_real_distribution<double>(0.0, 1.0)(engine);
 }
 
+// A delivery for which the server has no memory, descriptor or thread fails, and is tried again.
+Outcome try_to_send(const Claimed& claimed, const Setup& setup) {
+  try {
+    return send(claimed, setup);
+  } catch (const std::exception& error) {
+    return {.status = 0, .error = std::string("the server could not send it: ") + error.what(), .answer = {}};
+  }
+}
+
 }  // namespace
 
 Worker::Worker(postgres::DatabaseOptions database, const Setup& setup, Options options, telemetry::Log& log)
@@ -48,8 +57,12 @@ void Worker::request_stop() {
 }
 
 bool Worker::stop_within(std::chrono::milliseconds timeout) {
+  const auto until = steady_clock::now() + timeout;
   request_stop();
-  return control_.finished_within(timeout);
+  const auto ended = [until](const TimedJoinThread& thread) {
+    return thread.finished_within(std::chrono::duration_cast<std::chrono::milliseconds>(until - steady_clock::now()));
+  };
+  return ended(control_) && std::ranges::all_of(senders_, [&](const auto& sender) { return ended(*sender); });
 }
 
 // The thread of a sender.
@@ -61,7 +74,7 @@ void Worker::deliver_all() {
     Claimed claimed = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    Outcome outcome = send(claimed, setup_);
+    Outcome outcome = try_to_send(claimed, setup_);
     lock.lock();
     sent_.push_back({std::move(claimed), std::move(outcome)});
     --in_flight_;
@@ -72,13 +85,14 @@ void Worker::deliver_all() {
 void Worker::control() {
   while (work_once()) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, options_.look_every, [this] { return stopping_ || !sent_.empty(); });
+    // After a failure PostgreSQL is left alone for a moment, although outcomes wait.
+    changed_.wait_for(lock, options_.look_every, [this] { return stopping_ || (!failed_ && !sent_.empty()); });
     if (stopping_) changed_.wait(lock, [this] { return in_flight_ == 0 || !sent_.empty(); });
   }
 }
 
 bool Worker::work_once() {
-  bool failed = false;
+  failed_ = false;
   try {
     if (!connection_ || !connection_->is_open()) connection_ = postgres::connect(database_);
     record_all(*connection_);
@@ -87,7 +101,7 @@ bool Worker::work_once() {
     tidy_up(*connection_);
     outage_.works(0);
   } catch (const std::exception& error) {
-    failed = true;
+    failed_ = true;
     ++statistics_.failures;
     outage_.failed(0, "webhooks_failing",
                    "Deliveries to customers' webhooks cannot be read or recorded; the server retries.",
@@ -96,7 +110,7 @@ bool Worker::work_once() {
   }
   outage_.tick();
   const std::lock_guard lock(mutex_);
-  return !stopping_ || (!failed && (in_flight_ > 0 || !sent_.empty()));
+  return !stopping_ || (!failed_ && (in_flight_ > 0 || !sent_.empty()));
 }
 
 std::vector<Worker::Sent> Worker::take_sent() {

@@ -94,6 +94,7 @@ class Worker {
 
   // Only the control thread uses these.
   std::unique_ptr<pqxx::connection> connection_;
+  bool failed_ = false;  // PostgreSQL, at the last try
   Time next_detect_;
   Time next_tidy_;
 
