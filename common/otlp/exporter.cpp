@@ -1,9 +1,10 @@
 #include "common/otlp/exporter.hpp"
 
 #include <algorithm>
-#include <new>
+#include <exception>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -57,15 +58,16 @@ class Exporter::Loop {
 
   void run() {
     tick();
-    rest();
+    bool begun = false;
     for (bool stopped = false; !stopped;) {
       try {
+        if (!std::exchange(begun, true)) rest();
         context_.run();
         stopped = true;
-      } catch (const std::bad_alloc&) {
+      } catch (const std::exception&) {  // no memory, descriptor or thread for this batch
         drop(statistics_.export_failed);
         client_.cancel();
-        rest();
+        begun = false;
       }
     }
   }

@@ -58,6 +58,7 @@ tracing::ActiveSpan Transaction::begin_span(std::string_view sql) const {
 
 // PostgreSQL's message may quote values, so the span gets the SQLSTATE or the class of the failure.
 void Transaction::note_failure(const tracing::ActiveSpan& span, const std::exception& error) {
+  if (!span) return;
   const auto* const refused = dynamic_cast<const pqxx::sql_error*>(&error);
   const bool has_state = refused != nullptr && !refused->sqlstate().empty();
   span->fail(has_state ? std::string_view(refused->sqlstate()) : to_string(classify(error)));
