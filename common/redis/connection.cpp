@@ -1,5 +1,6 @@
 #include "common/redis/connection.hpp"
 
+#include <new>
 #include <utility>
 
 #include <fmt/core.h>
@@ -76,7 +77,12 @@ void Connection::greet(Result<net::Stream> stream) {
 void Connection::read() {
   stream_.async_read_some(asio::buffer(in_), [self = shared_from_this()](const error_code& error, std::size_t size) {
     if (self->owner_ == nullptr) return;
-    if (size > 0) self->on_read({self->in_.data(), size});
+    try {
+      if (size > 0) self->on_read({self->in_.data(), size});
+    } catch (const std::bad_alloc&) {  // part of a reply is lost, so the connection is of no use
+      if (self->owner_ != nullptr) self->fail({"disconnected", "there was no memory for a reply"});
+      return;
+    }
     if (self->owner_ == nullptr) return;  // closed inside on_read()
     if (error) {
       const bool ended = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
