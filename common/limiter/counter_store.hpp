@@ -145,7 +145,7 @@ class CounterStore {
   virtual void judge_all(std::span<const RulebookCall> calls) = 0;
   // Judges each rulebook by itself, one after the other, as judge() does.
   // Each Call and each listener must live until all listeners were called.
-  // REQUIRES: none is enforced; `calls` may change when the last listener is called.
+  // REQUIRES: RulebookCall::enforced is false in each. The caller may reuse `calls` once the last listener is called.
   virtual void judge_each(std::span<const RulebookCall> calls);
   virtual void release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
   virtual void renew(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) = 0;
