@@ -81,7 +81,8 @@ TEST_CASE("the newest revision stays, however old it is, and revisions go on fro
   rig.writer.create_plan("lab", "next", 1);
   server::postgres::Transaction tx(rig.writer.connection());
   tx.enter(server::postgres::Scope::everything("test"));
-  CHECK(server::sync::read_next(tx, before).progress == server::sync::Progress::advanced);
+  server::sync::PublishSpans untraced(nullptr);
+  CHECK(server::sync::read_next(tx, before, untraced).progress == server::sync::Progress::advanced);
 }
 
 TEST_CASE("what no server of this release would forget is not forgotten, whatever the program asks for") {
