@@ -72,9 +72,9 @@ inline constexpr std::array kOfHolder{Reference{Kind::organization, "organizatio
 // clang-format off
 inline constexpr std::array kTable{
     // kind, name, plural, sync_name, owner, local_id, in_bundle, lock_rank, references
-    KindInfo{Kind::setting, "setting", "settings", "settings", Ownership::platform, false, false, 9, {}},
-    KindInfo{Kind::organization, "organization", "organizations", "organization", Ownership::platform, false, true, 8, {}},
-    KindInfo{Kind::tenant, "tenant", "tenants", "tenant", Ownership::organization, false, true, 7, kOfTenant},
+    KindInfo{Kind::setting, "setting", "settings", "settings", Ownership::platform, false, false, 10, {}},
+    KindInfo{Kind::organization, "organization", "organizations", "organization", Ownership::platform, false, true, 9, {}},
+    KindInfo{Kind::tenant, "tenant", "tenants", "tenant", Ownership::organization, false, true, 8, kOfTenant},
     KindInfo{Kind::plan, "plan", "plans", "plan", Ownership::tenant, true, true, 2, kInTenant},
     KindInfo{Kind::policy, "policy", "policies", "policy", Ownership::tenant, true, true, 1, kOfPolicy},
     KindInfo{Kind::key, "key", "keys", "key", Ownership::tenant, false, true, 3, kInTenant},
@@ -82,9 +82,9 @@ inline constexpr std::array kTable{
     KindInfo{Kind::token, "token", "tokens", "", Ownership::holder, false, false, 6, kOfHolder},
     KindInfo{Kind::agent_token, "agent-token", "agent_tokens", "", Ownership::holder, false, false, 5, kOfHolder},
     KindInfo{Kind::binding, "binding", "bindings", "", Ownership::holder, false, false, 4, kOfHolder},
-    KindInfo{Kind::quota, "quota", "quotas", "", Ownership::platform, true, false, 10, {}},
-    KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 11, {}},
-    KindInfo{Kind::webhook, "webhook", "webhooks", "", Ownership::tenant, true, false, 12, kInTenant},
+    KindInfo{Kind::quota, "quota", "quotas", "", Ownership::platform, true, false, 11, {}},
+    KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 12, {}},
+    KindInfo{Kind::webhook, "webhook", "webhooks", "", Ownership::tenant, true, false, 7, kInTenant},
 };
 // clang-format on
 
