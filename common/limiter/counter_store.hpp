@@ -34,6 +34,16 @@ struct Call {
   Origin origin;
 };
 
+// A call's charge has reached this share of a quota.
+struct QuotaMark {
+  std::uint8_t rule = 0;  // an index into Program::rules
+  std::uint8_t percent = 0;
+  std::int64_t limit = 0;
+  std::int64_t used = 0;  // with the charge
+
+  bool operator==(const QuotaMark&) const = default;
+};
+
 struct Outcome {
   bool allowed = true;
   std::int64_t now_us = 0;
@@ -41,6 +51,7 @@ struct Outcome {
   LimitReport report;               // of the binding limit, with the longest retry_after_us and delay_us of all limits
   std::vector<LimitReport> limits;  // by rule; empty without Call::explain
   std::array<std::int64_t, kMaxLimitsPerPlan> lease_ttl_us{};  // by rule: ttl of the lease that the call took, or 0
+  std::vector<QuotaMark> marks{};                              // those of kQuotaMarks that the call's charge reached
 };
 
 // Why a store could not answer. The metric `sluice_redis_errors_total` has these names in its label `class`.

@@ -7,6 +7,7 @@
 #include <boost/container/static_vector.hpp>
 
 #include "common/limiter/algorithms/lease_set.hpp"
+#include "common/limiter/algorithms/quota.hpp"
 
 namespace sluice::limiter {
 namespace {
@@ -277,6 +278,7 @@ void Judging::charge_and_report(bool charges, Outcome& outcome) {
   outcome.report = reports[outcome.binding];
   outcome.report.retry_after_us = retry;
   outcome.report.delay_us = delay;
+  if (charges && program_.has_quotas) find_quota_marks(call_, found, outcome);
   if (call_.explain) outcome.limits.assign(found.begin(), found.end());
 }
 
@@ -327,6 +329,17 @@ std::size_t binding_limit(const Call& call, std::span<const LimitReport> reports
     if (binds_more(i, best)) best = i;
   }
   return best;
+}
+
+void find_quota_marks(const Call& call, std::span<const LimitReport> reports, Outcome& outcome) {
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (!call.program->rules[i].periodic) continue;
+    const std::int64_t limit = reports[i].limit, used = limit - reports[i].remaining;
+    for (const std::uint8_t percent : kQuotaMarks) {
+      if (!reaches_mark(limit, used, call.costs[i], percent)) continue;
+      outcome.marks.push_back({static_cast<std::uint8_t>(i), percent, limit, used});
+    }
+  }
 }
 
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out) {

@@ -31,6 +31,9 @@ bool judge_together_in_memory(std::span<const MemoryPart> parts, std::int64_t no
 // plan counts. reports[i] is for call.program->rules[i].
 std::size_t binding_limit(const Call& call, std::span<const LimitReport> reports);
 
+// Sets outcome.marks. `reports`: as for binding_limit(), after the call was charged.
+void find_quota_marks(const Call& call, std::span<const LimitReport> reports, Outcome& outcome);
+
 // For each i for which program.rules[i] is a quota, writes the bounds of the period at `now_us` into out[i].
 void quota_periods(const Program& program, std::int64_t now_us, std::span<PeriodBounds> out);
 

@@ -77,10 +77,11 @@ void write_parameters(redis::CommandWriter& out, const Call& call, std::span<con
   }
 }
 
-// With several groups (program.hpp) or several enforced rulebooks (`together`), read_check() needs a report of each
-// limit.
+// With several groups (program.hpp), several enforced rulebooks (`together`), or a quota beside other limits,
+// read_check() needs a report of each limit.
 bool wants_reports(const Call& call, bool together) {
-  return call.explain || together || call.program->groups.size() > 1;
+  const Program& program = *call.program;
+  return call.explain || together || program.groups.size() > 1 || (program.has_quotas && program.rules.size() > 1);
 }
 
 std::size_t key_count(const Program& program) { return program.groups.size() + program.collections; }
@@ -222,7 +223,11 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
       if (program.rules[i].takes_leases) outcome.lease_ttl_us[i] = numbers[lease++].integer;
     }
   }
-  if (!explained) return out;
+  const bool charged = outcome.allowed;
+  if (!explained) {
+    if (charged && program.has_quotas) find_quota_marks(call, {&outcome.report, 1}, outcome);
+    return out;
+  }
   // The rules of several groups are not in plan order, so the script does not know the binding limit. With several
   // enforced rulebooks, the script's `allowed` is for all of them together.
   std::array<LimitReport, kMaxLimitsPerPlan> reports;
@@ -233,6 +238,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   outcome.binding = static_cast<std::uint8_t>(binding_limit(call, found));
   outcome.allowed = std::ranges::all_of(found, &LimitReport::admitted);
   outcome.report = reports[outcome.binding];
+  if (charged && program.has_quotas) find_quota_marks(call, found, outcome);
   if (call.explain) outcome.limits.assign(found.begin(), found.end());
   outcome.report.retry_after_us = retry;
   outcome.report.delay_us = delay;

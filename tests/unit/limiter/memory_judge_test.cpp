@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "common/limiter/algorithms/quota.hpp"
 #include "tests/unit/limiter/limits.hpp"
 
 using namespace sluice;
@@ -236,4 +237,43 @@ TEST_CASE("a limit that the call spends from binds before one that it does not")
   CHECK(binding_of(program, {admits(10, 0), admits(10, 9), admits(10, 5)}, {0, 1, 1}) == 2);
   CHECK(binding_of(program, {admits(10, 3), admits(10, 1), admits(10, 2)}, {1, 0, 0}) == 0);
   CHECK_MESSAGE(binding_of(program, {admits(10, 3), admits(10, 1), admits(10, 2)}, {0, 0, 0}) == 1, "a read");
+}
+
+TEST_CASE("of the calls that use up a quota exactly one reaches 80 %, and one reaches all of it") {
+  const Program program = limiter::compile({quota("day", 10, Period::day)}, {});
+  Cells cells;
+  for (int call = 1; call <= 12; ++call) {
+    const Outcome outcome = cells.judge(program, 1);
+    std::vector<limiter::QuotaMark> expected;
+    if (call == 8) expected = {{.rule = 0, .percent = 80, .limit = 10, .used = 8}};
+    if (call == 10) expected = {{.rule = 0, .percent = 100, .limit = 10, .used = 10}};
+    CHECK(outcome.marks == expected);
+  }
+  CHECK(cells.judge(program, 0).marks.empty());
+  const std::int64_t tomorrow = kNow + 86'400'000'000;
+  CHECK(cells.judge(program, 7, tomorrow).marks.empty());
+  CHECK(cells.judge(program, 3, tomorrow).marks.size() == 2);
+}
+
+TEST_CASE("a quota's mark is found though another limit binds, and not if another limit denies") {
+  const Program program = limiter::compile({bucket("burst", 4, {1, 1'000'000}), quota("day", 5, Period::day)}, {});
+  Cells cells;
+  const Outcome reached = cells.judge(program, 4);
+  CHECK(program.limits[reached.binding].name == "burst");
+  REQUIRE(reached.marks.size() == 1);
+  CHECK(program.limits[reached.marks[0].rule].name == "day");
+  CHECK(reached.marks[0].used == 4);
+  const Outcome denied = cells.judge(program, 1);
+  CHECK_FALSE(denied.allowed);
+  CHECK(denied.marks.empty());
+}
+
+TEST_CASE("a mark is reached exactly: shares of odd limits are not rounded, and a limit of 0 has none") {
+  CHECK_FALSE(limiter::reaches_mark(7, 5, 1, 80));
+  CHECK(limiter::reaches_mark(7, 6, 1, 80));
+  CHECK_FALSE(limiter::reaches_mark(7, 7, 1, 80));
+  CHECK(limiter::reaches_mark(5, 4, 1, 80));
+  CHECK_FALSE(limiter::reaches_mark(0, 0, 0, 100));
+  CHECK(limiter::reaches_mark(kMaxLimit, kMaxLimit, 1, 100));
+  CHECK_FALSE(limiter::reaches_mark(kMaxLimit, kMaxLimit - 1, 1, 100));
 }

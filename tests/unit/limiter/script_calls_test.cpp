@@ -394,3 +394,18 @@ TEST_CASE("an error is classified by its first token, and tells whether the call
     CHECK(found.executed_unknown == row.unknown);
   }
 }
+
+TEST_CASE("a quota beside another limit is always reported, so that its marks are found") {
+  const Program program = limiter::compile({kBucket, quota("q", 10, Period::day)}, {});
+  limiter::Call call = call_of(program, 2);
+  call.explain = false;
+  CHECK(check_words(call)[3 + 1][limiter::kExplainOffset] == 1);
+  const auto marks = [&](std::int64_t allowed, std::int64_t left) {
+    const Numbers numbers{allowed, 1'000, 0, 5, 1, 10, 0, 0, 1, 5, 1, 10, 0, 0, 1, 10, left, 50, 0, 0};
+    return limiter::read_check(numbers.reply, call, false).value().outcome.value().marks;
+  };
+  CHECK(marks(1, 3).empty());
+  CHECK(marks(1, 2) == std::vector<limiter::QuotaMark>{{.rule = 1, .percent = 80, .limit = 10, .used = 8}});
+  CHECK(marks(1, 0) == std::vector<limiter::QuotaMark>{{.rule = 1, .percent = 100, .limit = 10, .used = 10}});
+  CHECK(marks(0, 2).empty());  // judged together with others, of which one denied: nothing was charged
+}
