@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "agent/usage/describe_check.hpp"
+#include "agent/usage/quota_marks.hpp"
 
 namespace sluice::agent::usage {
 namespace {
@@ -86,6 +87,8 @@ void Recorder::count_usage(const decide::DecidedCheck& check, UsageCounters& cou
   const Decision& decision = check.decision;
   counters.count(outcome_of(decision));
   for (const decide::Judgement& judgement : check.judgements) {
+    if (judgement.call.program->has_quotas) [[unlikely]]
+      note_quotas(check, judgement);
     if (judgement.role != policy::Role::shadow || !judgement.outcome) continue;
     UsageCounters& shadow = *counts_of(check.tenant, judgement.rulebook).usage;
     shadow.count(judgement.outcome->allowed ? UsageOutcome::shadow_allowed : UsageOutcome::shadow_denied);
@@ -94,6 +97,18 @@ void Recorder::count_usage(const decide::DecidedCheck& check, UsageCounters& cou
   const Value* subject = check.request.find({Dimension::subject, ""});
   if (!subject) return;
   usage_->throttled(check.tenant.tenant.id, decision.policy_id, subject->text, check.rulebook->report_subjects);
+}
+
+// A shadow decides nothing, and the local limits of fail_degrade count apart from the quota.
+void Recorder::note_quotas(const decide::DecidedCheck& check, const decide::Judgement& judgement) {
+  if (judgement.role == policy::Role::shadow || judgement.local || !judgement.outcome) return;
+  const auto note = [&](const limiter::QuotaMark& mark) {
+    if (is_hidden(judgement, mark)) return;
+    if (!usage_->wants_mark(check.tenant.tenant.id, name_of(judgement, mark))) return;
+    usage_->reached(describe_quota(check, judgement, mark));
+  };
+  for (const limiter::QuotaMark& mark : judgement.outcome->marks) note(mark);
+  if (const auto mark = used_up(judgement)) note(*mark);
 }
 
 void Recorder::log(const decide::DecidedCheck& check) {

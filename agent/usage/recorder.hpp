@@ -37,6 +37,7 @@ class Recorder final : public decide::DecisionObserver {
   void count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause);
   void count_unmatched(const decide::DecidedCheck& check, Counts& counts);
   void count_shadows(const decide::DecidedCheck& check);
+  void note_quotas(const decide::DecidedCheck& check, const decide::Judgement& judgement);
   void count_usage(const decide::DecidedCheck& check, UsageCounters& counters);
   void log(const decide::DecidedCheck& check);
 

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/keyed_hash.hpp"
 #include "common/telemetry/decision_log.hpp"
 
 namespace sluice::agent::usage {
@@ -47,6 +48,18 @@ std::vector<sync::ThrottledSubject> top_of_each_policy(const SubjectSums& sums, 
   std::vector<sync::ThrottledSubject> out;
   for (const auto& each : ranked) out.push_back(std::move(all[std::get<2>(each)]));
   return out;
+}
+
+// Several workers may have seen one mark: one reached it, and others were denied.
+void add_quotas(std::vector<sync::QuotaReached> more, std::vector<sync::QuotaReached>& all) {
+  const auto mark_of = [](const sync::QuotaReached& each) {
+    return std::tie(each.tenant_id, each.policy_id, each.plan_id, each.limit, each.counter, each.percent, each.quota,
+                    each.from);
+  };
+  std::ranges::move(more, std::back_inserter(all));
+  std::ranges::sort(all, {}, mark_of);
+  const auto twice = std::ranges::unique(all, {}, mark_of);
+  all.erase(twice.begin(), twice.end());
 }
 
 }  // namespace
@@ -108,6 +121,25 @@ void WorkerUsage::unmatched(std::string_view tenant, std::string_view resource) 
   current_->unmatched.add({tenant, {}, resource, true});
 }
 
+bool WorkerUsage::wants_mark(std::string_view tenant, std::uint64_t name) {
+  const std::lock_guard lock(foremost_mutex_);
+  if (marks_.contains(name)) return false;
+  const std::uint64_t owner = hash_text(tenant);
+  const auto known = of_tenants_.find(owner);
+  if (marks_.size() >= bounds_.quotas || (known != of_tenants_.end() && known->second >= bounds_.quotas_of_tenant)) {
+    dropped_quotas_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  marks_.insert(name);
+  ++of_tenants_[owner];
+  return true;
+}
+
+void WorkerUsage::reached(sync::QuotaReached quota) {
+  const std::lock_guard lock(foremost_mutex_);
+  quotas_.push_back(std::move(quota));
+}
+
 std::uint64_t WorkerUsage::dropped() const {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < kUsageOutcomes; ++i) {
@@ -148,6 +180,13 @@ const WorkerUsage::Foremost& WorkerUsage::take_foremost() {
   return *collected_;
 }
 
+std::vector<sync::QuotaReached> WorkerUsage::take_quotas() {
+  const std::lock_guard lock(foremost_mutex_);
+  marks_.clear();
+  of_tenants_.clear();
+  return std::exchange(quotas_, {});
+}
+
 Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start) : bounds_(bounds), since_(start) {
   for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(bounds_);
 }
@@ -162,6 +201,7 @@ TakenUsage Usage::take() {
     const WorkerUsage::Foremost& foremost = worker.take_foremost();
     add_subjects(foremost.subjects, subjects);
     add_subjects(foremost.unmatched, unmatched);
+    add_quotas(worker.take_quotas(), taken.quotas);
   }
   taken.subjects = top_of_each_policy(subjects, bounds_.subjects_taken);
   for (sync::ThrottledSubject& each : top_of_each_policy(unmatched, bounds_.unmatched_taken)) {
@@ -174,8 +214,15 @@ TakenUsage Usage::take() {
 void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   const WallTime from = std::exchange(since_, std::max(since_, now));
   TakenUsage taken = take();
-  queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects), std::move(taken.unmatched));
+  queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects), std::move(taken.unmatched),
+            std::move(taken.quotas));
   dropped_by_queue_.store(queue.dropped(), std::memory_order_relaxed);
+}
+
+std::uint64_t Usage::dropped_quotas() const {
+  std::uint64_t sum = 0;
+  for (const WorkerUsage& worker : workers_) sum += worker.dropped_quotas();
+  return sum;
 }
 
 std::uint64_t Usage::dropped() const {

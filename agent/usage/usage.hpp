@@ -20,6 +20,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
 #include "agent/usage/top_subjects.hpp"
 #include "agent/usage/usage_outcome.hpp"
 #include "common/sync/report_queue.hpp"
@@ -49,14 +52,18 @@ struct TakenUsage {
   std::vector<sync::ThrottledSubject> subjects;
   // First the foremost resource of each tenant, then the second of each, and so on.
   std::vector<sync::UnmatchedResource> unmatched;
+  // Each once, as far as the workers had room.
+  std::vector<sync::QuotaReached> quotas;
 };
 
 struct UsageBounds {
-  std::size_t rows = 32'768;         // policies that a worker counts separately
-  std::size_t subjects = 1'000;      // throttled subjects that a worker counts
-  std::size_t subjects_taken = 200;  // throttled subjects that take() returns
-  std::size_t unmatched = 1'000;     // unmatched resources that a worker counts
-  std::size_t unmatched_taken = 50;  // unmatched resources that take() returns
+  std::size_t rows = 32'768;          // policies that a worker counts separately
+  std::size_t subjects = 1'000;       // throttled subjects that a worker counts
+  std::size_t subjects_taken = 200;   // throttled subjects that take() returns
+  std::size_t unmatched = 1'000;      // unmatched resources that a worker counts
+  std::size_t unmatched_taken = 50;   // unmatched resources that take() returns
+  std::size_t quotas = 200;           // reached quotas that a worker keeps
+  std::size_t quotas_of_tenant = 50;  // of these, those of one tenant
 };
 
 // Thread: one worker's. dropped() and the take functions may be called on any thread.
@@ -75,7 +82,13 @@ class WorkerUsage {
   // Counts a check that no policy matches. A resource has at most 256 bytes; "" is not counted.
   void unmatched(std::string_view tenant, std::string_view resource);
 
+  // Whether there is room for this mark of a quota, and it was not reported since the last report. If so, the caller
+  // must call reached(). `name`: of the mark. Allocates nothing for a mark that is known.
+  bool wants_mark(std::string_view tenant, std::uint64_t name);
+  void reached(sync::QuotaReached quota);
+
   std::uint64_t dropped() const;
+  std::uint64_t dropped_quotas() const { return dropped_quotas_.load(std::memory_order_relaxed); }
 
  private:
   friend class Usage;
@@ -99,6 +112,7 @@ class WorkerUsage {
   static void collect(Row& row, std::vector<sync::UsageCount>& out);
   void take_counts(std::vector<sync::UsageCount>& out);
   const Foremost& take_foremost();
+  std::vector<sync::QuotaReached> take_quotas();
 
   const UsageBounds bounds_;
   std::uint64_t generation_ = 1;  // counts snapshots
@@ -111,9 +125,13 @@ class WorkerUsage {
   std::vector<sync::UsageCount> uncollected_;    // of freed rows
   UsageCounters uncounted_;                      // decisions that found no row
 
-  std::mutex foremost_mutex_;  // guards current_
+  std::mutex foremost_mutex_;  // guards current_ and quotas_
   std::unique_ptr<Foremost> current_;
   std::unique_ptr<Foremost> collected_;  // the last result of take_foremost()
+  std::vector<sync::QuotaReached> quotas_;
+  boost::unordered_flat_set<std::uint64_t> marks_;                    // the names of those in quotas_
+  boost::unordered_flat_map<std::uint64_t, std::size_t> of_tenants_;  // how many of them, by a hash of the tenant's id
+  std::atomic<std::uint64_t> dropped_quotas_{0};
 };
 
 class Usage {
@@ -130,6 +148,8 @@ class Usage {
 
   // All decisions so far that no report contains, because there was no row or the queue was full. Any thread.
   std::uint64_t dropped() const;
+  // Checks that reached a share of a quota, or were denied by it, while no report had room to say so. Any thread.
+  std::uint64_t dropped_quotas() const;
 
  private:
   const UsageBounds bounds_;

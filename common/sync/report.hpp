@@ -7,7 +7,10 @@
 //    "reports":[{"number":7,"from":"2027-03-31T00:00:00Z","to":"2027-03-31T00:00:10Z",
 //                "counts":[{"tenant_id":"shop","policy_id":"orders","outcome":"denied","count":3}],
 //                "subjects":[{"tenant_id":"shop","policy_id":"orders","subject":"sha256:…","count":2}],
-//                "unmatched":[{"tenant_id":"shop","resource":"GET:/carts","count":4}]}]}
+//                "unmatched":[{"tenant_id":"shop","resource":"GET:/carts","count":4}],
+//                "quotas":[{"tenant_id":"shop","policy_id":"orders","plan_id":"","limit":"day","counter":"3f…",
+//                           "subject":"sha256:…","percent":80,"quota":10,"used":8,
+//                           "from":"2027-03-31T00:00:00Z","to":"2027-04-01T00:00:00Z"}]}]}
 //   → {"stored":7}
 //
 // Within a boot (one start of an agent), usage reports are numbered 1, 2, 3, … The server stores each (agent_id,
@@ -36,12 +39,13 @@ namespace sluice::sync {
 // Limits of one message.
 inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kMaxReportsAtOnce = 64;
-inline constexpr std::size_t kMaxCountsAtOnce = 20'000;    // in all usage reports together
-inline constexpr std::size_t kMaxDegraded = 32;            // reasons why the agent is degraded
-inline constexpr std::size_t kMaxReportText = 1024;        // bytes of a reason, and of a refusal's text
-inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;   // in all usage reports together
-inline constexpr std::size_t kMaxSubjectBytes = 512;       // longer subjects and resources are cut
-inline constexpr std::size_t kMaxUnmatchedAtOnce = 1'000;  // in all usage reports together
+inline constexpr std::size_t kMaxCountsAtOnce = 20'000;     // in all usage reports together
+inline constexpr std::size_t kMaxDegraded = 32;             // reasons why the agent is degraded
+inline constexpr std::size_t kMaxReportText = 1024;         // bytes of a reason, and of a refusal's text
+inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;    // in all usage reports together
+inline constexpr std::size_t kMaxSubjectBytes = 512;        // longer subjects and resources are cut
+inline constexpr std::size_t kMaxUnmatchedAtOnce = 1'000;   // in all usage reports together
+inline constexpr std::size_t kMaxQuotaMarksAtOnce = 1'000;  // in all usage reports together
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
 inline constexpr std::size_t kMaxAgentNameBytes = 253;  // as for host names
 
@@ -74,6 +78,23 @@ struct UnmatchedResource {
   bool operator==(const UnmatchedResource&) const = default;
 };
 
+// What is used of a quota has reached a share of it in its period. Servers of earlier releases ignore it.
+struct QuotaReached {
+  std::string tenant_id;
+  std::string policy_id;     // "" for checks that named a plan
+  std::string plan_id;       // "" for a policy with limits of its own
+  std::string limit;         // its name
+  std::string counter;       // tells the counters of a limit apart; as long as an agent_id
+  std::string subject;       // as of ThrottledSubject; "" if the counter is not one subject's
+  std::int64_t percent = 0;  // 1 to 100
+  std::int64_t quota = 0;    // in units of the limit; 1 to kMaxCount
+  std::int64_t used = 0;     // 1 to kMaxCount
+  WallTime from;             // of the period; inclusive
+  WallTime to;               // exclusive
+
+  bool operator==(const QuotaReached&) const = default;
+};
+
 struct UsageReport {
   std::int64_t number = 0;  // from 1
   WallTime from;            // inclusive
@@ -81,6 +102,7 @@ struct UsageReport {
   std::vector<UsageCount> counts;
   std::vector<ThrottledSubject> subjects{};
   std::vector<UnmatchedResource> unmatched{};
+  std::vector<QuotaReached> quotas{};
 
   bool operator==(const UsageReport&) const = default;
 };
@@ -117,8 +139,8 @@ struct ReportDocument {
   bool operator==(const ReportDocument&) const = default;
 };
 
-// Cuts texts that are too long, and leaves out reasons beyond kMaxDegraded, subjects beyond kMaxSubjectsAtOnce and
-// resources beyond kMaxUnmatchedAtOnce.
+// Cuts texts that are too long, and leaves out reasons beyond kMaxDegraded, subjects beyond kMaxSubjectsAtOnce,
+// resources beyond kMaxUnmatchedAtOnce and quotas beyond kMaxQuotaMarksAtOnce.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
 // Faults: the text is not JSON or too large; a member is missing, of another type or out of range; a list is too long;

@@ -118,6 +118,8 @@ class ReportReader {
                 [&](const json::Value& item, const json::Place& place) { read_subject(item, place, report); });
     fields.each("unmatched", false,
                 [&](const json::Value& item, const json::Place& place) { read_unmatched(item, place, report); });
+    fields.each("quotas", false,
+                [&](const json::Value& item, const json::Place& place) { read_quota(item, place, report); });
     out_.reports.push_back(std::move(report));
   }
 
@@ -164,6 +166,31 @@ class ReportReader {
     report.unmatched.push_back(std::move(unmatched));
   }
 
+  void read_quota(const json::Value& value, const json::Place& at, UsageReport& report) {
+    ++quotas_;
+    json::Fields fields(value, at, faults_);
+    QuotaReached reached;
+    if (!fields.is_object()) return;
+    for (const std::string_view name : {"tenant_id", "limit", "counter", "percent", "quota", "used", "from", "to"}) {
+      fields.require(name, "every reached quota has it");
+    }
+    reached.tenant_id = read_id(fields, "tenant_id", true);
+    reached.policy_id = read_id(fields, "policy_id", false);
+    reached.plan_id = read_id(fields, "plan_id", false);
+    reached.limit = read_name(fields, "limit", true);
+    reached.counter = read_name(fields, "counter", true);
+    reached.subject = fields.text("subject", kMaxSubjectBytes).value_or("");
+    reached.percent = fields.integer("percent", 1, 100).value_or(0);
+    reached.quota = fields.integer("quota", 1, kMaxCount).value_or(0);
+    reached.used = fields.integer("used", 1, kMaxCount).value_or(0);
+    const auto from = fields.timestamp("from");
+    const auto to = fields.timestamp("to");
+    if (from && to && *to <= *from) fields.fault("to", "to must be after from");
+    reached.from = from.value_or(WallTime());
+    reached.to = to.value_or(WallTime());
+    report.quotas.push_back(std::move(reached));
+  }
+
   std::string read_id(json::Fields& fields, std::string_view name, bool required) {
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (text && !is_id(*text) && (required || !text->empty())) {
@@ -188,6 +215,10 @@ class ReportReader {
       fields.fault("reports", fmt::format("{} unmatched resources in one request: send at most {}", unmatched_,
                                           kMaxUnmatchedAtOnce));
     }
+    if (quotas_ > kMaxQuotaMarksAtOnce) {
+      fields.fault("reports",
+                   fmt::format("{} reached quotas in one request: send at most {}", quotas_, kMaxQuotaMarksAtOnce));
+    }
   }
 
   json::FaultList faults_;
@@ -195,6 +226,7 @@ class ReportReader {
   std::size_t counts_ = 0;
   std::size_t subjects_ = 0;
   std::size_t unmatched_ = 0;
+  std::size_t quotas_ = 0;
 };
 
 }  // namespace

@@ -49,13 +49,19 @@ void add_up_foremost(std::vector<ThrottledSubject>& subjects, std::vector<Unmatc
   add_up_foremost(unmatched, kMaxUnmatchedAtOnce);
 }
 
+void keep_first(std::vector<QuotaReached>& quotas, std::size_t limit) {
+  if (quotas.size() > limit) quotas.erase(quotas.begin() + static_cast<std::ptrdiff_t>(limit), quotas.end());
+}
+
 }  // namespace
 
 void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts,
-                      std::vector<ThrottledSubject> subjects, std::vector<UnmatchedResource> unmatched) {
+                      std::vector<ThrottledSubject> subjects, std::vector<UnmatchedResource> unmatched,
+                      std::vector<QuotaReached> quotas) {
   add_up(counts);
   add_up_foremost(subjects, unmatched);
-  if (counts.empty() && subjects.empty() && unmatched.empty()) return;
+  keep_first(quotas, kMaxQuotaMarksAtOnce);
+  if (counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty()) return;
   const bool crowded = waiting_.size() >= kMaxWaitingIntervals || waiting_counts_ + counts.size() > max_waiting_counts_;
   if (crowded && !waiting_.empty()) {
     Interval& last = waiting_.back();
@@ -66,12 +72,15 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
     std::ranges::move(subjects, std::back_inserter(last.subjects));
     std::ranges::move(unmatched, std::back_inserter(last.unmatched));
     add_up_foremost(last.subjects, last.unmatched);
+    std::ranges::move(quotas, std::back_inserter(last.quotas));
+    keep_first(last.quotas, kMaxQuotaMarksAtOnce);
   } else {
     waiting_.push_back({.from = from,
                         .to = to,
                         .counts = std::move(counts),
                         .subjects = std::move(subjects),
-                        .unmatched = std::move(unmatched)});
+                        .unmatched = std::move(unmatched),
+                        .quotas = std::move(quotas)});
   }
   bound_counts(waiting_.back());
   waiting_counts_ += waiting_.back().counts.size();
@@ -91,16 +100,22 @@ std::span<const UsageReport> ReportQueue::to_send() {
   std::size_t room = max_counts_at_once_;
   std::size_t room_for_subjects = kMaxSubjectsAtOnce;
   std::size_t room_for_unmatched = kMaxUnmatchedAtOnce;
+  std::size_t room_for_quotas = kMaxQuotaMarksAtOnce;
   for (const UsageReport& report : sent_) {
     room -= report.counts.size();
     room_for_subjects -= report.subjects.size();
     room_for_unmatched -= report.unmatched.size();
+    room_for_quotas -= report.quotas.size();
   }
   while (!waiting_.empty() && room > 0 && sent_.size() < kMaxSentReports) {
     Interval& interval = waiting_.front();
-    if (interval.subjects.size() > room_for_subjects || interval.unmatched.size() > room_for_unmatched) break;
+    if (interval.subjects.size() > room_for_subjects || interval.unmatched.size() > room_for_unmatched ||
+        interval.quotas.size() > room_for_quotas) {
+      break;
+    }
     room_for_subjects -= interval.subjects.size();
     room_for_unmatched -= interval.unmatched.size();
+    room_for_quotas -= interval.quotas.size();
     const std::size_t count = std::min(room, interval.counts.size());
     make_report(interval, count);
     room -= count;
@@ -109,7 +124,7 @@ std::span<const UsageReport> ReportQueue::to_send() {
   return sent_;
 }
 
-// Moves all subjects and resources of the interval, and its last `count` counts, into a new report.
+// Moves all subjects, resources and quotas of the interval, and its last `count` counts, into a new report.
 void ReportQueue::make_report(Interval& interval, std::size_t count) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);
   UsageReport& report = sent_.emplace_back();
@@ -119,6 +134,7 @@ void ReportQueue::make_report(Interval& interval, std::size_t count) {
   report.counts.assign(std::move_iterator(first), std::move_iterator(interval.counts.end()));
   report.subjects = std::exchange(interval.subjects, {});
   report.unmatched = std::exchange(interval.unmatched, {});
+  report.quotas = std::exchange(interval.quotas, {});
   interval.counts.erase(first, interval.counts.end());
   waiting_counts_ -= count;
 }

@@ -2,7 +2,8 @@
 // sent, and is sent again unchanged until it is stored. So the server can count a repeated report once.
 //
 // Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, but times get coarser, and
-// only the foremost throttled subjects and unmatched resources are kept. Counts beyond kMaxWaitingCounts are dropped.
+// only the foremost throttled subjects and unmatched resources, and the first reached quotas, are kept. Counts beyond
+// kMaxWaitingCounts are dropped.
 //
 // No clock, no I/O. Not thread-safe.
 #pragma once
@@ -30,7 +31,7 @@ class ReportQueue {
 
   // An interval without decisions makes no report. REQUIRES: intervals come in order; counts ≥ 0.
   void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {},
-           std::vector<UnmatchedResource> unmatched = {});
+           std::vector<UnmatchedResource> unmatched = {}, std::vector<QuotaReached> quotas = {});
 
   // The reports of the next request, oldest first: reports that are sent but not stored, then waiting intervals that
   // fit. New reports do not wait for old ones, because the server stores only once a minute, and waiting reports are
@@ -53,7 +54,8 @@ class ReportQueue {
     std::vector<UsageCount> counts;            // sorted, one for each tenant, policy and outcome
     std::vector<ThrottledSubject> subjects;    // one for each tenant, policy and subject; at most kMaxSubjectsAtOnce
     std::vector<UnmatchedResource> unmatched;  // one for each tenant and resource; at most kMaxUnmatchedAtOnce
-    bool empty() const { return counts.empty() && subjects.empty() && unmatched.empty(); }
+    std::vector<QuotaReached> quotas;          // at most kMaxQuotaMarksAtOnce
+    bool empty() const { return counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty(); }
   };
 
   void bound_counts(Interval& interval);

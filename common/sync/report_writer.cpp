@@ -50,10 +50,27 @@ void write_unmatched(json::Writer& out, const UnmatchedResource& unmatched) {
   out.end_object();
 }
 
+void write_quota(json::Writer& out, const QuotaReached& reached) {
+  out.begin_object();
+  out.field("tenant_id", reached.tenant_id);
+  out.field("policy_id", reached.policy_id);
+  out.field("plan_id", reached.plan_id);
+  out.field("limit", reached.limit);
+  out.field("counter", reached.counter);
+  out.field("subject", utf8_prefix(reached.subject, kMaxSubjectBytes));
+  out.field("percent", reached.percent);
+  out.field("quota", reached.quota);
+  out.field("used", reached.used);
+  out.field("from", format_timestamp(reached.from));
+  out.field("to", format_timestamp(reached.to));
+  out.end_object();
+}
+
 // How many entries the reports that follow may have.
 struct Room {
   std::size_t subjects = kMaxSubjectsAtOnce;
   std::size_t unmatched = kMaxUnmatchedAtOnce;
+  std::size_t quotas = kMaxQuotaMarksAtOnce;
 };
 
 // Writes nothing if there are no entries.
@@ -80,6 +97,7 @@ void write_usage(json::Writer& out, const UsageReport& report, Room& room) {
   out.end_list();
   write_entries(out, "subjects", report.subjects, room.subjects, &write_subject);
   write_entries(out, "unmatched", report.unmatched, room.unmatched, &write_unmatched);
+  write_entries(out, "quotas", report.quotas, room.quotas, &write_quota);
   out.end_object();
 }
 

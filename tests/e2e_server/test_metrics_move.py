@@ -352,7 +352,8 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "sluice_sync_watches_lost_total": "e2e_follow/test_outage.py",
         "sluice_tls_certificate_expiry_timestamp_seconds": "e2e_follow/test_certificate.py",
         "sluice_tls_handshake_failures_total": "e2e/test_client_certificates.py",
-        "sluice_usage_dropped_decisions_total": "unit/agent/usage/usage_threads_test.cpp:usage.dropped()"},
+        "sluice_usage_dropped_decisions_total": "unit/agent/usage/usage_threads_test.cpp:usage.dropped()",
+        "sluice_usage_dropped_quota_marks_total": "unit/agent/usage/usage_threads_test.cpp:usage.dropped_quotas()"},
     "server": {
         "sluice_admin_calls_throttled_total": "isolation/test_bodies.py",
         "sluice_auth_failures_throttled_total": "e2e_server/test_server_http.py",

@@ -178,6 +178,19 @@ TEST_CASE("a request has no more unmatched resources than the server takes, and 
   CHECK(queue.empty());
 }
 
+TEST_CASE("reached quotas are sent once, also without counts, and no more at once than the server takes") {
+  ReportQueue queue;
+  for (int i = 0; i < 3; ++i) {
+    queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, {}, {}, {}, std::vector<QuotaReached>(400));
+  }
+  REQUIRE(sent(queue).size() == 2);
+  CHECK(sent(queue)[0].quotas.size() == 400);
+  queue.confirm_stored(2);
+  CHECK(sent(queue).size() == 1);
+  queue.confirm_stored(3);
+  CHECK(queue.empty());
+}
+
 TEST_CASE("a request has no more subjects than the server takes, and the next has the rest") {
   ReportQueue queue;
   for (int i = 0; i < 5; ++i) queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, counts("a", 1), subjects(0, 400, 1));

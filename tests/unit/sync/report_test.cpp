@@ -30,7 +30,18 @@ std::vector<UsageReport> reports() {
            .to = kFrom + 10s,
            .counts = {{"shop", "orders", "denied", 3}, {"shop", "", "allowed", 1}},
            .subjects = {{"shop", "orders", "sha256:0123456789abcdef", 2}, {"shop", "", "user \"é\"", 1}},
-           .unmatched = {{"shop", "GET:/carts", 4}}},
+           .unmatched = {{"shop", "GET:/carts", 4}},
+           .quotas = {{.tenant_id = "shop",
+                       .policy_id = "orders",
+                       .plan_id = "gold",
+                       .limit = "day",
+                       .counter = "3f00",
+                       .subject = "user \"é\"",
+                       .percent = 80,
+                       .quota = 10,
+                       .used = 8,
+                       .from = kFrom,
+                       .to = kFrom + 24h}}},
           {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}, .subjects = {}}};
 }
 
@@ -102,6 +113,24 @@ TEST_CASE("unmatched resources over the bound of a request are left out, and fau
   const auto refused = parse_report(text);
   REQUIRE_FALSE(refused);
   CHECK(refused.error()[0].pointer == "/reports/0/unmatched/0/resource");
+}
+
+TEST_CASE("reached quotas over the bound of a request are left out, and faults name their members") {
+  auto made = reports();
+  made[0].quotas.assign(kMaxQuotaMarksAtOnce + 1, made[0].quotas[0]);
+  made[0].quotas[0].subject = std::string(kMaxSubjectBytes + 1, 'x');
+  const auto read = parse_report(write_report(agent(), made));
+  REQUIRE(read);
+  REQUIRE(read->reports[0].quotas.size() == kMaxQuotaMarksAtOnce);
+  CHECK(read->reports[0].quotas[0].subject.size() == kMaxSubjectBytes);
+  const auto faulty = [](std::string_view from, std::string_view to) {
+    std::string text = write_report(agent(), reports());
+    return pointers(text.replace(text.find(from), from.size(), to));
+  };
+  CHECK(faulty(R"("percent":80)", R"("percent":101)") == "/reports/0/quotas/0/percent");
+  CHECK(faulty(R"("counter":"3f00")", R"("counter":"")") == "/reports/0/quotas/0/counter");
+  CHECK(faulty(R"("quota":10,)", "") == "/reports/0/quotas/0/quota");
+  CHECK(faulty(R"("plan_id":"gold")", R"("plan_id":"NO")") == "/reports/0/quotas/0/plan_id");
 }
 
 TEST_CASE("subjects over the bound of a request are left out, and long ones are cut") {

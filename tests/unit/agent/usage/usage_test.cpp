@@ -188,5 +188,86 @@ TEST_CASE("whoever limits refuse is told as the policy says: hashed, named or no
   CHECK(rig.usage.take().subjects.empty());
 }
 
+// A policy of ten calls a day for each subject.
+std::string daily(const std::string& id, const std::string& more = "") {
+  return fmt::format(R"({{"id":"{}","tenant_id":"shop","scope":{{"resource":"{}"}},"key_by":"subject",
+    "limits":[{{"name":"day","algorithm":"quota","limit":10,"period":"day"}}]{}{}}})",
+                     id, id, more.empty() ? "" : ",", more);
+}
+
+using Quotas = std::vector<std::tuple<std::string, std::string, std::int64_t, std::int64_t>>;  // see quotas_of()
+
+// Policy, subject, percent and what is used.
+Quotas quotas_of(const TakenUsage& taken) {
+  Quotas out;
+  for (const sync::QuotaReached& each : taken.quotas)
+    out.emplace_back(each.policy_id, each.subject, each.percent, each.used);
+  return out;
+}
+
+TEST_CASE("the eighth and the tenth call of ten a day are told, once each") {
+  Rig rig(policies({daily("named", R"("report_subjects":"named")")}));
+  for (int call_number = 1; call_number <= 10; ++call_number) {
+    rig.api.check(call("named"));
+    Quotas expected;
+    if (call_number == 8) expected = {{"named", "u", 80, 8}};
+    if (call_number == 10) expected = {{"named", "u", 100, 10}};
+    CHECK(quotas_of(rig.usage.take()) == expected);
+  }
+}
+
+TEST_CASE("what is told of a quota names its limit, its counter and its period") {
+  Rig rig(policies({daily("orders")}));
+  rig.api.check(R"({"resource":"orders","subject":"user:42","cost":8})");
+  rig.api.check(R"({"resource":"orders","subject":"user:43","cost":8})");
+  const auto told = rig.usage.take().quotas;
+  REQUIRE(told.size() == 2);
+  for (const sync::QuotaReached& each : told) {
+    CHECK(each.tenant_id == "shop");
+    CHECK(each.plan_id.empty());
+    CHECK(each.limit == "day");
+    CHECK(each.quota == 10);
+    CHECK(each.to - each.from == std::chrono::days(1));
+    CHECK(each.from.time_since_epoch() % std::chrono::days(1) == std::chrono::seconds(0));
+  }
+  CHECK(told[0].counter != told[1].counter);
+  CHECK((told[0].subject == "sha256:3142e906a59191e2" || told[1].subject == "sha256:3142e906a59191e2"));
+}
+
+TEST_CASE("a check that a used-up quota denies tells it again in the next report, and only once in each") {
+  Rig rig(policies({daily("orders", R"("report_subjects":"named")")}));
+  rig.api.check(R"({"resource":"orders","subject":"u","cost":10})");
+  CHECK(quotas_of(rig.usage.take()).size() == 2);
+  for (int i = 0; i < 3; ++i) CHECK(rig.api.check(call("orders")).status == 429);
+  CHECK(quotas_of(rig.usage.take()) == Quotas{{"orders", "u", 100, 10}});
+  CHECK(quotas_of(rig.usage.take()).empty());
+}
+
+TEST_CASE("a check that asks for more than is left tells nothing: the quota is not used up") {
+  Rig rig(policies({daily("orders")}));
+  rig.api.check(R"({"resource":"orders","subject":"u","cost":7})");
+  CHECK(rig.api.check(R"({"resource":"orders","subject":"u","cost":4})").status == 429);
+  CHECK(quotas_of(rig.usage.take()).empty());
+}
+
+TEST_CASE("quotas are told as the policy reports subjects, and those of no subject without one") {
+  const std::string shared = R"({"id":"shared","tenant_id":"shop","scope":{"resource":"shared"},"key_by":"tenant",
+    "report_subjects":"off","limits":[{"name":"day","algorithm":"quota","limit":10,"period":"day"}]})";
+  Rig rig(
+      policies({daily("off", R"("report_subjects":"off")"), daily("named", R"("report_subjects":"named")"), shared}));
+  for (const char* resource : {"off", "named", "shared"}) {
+    rig.api.check(fmt::format(R"({{"resource":"{}","subject":"u","cost":8}})", resource));
+  }
+  CHECK(quotas_of(rig.usage.take()) == Quotas{{"named", "u", 80, 8}, {"shared", "", 80, 8}});
+}
+
+TEST_CASE("shadows tell nothing of quotas, and neither do the local limits of a store that fails") {
+  Rig rig(policies({daily("watched", R"("mode":"shadow")"), daily("degraded", R"("failure_mode":"fail_degrade")")}));
+  rig.api.check(R"({"resource":"watched","subject":"u","cost":9})");
+  rig.api.store.failing = limiter::StoreError{};
+  CHECK(rig.api.check(R"({"resource":"degraded","subject":"u","cost":9})").status == 200);
+  CHECK(quotas_of(rig.usage.take()).empty());
+}
+
 }  // namespace
 }  // namespace sluice::agent::usage

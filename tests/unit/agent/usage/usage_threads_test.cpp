@@ -130,6 +130,31 @@ TEST_CASE("what the queue of reports has no room for is told as dropped too") {
   CHECK(usage.dropped() == 2);
 }
 
+TEST_CASE("a tenant that reaches many quotas leaves room for others, and what has no room is counted") {
+  Usage usage(2, {.quotas = 4, .quotas_of_tenant = 3});
+  WorkerUsage& worker = usage.worker(0);
+  std::uint64_t name = 0;
+  const auto reached_by = [](const char* tenant, std::uint64_t counter) {
+    sync::QuotaReached quota;
+    quota.tenant_id = tenant;
+    quota.counter = std::to_string(counter);
+    return quota;
+  };
+  const auto reach = [&](const char* tenant) {
+    if (!worker.wants_mark(tenant, ++name)) return;
+    worker.reached(reached_by(tenant, name));
+  };
+  for (int i = 0; i < 5; ++i) reach("shop");
+  for (int i = 0; i < 2; ++i) reach("bank");
+  CHECK_FALSE(worker.wants_mark("shop", 1));  // known: not counted as dropped
+  CHECK(usage.dropped_quotas() == 3);
+  usage.worker(1).wants_mark("shop", 1);
+  usage.worker(1).reached(reached_by("shop", 1));
+  CHECK(usage.take().quotas.size() == 4);  // the same mark of two workers is one
+  for (int i = 0; i < 3; ++i) reach("shop");
+  CHECK(usage.take().quotas.size() == 3);
+}
+
 TEST_CASE("the foremost unmatched resources of all workers are taken, each tenant's first, and then counted anew") {
   Usage usage(2, {.unmatched_taken = 3});
   for (int round = 0; round < 10; ++round) {
