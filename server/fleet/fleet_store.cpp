@@ -137,6 +137,42 @@ void add_usage(postgres::Transaction& tx, std::string_view table, std::string_vi
           columns.array(0), columns.array(1), columns.array(2), columns.array(3), columns.array(4), columns.array(5));
 }
 
+// A quota that was stored before is the same event: nothing changes.
+constexpr const char* kAddQuotas = R"(
+INSERT INTO usage_quotas (organization_id, tenant_id, policy_id, plan_id, limit_name, counter, subject, percent, quota,
+                          used, period_from, period_to)
+SELECT organization, tenant, policy, plan, name, counter, subject, percent, quota, used, to_timestamp(begins),
+       to_timestamp(ends)
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::smallint[],
+            $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
+     AS given (organization, tenant, policy, plan, name, counter, subject, percent, quota, used, begins, ends)
+ORDER BY tenant COLLATE "C", policy COLLATE "C", plan COLLATE "C", name COLLATE "C", counter COLLATE "C", percent,
+         quota, begins, organization COLLATE "C", used
+ON CONFLICT DO NOTHING)";
+
+void add_quotas(postgres::Transaction& tx, const std::vector<QuotaRow>& rows) {
+  if (rows.empty()) return;
+  const auto seconds = [](WallTime time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch(); };
+  Columns columns(12);
+  for (const auto& [reached, organization] : rows) {
+    columns.text(0, organization)
+        .text(1, reached.tenant_id)
+        .text(2, reached.policy_id)
+        .text(3, reached.plan_id)
+        .text(4, reached.limit)
+        .text(5, reached.counter)
+        .text(6, reached.subject)
+        .number(7, reached.percent)
+        .number(8, reached.quota)
+        .number(9, reached.used)
+        .number(10, seconds(reached.from).count())
+        .number(11, seconds(reached.to).count());
+  }
+  tx.exec(kAddQuotas, columns.array(0), columns.array(1), columns.array(2), columns.array(3), columns.array(4),
+          columns.array(5), columns.array(6), columns.array(7), columns.array(8), columns.array(9), columns.array(10),
+          columns.array(11));
+}
+
 Columns boots_of(std::span<const BootReports> taken) {
   Columns columns(3);
   for (const BootReports& each : taken) {
@@ -231,6 +267,7 @@ UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> t
   add_usage(tx, "usage", "minute", "outcome", ByPolicy::yes, batch.minutes);
   add_usage(tx, "usage_subjects", "hour", "subject", ByPolicy::yes, batch.hours);
   add_usage(tx, "usage_unmatched", "hour", "resource", ByPolicy::no, batch.unmatched);
+  add_quotas(tx, batch.quotas);
   Columns numbers(1);
   for (const Mark& mark : batch.marks) numbers.number(0, mark.number);
   tx.exec(kMoveMarks, boots.array(0), boots.array(1), boots.array(2), numbers.array(0));
@@ -242,6 +279,11 @@ void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention) 
   tx.exec("DELETE FROM usage WHERE minute < now() - $1::interval", age);
   tx.exec("DELETE FROM usage_subjects WHERE hour < now() - $1::interval", age);
   tx.exec("DELETE FROM usage_unmatched WHERE hour < now() - $1::interval", age);
+  // Within its period a quota can be reported again, and must not make a second event. No period is longer than a year.
+  tx.exec(
+      "DELETE FROM usage_quotas WHERE stored_at < now() - $1::interval AND (period_to < now() OR stored_at < now() - "
+      "interval '1 year')",
+      age);
   tx.exec_text(fmt::format("DELETE FROM agents WHERE heard_at < now() - interval '{} s'",
                            std::chrono::duration_cast<std::chrono::seconds>(kRememberedFor).count()));
   tx.exec_text(fmt::format("DELETE FROM report_marks WHERE heard_at < now() - interval '{}'", kMarkRetention));

@@ -70,6 +70,17 @@ class Aggregation {
     for (const sluice::sync::UnmatchedResource& each : report.unmatched) {
       add(unmatched_, scope, {seconds(hour), each.tenant_id, {}, without_nul(each.resource), {}, each.count});
     }
+    for (const sluice::sync::QuotaReached& each : report.quotas) add(scope, each);
+  }
+
+  void add(const AgentScope& scope, const sluice::sync::QuotaReached& reached) {
+    auto organization = find_organization(scope, reached.tenant_id);
+    if (!organization) {
+      ++batch_.out_of_scope;
+      return;
+    }
+    batch_.quotas.push_back({reached, *std::move(organization)});
+    batch_.quotas.back().reached.subject = without_nul(reached.subject);
   }
 
   void add(Sums& sums, const AgentScope& scope, UsageRow row) {
@@ -117,6 +128,7 @@ std::vector<std::string> tenants_in(std::span<const BootReports> taken) {
       for (const auto& count : report.counts) tenants.insert(count.tenant_id);
       for (const auto& subject : report.subjects) tenants.insert(subject.tenant_id);
       for (const auto& unmatched : report.unmatched) tenants.insert(unmatched.tenant_id);
+      for (const auto& reached : report.quotas) tenants.insert(reached.tenant_id);
     }
   }
   return {tenants.begin(), tenants.end()};

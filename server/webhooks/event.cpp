@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "common/base/clock.hpp"
@@ -27,14 +29,18 @@ bool is_one_of(std::string_view text, std::span<const std::string_view> names) {
 // A shadow policy decides nothing.
 bool is_decision(std::string_view outcome) { return !outcome.starts_with("shadow_"); }
 
-std::string id_of(const Webhook& webhook, EventKind kind, std::string_view policy_id, Seconds window) {
+// `more`: what tells apart the events of one policy and window.
+std::string id_of(const Webhook& webhook, EventKind kind, std::string_view policy_id, Seconds window,
+                  std::initializer_list<std::string_view> more = {}) {
   Sha256 hash;
   const std::string begin = std::to_string(window.time_since_epoch().count());
+  const auto add = [&hash](std::string_view part) { hash.update(part).update(std::string_view("\0", 1)); };
   for (const std::string_view part :
        {std::string_view("sluice event"), to_string(kind), std::string_view(webhook.tenant_id),
         std::string_view(webhook.id), policy_id, std::string_view(begin)}) {
-    hash.update(part).update(std::string_view("\0", 1));
+    add(part);
   }
+  for (const std::string_view part : more) add(part);
   const Sha256Digest digest = hash.finish();
   return "evt_" + to_hex(ByteView(digest).first(kIdBytes));
 }
@@ -147,6 +153,30 @@ void detect_denials(const Webhook& webhook, std::string_view policy_id, const Mi
   }
 }
 
+// A later release may report further shares.
+std::optional<EventKind> kind_of(const QuotaCount& quota) {
+  if (quota.percent == 80) return EventKind::quota_80;
+  if (quota.percent == 100) return EventKind::quota_100;
+  return std::nullopt;
+}
+
+Event quota_event(const Webhook& webhook, EventKind kind, const QuotaCount& quota, Seconds now) {
+  const std::string number = std::to_string(quota.quota);
+  const std::string id =
+      id_of(webhook, kind, quota.policy_id, quota.from, {quota.plan_id, quota.limit, quota.counter, number});
+  json::Writer out = begin_body(id, to_string(kind), webhook.tenant_id, now);
+  out.field("policy_id", quota.policy_id);
+  out.field("plan_id", quota.plan_id);
+  out.field("limit", quota.limit);
+  out.field("subject", quota.subject);
+  out.field("counter", quota.counter);
+  out.field("quota", quota.quota);
+  out.field("used", quota.used);
+  out.field("since", time_text(quota.from));
+  out.field("until", time_text(quota.to));
+  return {webhook.tenant_id, webhook.id, id, std::string(to_string(kind)), end_body(out)};
+}
+
 }  // namespace
 
 Event test_event(std::string_view tenant_id, std::string_view webhook_id, Seconds now) {
@@ -173,6 +203,19 @@ std::vector<Event> detect(std::span<const Watched> watched, std::span<const Minu
       if (!policy_id.empty() && webhook.wants(EventKind::denials, policy_id)) {
         detect_denials(webhook, policy_id, at->second, {from, now}, events);
       }
+    }
+  }
+  return events;
+}
+
+std::vector<Event> detect_quotas(std::span<const Watched> watched, std::span<const QuotaCount> quotas, Seconds now) {
+  std::vector<Event> events;
+  for (const QuotaCount& quota : quotas) {
+    const auto kind = kind_of(quota);
+    if (!kind) continue;
+    for (const auto& [webhook, since] : watched) {
+      if (webhook.tenant_id != quota.tenant_id || quota.stored_at < since) continue;
+      if (webhook.wants(*kind, quota.policy_id)) events.push_back(quota_event(webhook, *kind, quota, now));
     }
   }
   return events;

@@ -38,6 +38,22 @@ struct MinuteCount {
   std::int64_t count = 0;
 };
 
+// What is used of a quota has reached `percent` of it, as the fleet stores it. Texts are as in sync::QuotaReached.
+struct QuotaCount {
+  Seconds stored_at;
+  std::string tenant_id;
+  std::string policy_id;
+  std::string plan_id;
+  std::string limit;
+  std::string counter;
+  std::string subject;
+  std::int64_t percent = 0;
+  std::int64_t quota = 0;
+  std::int64_t used = 0;
+  Seconds from;  // of the period
+  Seconds to;
+};
+
 // An event is made at most once for a policy in each of these windows, which begin at multiples since 1970.
 inline constexpr std::chrono::minutes kFailureWindow{10};
 inline constexpr std::chrono::minutes kDenialsWindow{60};
@@ -54,5 +70,7 @@ struct Watched {
 
 // `counts`: all counts of these webhooks' tenants from now - kLookBack - the longest `denied_minutes`.
 std::vector<Event> detect(std::span<const Watched> watched, std::span<const MinuteCount> counts, Seconds now);
+
+std::vector<Event> detect_quotas(std::span<const Watched> watched, std::span<const QuotaCount> quotas, Seconds now);
 
 }  // namespace sluice::server::webhooks

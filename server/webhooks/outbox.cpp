@@ -9,6 +9,8 @@
 namespace sluice::server::webhooks {
 namespace {
 
+constexpr std::size_t kMaxQuotasAtOnce = 1'000;  // turned into events in one transaction
+
 constexpr std::string_view kIsEnabled = "coalesce(w.document ->> 'enabled', 'true') = 'true'";
 
 std::string text_or_empty(const pqxx::field& field) { return field.is_null() ? "" : field.c_str(); }
@@ -75,6 +77,40 @@ std::vector<Watched> read_watched(postgres::Transaction& tx) {
     }
   }
   return watched;
+}
+
+// $1: tenants; $2: the minutes to look back; $3: how many.
+constexpr const char* kTakeQuotas = R"(
+WITH unseen AS (
+  SELECT tenant_id, policy_id, plan_id, limit_name, counter, percent, quota, period_from, organization_id
+  FROM usage_quotas WHERE NOT seen AND tenant_id = ANY ($1::text[]) AND stored_at > now() - $2::bigint * interval '1 min'
+  ORDER BY stored_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+UPDATE usage_quotas q SET seen = true FROM unseen u
+WHERE (q.tenant_id, q.policy_id, q.plan_id, q.limit_name, q.counter, q.percent, q.quota, q.period_from, q.organization_id) =
+      (u.tenant_id, u.policy_id, u.plan_id, u.limit_name, u.counter, u.percent, u.quota, u.period_from, u.organization_id)
+RETURNING ceil(extract(epoch FROM q.stored_at))::bigint, q.tenant_id, q.policy_id, q.plan_id, q.limit_name, q.counter,
+          q.subject, q.percent, q.quota, q.used, extract(epoch FROM q.period_from)::bigint,
+          extract(epoch FROM q.period_to)::bigint)";
+
+Seconds seconds_of(const pqxx::field& field) { return Seconds(std::chrono::seconds(field.as<std::int64_t>())); }
+
+std::vector<QuotaCount> take_quotas(postgres::Transaction& tx, const std::string& tenants) {
+  std::vector<QuotaCount> quotas;
+  for (const auto& row : tx.exec(kTakeQuotas, tenants, kLookBack.count(), kMaxQuotasAtOnce)) {
+    quotas.push_back({.stored_at = seconds_of(row[0]),
+                      .tenant_id = row[1].c_str(),
+                      .policy_id = row[2].c_str(),
+                      .plan_id = row[3].c_str(),
+                      .limit = row[4].c_str(),
+                      .counter = row[5].c_str(),
+                      .subject = row[6].c_str(),
+                      .percent = row[7].as<std::int64_t>(),
+                      .quota = row[8].as<std::int64_t>(),
+                      .used = row[9].as<std::int64_t>(),
+                      .from = seconds_of(row[10]),
+                      .to = seconds_of(row[11])});
+  }
+  return quotas;
 }
 
 }  // namespace
@@ -160,6 +196,7 @@ Usage read_usage(postgres::Transaction& tx) {
                             .outcome = row[3].c_str(),
                             .count = row[4].as<std::int64_t>()});
   }
+  usage.quotas = take_quotas(tx, postgres::text_array({tenants.begin(), tenants.end()}));
   return usage;
 }
 

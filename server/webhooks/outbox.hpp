@@ -67,12 +67,14 @@ struct Backlog {
 };
 Backlog backlog(postgres::Transaction& tx);
 
-// What detect() needs. Only enabled webhooks that ask for an event.
+// What detect() and detect_quotas() need. Only enabled webhooks that ask for an event.
 struct Usage {
   std::vector<Watched> watched;
   std::vector<MinuteCount> counts;
+  std::vector<QuotaCount> quotas;
   Seconds now;
 };
+// Returns each stored quota once: `tx` must also add its events. Other servers skip it meanwhile.
 Usage read_usage(postgres::Transaction& tx);
 
 // Removes finished rows older than kKeptFor, and pending ones that no longer can be delivered.

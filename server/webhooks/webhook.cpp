@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "common/base/text.hpp"
 #include "common/json/fields.hpp"
@@ -27,7 +28,7 @@ void read_events(json::Fields& fields, bool stored, Webhook& webhook) {
     const auto kind = item.type() == json::Type::string ? event_kind_from(item.text()) : std::nullopt;
     if (!kind && stored) return;
     if (!kind) {
-      return fields.faults().add(at, fmt::format("an event must be \"{}\" or \"{}\"", kEventNames[0], kEventNames[1]));
+      return fields.faults().add(at, fmt::format("an event must be one of {}", fmt::join(kEventNames, ", ")));
     }
     webhook.events.push_back(*kind);
   });

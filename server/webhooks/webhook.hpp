@@ -17,8 +17,8 @@
 namespace sluice::server::webhooks {
 
 // The kinds of event that a webhook can ask for. `test` is sent on demand only.
-enum class EventKind : std::uint8_t { failure_mode, denials };
-inline constexpr std::array kEventNames{std::string_view("failure_mode"), std::string_view("denials")};
+enum class EventKind : std::uint8_t { failure_mode, denials, quota_80, quota_100 };
+inline constexpr std::array<std::string_view, 4> kEventNames{"failure_mode", "denials", "quota_80", "quota_100"};
 constexpr std::string_view to_string(EventKind kind) { return kEventNames[static_cast<std::size_t>(kind)]; }
 std::optional<EventKind> event_kind_from(std::string_view name);
 inline constexpr std::string_view kTestEvent = "test";
@@ -53,7 +53,8 @@ inline constexpr Field kEvents{.name = "events",
                                .help =
                                    "`failure_mode`: Redis did not answer, and a policy's failure mode decided. "
                                    "`denials`: a policy denied more than `denied_percent` of its checks for "
-                                   "`denied_minutes`. An empty list gets test events only."};
+                                   "`denied_minutes`. `quota_80`, `quota_100`: 80 % or all of a quota is used up "
+                                   "in its period. An empty list gets test events only."};
 inline constexpr Field kPolicies{.name = "policies",
                                  .schema = "WebhookPolicies",
                                  .always = true,

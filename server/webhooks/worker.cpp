@@ -1,6 +1,7 @@
 #include "server/webhooks/worker.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 
 #include "server/postgres/failure.hpp"
@@ -155,7 +156,9 @@ void Worker::make_events(pqxx::connection& connection) {
   postgres::Transaction tx(connection);
   tx.enter(all_rows());
   const Usage usage = read_usage(tx);
-  const Added added = add_events(tx, detect(usage.watched, usage.counts, usage.now));
+  std::vector<Event> events = detect(usage.watched, usage.counts, usage.now);
+  std::ranges::move(detect_quotas(usage.watched, usage.quotas, usage.now), std::back_inserter(events));
+  const Added added = add_events(tx, events);
   const Backlog left = backlog(tx);
   tx.commit();
   statistics_.events += added.events;

@@ -17,6 +17,7 @@ from support.postgres import Database
 from support.process import free_port, wait_until
 from support.redis_server import RedisServer
 from support.server import Installation, Server
+from support.sync_client import SyncAgent
 from support.webhook_receiver import Receiver, pass_time, row_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -425,3 +426,84 @@ def test_an_agent_whose_redis_is_gone_makes_an_event_that_arrives(
     [got] = receiver.deliveries
     assert got.signed_by(secret) and got.event["type"] == "failure_mode" and got.event["tenant"] == tenant
     assert got.event["data"]["policy_id"] == "orders" and got.event["data"]["decisions"] == {"failed_open": 1}
+
+
+def test_a_reached_quota_makes_one_event_however_often_it_is_reported(make_server: Callable[..., Server], key_file: Path,
+                                                                      receiver: Receiver) -> None:
+    server = make_server("--notify-secret-file", str(key_file), *HERE, "--analytics-every", "100ms").start()
+    with server.admin() as admin:
+        tenant = admin.tenant()
+        make(admin, tenant, receiver.url, events=["quota_100", "quota_80"], policies=["orders"])
+        token = admin.create("/agent-tokens", {"name": "agents", "tenant_ids": [tenant], "organization_id": admin.get(
+            f"/tenants/{tenant}").body["organization_id"]})["token"]
+    agents = [SyncAgent(server.port, token, name) for name in ("one", "two")]
+
+    def report(agent: SyncAgent, number: int, *percents: int, day: int = 30, **members: Any) -> None:
+        """Sends it until the server has stored it."""
+        reached = [{"tenant_id": tenant, "policy_id": "orders", "plan_id": "", "limit": "day", "counter": "3f00", "subject": "user:42",
+                    "percent": percent, "quota": 10, "used": percent // 10, "from": f"2027-03-{day}T00:00:00Z",
+                    "to": f"2027-03-{day + 1}T00:00:00Z", **members} for percent in percents]
+        body = {"number": number, "from": "2027-03-30T09:00:00Z", "to": "2027-03-30T09:00:10Z", "counts": [], "quotas": reached}
+        wait_until("the report to be stored", lambda: agent.report(reports=[body]).body["stored"] >= number or None)
+
+    report(agents[0], 1, 80, 100)
+    wait_until("both events", lambda: len(receiver.deliveries) == 2 or None, 30)
+    report(agents[0], 1, 80, 100)   # the answer was lost
+    report(agents[0], 2, 100)       # the quota still denies
+    report(agents[1], 1, 80, 100)
+    report(agents[1], 2, 80, policy_id="carts")   # not asked for
+    report(agents[1], 3, 80, day=29)   # another period
+    wait_until("the event of the other period", lambda: len(receiver.deliveries) >= 3 or None, 30)
+    events = [got.event for got in receiver.deliveries]
+    assert sorted((event["type"], event["data"]["since"]) for event in events) == [
+        ("quota_100", "2027-03-30T00:00:00Z"), ("quota_80", "2027-03-29T00:00:00Z"), ("quota_80", "2027-03-30T00:00:00Z")]
+    assert len(set(receiver.ids())) == 3
+    first = next(event for event in events if event["type"] == "quota_80" and event["data"]["used"] == 8)
+    assert {**first["data"], "since": "", "until": ""} == {
+        "policy_id": "orders", "plan_id": "", "limit": "day", "subject": "user:42", "counter": "3f00", "quota": 10, "used": 8,
+        "since": "", "until": ""}
+    with server.admin() as admin:
+        assert len(list(admin.items("/webhooks/alerts/deliveries", tenant=tenant))) == 3
+
+
+def test_the_eighth_and_the_tenth_call_of_ten_make_one_event_each_with_two_agents(
+        make_server: Callable[..., Server], make_agent: Callable[..., Agent], make_redis: Callable[..., RedisServer], key_file: Path,
+        tmp_path: Path, receiver: Receiver) -> None:
+    redis = make_redis()
+    server = make_server("--notify-secret-file", str(key_file), *HERE, "--analytics-every", "100ms").start()
+    with server.admin() as admin:
+        tenant = admin.tenant()
+        secret = make(admin, tenant, receiver.url, events=["quota_80", "quota_100"])["secret"]
+        # The first limit binds, as both always have the same share left.
+        limits = [{"name": "burst", "algorithm": "fixed_window", "limit": 10, "window": "1h"},
+                  {"name": "year", "algorithm": "quota", "limit": 10, "period": "year"}]
+        policy = {"scope": {"resource": "GET:/orders"}, "key_by": ["subject"], "limits": limits, "report_subjects": "named"}
+        assert admin.put("/policies/orders", policy, tenant=tenant).status == 201
+        api_key = admin.create("/keys", {"tenant_id": tenant, "name": "app"})["key"]
+        token = tmp_path / "token"
+        token.write_text(admin.create("/agent-tokens", {"name": "agents"})["token"])
+        token.chmod(0o600)
+    agents = [make_agent(None, redis.counters, "--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token),
+                         "--snapshot-cache", str(tmp_path / f"kept{number}"), "--report-interval", "100ms").start() for number in range(2)]
+
+    def types() -> list[tuple[str, str, int]]:
+        """What has arrived."""
+        return sorted((got.event["type"], got.event["data"]["subject"], got.event["data"]["used"]) for got in receiver.deliveries)
+
+    with agents[0].client(api_key) as first, agents[1].client(api_key) as second:
+        def call(number: int, **members: Any) -> int:
+            return (first, second)[number % 2].check(resource="GET:/orders", subject="user:1", **members).status
+
+        for number in range(7):
+            assert call(number) == 200
+        assert call(7) == 200   # the eighth
+        wait_until("the event of the eighth", lambda: types() == [("quota_80", "user:1", 8)] or None, 30)
+        assert call(8) == 200 and call(9) == 200
+        wait_until("the event of the tenth", lambda: len(types()) == 2 or None, 30)
+        assert [call(number) for number in range(4)] == [429] * 4   # both agents tell that it is used up
+        assert second.check(resource="GET:/orders", subject="user:2", cost=8).status == 200
+        wait_until("the event of another subject", lambda: len(types()) >= 3 or None, 30)
+    assert types() == [("quota_100", "user:1", 10), ("quota_80", "user:1", 8), ("quota_80", "user:2", 8)]
+    assert len(set(receiver.ids())) == 3
+    got = receiver.deliveries[0]
+    assert got.signed_by(secret) and got.event["data"]["policy_id"] == "orders" and got.event["data"]["limit"] == "year"

@@ -22,6 +22,7 @@ _UNDO: dict[int, list[str]] = {
     9: ["DROP TABLE usage_unmatched"],
     10: ["ALTER TABLE revisions DROP COLUMN traceparent"],
     11: ["DROP TABLE webhook_deliveries, webhooks"],
+    12: ["DROP TABLE usage_quotas"],
 }
 
 

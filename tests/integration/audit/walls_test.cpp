@@ -69,6 +69,9 @@ const std::map<std::string, std::string> kInserts = {
      "(hour, organization_id, tenant_id, policy_id, subject, count) VALUES (now(), '{0}', '{1}', '{2}', 'user', 1)"},
     {"usage_unmatched",
      "(hour, organization_id, tenant_id, resource, count) VALUES (now(), '{0}', '{1}', 'GET:/{2}', 1)"},
+    {"usage_quotas",
+     "(organization_id, tenant_id, policy_id, plan_id, limit_name, counter, percent, quota, period_from, period_to, "
+     "subject, used) VALUES ('{0}', '{1}', '{2}', '', 'day', 'c', 80, 10, now(), now(), '', 8)"},
 };
 
 // Nobody's in particular: what they hold is no tenant's. (Of agents' reports only the whole scope sees how far they are

@@ -194,4 +194,30 @@ TEST_CASE_FIXTURE(FleetRig, "an agent cannot count for a tenant that its token d
   CHECK(execute("SELECT resource, count FROM usage_unmatched") == execute("SELECT 'GET:/carts', 7"));
 }
 
+TEST_CASE_FIXTURE(FleetRig, "a reached quota is stored once in its period, whichever agents report it and how often") {
+  const auto fleet = replica();
+  const auto reached = [](std::int64_t number, std::string tenant, std::int64_t used, std::chrono::hours after = 0h) {
+    auto report = usage(number, "allowed", 1);
+    const WallTime midnight{std::chrono::seconds(1'900'022'400)};
+    report.quotas = {{.tenant_id = std::move(tenant),
+                      .policy_id = "orders",
+                      .plan_id = "",
+                      .limit = "day",
+                      .counter = "3f00",
+                      .subject = "user:42",
+                      .percent = 80,
+                      .quota = 10,
+                      .used = used,
+                      .from = midnight + after,
+                      .to = midnight + after + 24h}};
+    return report;
+  };
+  CHECK(stored_up_to(*fleet, shop, document("agent", {reached(1, "shop", 8), reached(2, "shop", 9)}), 2));
+  CHECK(stored_up_to(*fleet, shop, document("other", {reached(1, "shop", 10), reached(2, "bank", 8)}), 2));
+  CHECK(execute("SELECT tenant_id, organization_id, limit_name, subject, percent, used, seen FROM usage_quotas") ==
+        execute("SELECT 'shop', 'acme', 'day', 'user:42', 80, 8, false"));
+  CHECK(stored_up_to(*fleet, shop, document("agent", {reached(3, "shop", 8, 24h)}), 3));
+  CHECK(count(execute("SELECT count(*) FROM usage_quotas")) == 2);
+}
+
 }  // namespace sluice::server::test

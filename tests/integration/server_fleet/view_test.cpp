@@ -206,15 +206,24 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
   execute(
       "INSERT INTO usage_subjects (hour, organization_id, tenant_id, policy_id, subject, count) VALUES (now(), 'acme', "
       "'shop', 'orders', 'new', 4)");
+  execute(
+      "INSERT INTO usage_quotas (organization_id, tenant_id, policy_id, plan_id, limit_name, counter, percent, quota, "
+      "period_from, period_to, subject, used, stored_at) SELECT 'acme', 'shop', 'orders', '', name, 'c', 80, 10, now() "
+      "- "
+      "interval '3 days', ends, '', 8, stored FROM (VALUES ('day', now() - interval '2 days', now() - interval '3 "
+      "days'), "
+      "('year', now() + interval '1 day', now() - interval '3 days'), ('false', now() + interval '9 years', now() - "
+      "interval '2 years')) AS given (name, ends, stored)");
   postgres::Pool pool(database_options(), 1);
   postgres::Session session(pool);
   postgres::Transaction tx(*session.connection());
   tx.enter(postgres::Scope::everything("test"));
-  fleet::tidy_fleet(tx, 24h);
+  fleet::tidy_fleet(tx, 24h);  // a quota stays until its period is over
   tx.commit();
   CHECK(counted() == 10);
   CHECK(execute("SELECT subject FROM usage_subjects") == "new");
   CHECK(count(execute("SELECT count(*) FROM usage_unmatched")) == 0);
+  CHECK(execute("SELECT limit_name FROM usage_quotas") == "year");
   CHECK(count(execute("SELECT count(*) FROM agents")) == 0);
   CHECK(count(execute("SELECT count(*) FROM report_marks")) == 1);
 }

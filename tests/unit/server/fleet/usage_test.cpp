@@ -197,6 +197,18 @@ TEST_CASE("unmatched resources are kept by the hour, and only those of the agent
   CHECK(batch.out_of_scope == 2);
 }
 
+TEST_CASE("reached quotas are those of the agent's tenants") {
+  auto one = report(1, {}, kNoon);
+  one.quotas.resize(2);
+  one.quotas[0].tenant_id = "shop";
+  one.quotas[1].tenant_id = "kiosk";
+  const fleet::UsageBatch batch = batch_of(kShop, {one});
+  REQUIRE(batch.quotas.size() == 1);
+  CHECK(batch.quotas[0].reached == one.quotas[0]);
+  CHECK(batch.quotas[0].organization_id == "acme");
+  CHECK(batch.out_of_scope == 1);
+}
+
 TEST_CASE("throttled subjects are kept by the hour") {
   auto one = report(1, {}, kNoon + 10min);
   one.subjects = {{"shop", "p", "sha256:0011", 2}, {"kiosk", "p", "sha256:0011", 2}};

@@ -160,3 +160,78 @@ TEST_CASE("A receiver that is down for an hour is tried about ten times, and soo
   CHECK(attempts <= 12);
   CHECK(time < 2h);
 }
+
+namespace {
+
+QuotaCount quota_count(std::int64_t percent = 80) {
+  return {.stored_at = kNow - 60s,
+          .tenant_id = "shop",
+          .policy_id = "orders",
+          .plan_id = "gold",
+          .limit = "day",
+          .counter = "3f00",
+          .subject = "user:42",
+          .percent = percent,
+          .quota = 10,
+          .used = 8,
+          .from = kNow - 10h,
+          .to = kNow + 14h};
+}
+
+std::vector<Event> quota_events(const Watched& webhook, const QuotaCount& quota, Seconds now = kNow) {
+  return detect_quotas({&webhook, 1}, {&quota, 1}, now);
+}
+
+}  // namespace
+
+TEST_CASE("A quota that is used up to a share makes an event for each webhook that asks for this share") {
+  const Watched webhook = watched({EventKind::quota_80});
+  const auto events = quota_events(webhook, quota_count());
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].type == "quota_80");
+  json::Tree tree;
+  const json::Value body = tree.parse(events[0].body).value();
+  CHECK(body.text_of("id") == events[0].id);
+  CHECK(body.get("data").text_of("subject") == "user:42");
+  CHECK(body.get("data").text_of("limit") == "day");
+  CHECK(body.get("data").get("used").text() == "8");
+  CHECK(quota_events(webhook, quota_count(100)).empty());
+  CHECK(quota_events(webhook, quota_count(90)).empty());
+  CHECK(quota_events(watched({EventKind::quota_100}), quota_count(100)).at(0).type == "quota_100");
+  CHECK(quota_events(watched({EventKind::failure_mode, EventKind::denials}), quota_count()).empty());
+}
+
+TEST_CASE("A quota's event has one id for its counter, limit and period, whoever computes it and when") {
+  const Watched webhook = watched({EventKind::quota_80, EventKind::quota_100});
+  const auto id = [&](const QuotaCount& quota, Seconds now = kNow) {
+    return quota_events(webhook, quota, now).at(0).id;
+  };
+  const std::string first = id(quota_count());
+  CHECK(id(quota_count(), kNow + 30s) == first);
+  const auto changed = [&](auto change) {
+    QuotaCount quota = quota_count();
+    change(quota);
+    return id(quota) != first;
+  };
+  CHECK_FALSE(changed([](QuotaCount& quota) { quota.used = 9; }));
+  CHECK(changed([](QuotaCount& quota) { quota.from += 24h; }));
+  CHECK(changed([](QuotaCount& quota) { quota.counter = "3f01"; }));
+  CHECK(changed([](QuotaCount& quota) { quota.limit = "week"; }));
+  CHECK(changed([](QuotaCount& quota) { quota.plan_id = "free"; }));
+  CHECK(changed([](QuotaCount& quota) { quota.policy_id = "carts"; }));
+  CHECK(changed([](QuotaCount& quota) { quota.quota = 20; }));
+  CHECK(changed([](QuotaCount& quota) { quota.percent = 100; }));
+}
+
+TEST_CASE("A webhook hears of quotas of its tenant and its policies only, from when it exists") {
+  Watched webhook = watched({EventKind::quota_80});
+  webhook.webhook.policies = {"carts"};
+  CHECK(quota_events(webhook, quota_count()).empty());
+  webhook.webhook.policies = {"orders"};
+  CHECK(quota_events(webhook, quota_count()).size() == 1);
+  webhook.since = kNow - 59s;
+  CHECK(quota_events(webhook, quota_count()).empty());
+  QuotaCount other = quota_count();
+  other.tenant_id = "bank";
+  CHECK(quota_events(watched({EventKind::quota_80}), other).empty());
+}
