@@ -69,6 +69,11 @@ const std::map<std::string, std::string> kInserts = {
      "(hour, organization_id, tenant_id, policy_id, subject, count) VALUES (now(), '{0}', '{1}', '{2}', 'user', 1)"},
     {"usage_unmatched",
      "(hour, organization_id, tenant_id, resource, count) VALUES (now(), '{0}', '{1}', 'GET:/{2}', 1)"},
+    {"webhooks",
+     "(organization_id, tenant_id, id, version, document, secret_key, secret_salt) VALUES ('{0}', '{1}', '{2}', 1, "
+     "'{{}}', '', '')"},
+    {"webhook_deliveries",
+     "(organization_id, tenant_id, webhook_id, id, type, body) VALUES ('{0}', '{1}', '{2}', 'e', 'test', '{{}}')"},
     {"usage_quotas",
      "(organization_id, tenant_id, policy_id, plan_id, limit_name, counter, percent, quota, period_from, period_to, "
      "subject, used) VALUES ('{0}', '{1}', '{2}', '', 'day', 'c', 80, 10, now(), now(), '', 8)"},
@@ -103,8 +108,9 @@ void fill(const Store& store) {
       "1, '{}')");
   for (const std::string name : {"a", "b"}) {
     store.tamper(insert("tenants", name, "tenant-" + name, ""));
+    store.tamper(insert("webhooks", name, "tenant-" + name, "row-" + name));  // deliveries refer to them
     for (const auto& [table, columns] : kInserts) {
-      if (table != "organizations" && table != "tenants" && !kCounted.contains(table))
+      if (table != "organizations" && table != "tenants" && table != "webhooks" && !kCounted.contains(table))
         store.tamper(insert(table, name, "tenant-" + name, "row-" + name));
     }
     for (const std::string& table : kCounted) {
