@@ -196,7 +196,8 @@ TEST_CASE_FIXTURE(FleetRig, "an agent cannot count for a tenant that its token d
 
 TEST_CASE_FIXTURE(FleetRig, "a reached quota is stored once in its period, whichever agents report it and how often") {
   const auto fleet = replica();
-  const auto reached = [this](std::int64_t number, std::string tenant, std::int64_t used, std::chrono::hours after = 0h) {
+  const auto reached = [this](std::int64_t number, std::string tenant, std::int64_t used,
+                              std::chrono::hours after = 0h) {
     auto report = usage(number, "allowed", 1);
     const WallTime midnight{std::chrono::seconds(1'900'022'400)};
     report.quotas = {{.tenant_id = std::move(tenant),
