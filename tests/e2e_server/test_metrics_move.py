@@ -352,6 +352,10 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "sluice_sync_watches_lost_total": "e2e_follow/test_outage.py",
         "sluice_tls_certificate_expiry_timestamp_seconds": "e2e_follow/test_certificate.py",
         "sluice_tls_handshake_failures_total": "e2e/test_client_certificates.py",
+        "sluice_trace_export_failures_total": "e2e/test_tracing.py",
+        "sluice_trace_spans_dropped_total": "e2e/test_tracing.py",
+        "sluice_trace_spans_exported_total": "e2e/test_tracing.py",
+        "sluice_trace_spans_waiting": "unit/tracing/tracer_test.cpp:queue().size()",
         "sluice_usage_dropped_decisions_total": "unit/agent/usage/usage_threads_test.cpp:usage.dropped()",
         "sluice_usage_dropped_quota_marks_total": "unit/agent/usage/usage_threads_test.cpp:usage.dropped_quotas()"},
     "server": {
@@ -389,7 +393,17 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "sluice_tls_check_errors_total": "e2e_cluster/test_certificates.py",
         "sluice_tls_handshake_failures_total": "e2e_server/test_server_client_certificates.py",
         "sluice_tls_rotations_total": "e2e_cluster/test_certificates.py",
-        "sluice_token_reviews_total": "e2e_server/test_server_identity.py"}}
+        "sluice_token_reviews_total": "e2e_server/test_server_identity.py",
+        "sluice_trace_export_failures_total": "e2e/test_tracing.py",
+        "sluice_trace_spans_dropped_total": "e2e/test_tracing.py",
+        "sluice_trace_spans_exported_total": "e2e/test_tracing.py",
+        "sluice_trace_spans_waiting": "unit/tracing/tracer_test.cpp:queue().size()",
+        "sluice_webhook_deliveries_total": "e2e_server/test_server_webhooks.py",
+        "sluice_webhook_errors_total": "faults_server/test_server_outage_log.py",
+        "sluice_webhook_events_total": "e2e_server/test_server_webhooks.py",
+        "sluice_webhook_oldest_pending_seconds": "e2e_server/test_server_webhooks.py",
+        "sluice_webhook_queue": "e2e_server/test_server_webhooks.py",
+        "sluice_webhook_refused_addresses_total": "e2e_server/test_server_webhooks.py"}}
 
 
 def samples(metrics: str, name: str) -> set[str]:

@@ -205,6 +205,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_everything_when_it_is_back(ser
         pass_time(server.database, max(wait, 0.0))
         passed += max(wait, 0.0)
     assert passed >= HOUR and delivery(admin, tenant, events[0])["error"].startswith("refused")
+    wait_until("the backlog", lambda: server.metric("sluice_webhook_oldest_pending_seconds") >= HOUR or None, 30)
     receiver = Receiver(port)
     try:
         pass_time(server.database, HOUR)   # the longest delay
@@ -295,6 +296,7 @@ def test_what_is_given_up_is_dead_and_can_be_sent_again(server: Server, admin: A
     listed = admin.get("/webhooks/alerts/deliveries", tenant=tenant, query={"status": "dead"})
     assert [item["id"] for item in listed.body["items"]] == [sent]
     wait_until("the metrics", lambda: server.metric("sluice_webhook_queue", state="dead") >= 1 or None, 30)
+    assert server.metric("sluice_webhook_deliveries_total", outcome="dead") >= 1
     receiver.status = 204
     assert ask(admin, tenant, f"/deliveries/{sent}/redeliver").status == 200
     settled(admin, tenant, sent, "delivered")

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +23,10 @@ def told(server: Server, *names: str) -> list[dict[str, Any]]:
 
 @pytest.mark.fault("postgres-killed-log")
 def test_an_outage_of_postgresql_under_admin_traffic_is_few_lines(
-        on_own: Callable[..., Server], own_postgres: PostgresServer) -> None:
-    server = on_own()
+        on_own: Callable[..., Server], own_postgres: PostgresServer, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("a key of more than 32 bytes for webhooks")
+    server = on_own("--notify-secret-file", str(secret))
     gone = time.monotonic()
     own_postgres.kill9()
     wait_until("the line", lambda: told(server, "feed_lost"))
@@ -33,10 +36,13 @@ def test_an_outage_of_postgresql_under_admin_traffic_is_few_lines(
     assert not told(server, "database_failure"), "the feed's lines count these calls"
     wait_until("the fleet's line", lambda: told(server, "fleet_failed"))
     assert server.metric("sluice_fleet_errors_total") > 0
+    wait_until("the webhooks' line", lambda: told(server, "webhooks_failing"))
+    assert server.metric("sluice_webhook_errors_total") > 0
     own_postgres.restart()
     back, = wait_until("the end", lambda: told(server, "feed_back"), BACK_WITHIN)
     away_ms = 1000 * (time.monotonic() - gone)
     assert back["failures"] >= 30 and 0 < back["duration_ms"] < away_ms, back
+    wait_until("the webhooks' end", lambda: told(server, "webhooks_work"), BACK_WITHIN)
     stored, = wait_until("the fleet's end", lambda: told(server, "fleet_stored"), BACK_WITHIN)
     assert 0 < stored["duration_ms"] < away_ms, stored
     lost, = told(server, "feed_lost")

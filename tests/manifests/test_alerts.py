@@ -200,7 +200,7 @@ def test_promtool_finds_no_fault_in_what_the_programs_expose(scraped: dict[str, 
 
 def test_the_reference_has_every_metric_of_both_programs_and_no_other(scraped: dict[str, str]) -> None:
     assert types_of(scraped["sluice-agent"]) == AGENT.types_without("--ratelimit-metrics", "--metrics-aliases", "--otlp")   # those: e2e/test_metrics_table, e2e/test_tracing
-    assert types_of(scraped["sluice-server"]) == SERVER.types_without("--tls", "--kubernetes", "--webhook")   # those: e2e_cluster
+    assert types_of(scraped["sluice-server"]) == SERVER.types_without("--tls", "--kubernetes", "--webhook", "--otlp")   # those: e2e_cluster, e2e_follow/test_traces
 
 
 @pytest.mark.parametrize("table", JOBS.values(), ids=JOBS)
