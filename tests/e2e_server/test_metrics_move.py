@@ -173,6 +173,7 @@ def a_slow_redis(world: World) -> Iterator[None]:
     yield
     for thread in threads:
         thread.join()
+    world.agent.wait_for_redis(world.key.text, "bucket")
 
 
 @drive(agent="grpc_requests_total grpc_open_connections grpc_connections_total")
