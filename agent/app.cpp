@@ -120,6 +120,7 @@ class App {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGHUP, SIG_IGN);   // a source of policies that reads files again takes the signal over
     std::signal(SIGXFSZ, SIG_IGN);  // beyond the limit of file sizes, write() fails instead
     if (!certificate_.load(config_.certificate, metrics_) || !client_ca_.load(config_.client_ca)) return 1;
     if (!load_metrics_token() || !load() || !load_authz_key() || !listen()) return 1;

@@ -1,5 +1,6 @@
 """Many changes at once: agents follow in few fetches, decide meanwhile, and the last state arrives."""
 
+import signal
 import time
 from collections.abc import Callable
 
@@ -46,3 +47,12 @@ def test_a_thousand_changes_at_once_are_followed_in_few_fetches_and_delay_no_che
             assert 1 <= fetches(agent) - count <= (time.monotonic() - began) / MERGED + 2
     assert {sample.status for sample in load.samples} == {200}
     assert max(sample.least_seconds for sample in load.samples) <= (2.0 if sanitized else 0.05)
+
+
+def test_a_hangup_ends_no_agent_that_has_no_file_to_read_again(make_crew: Callable[..., Crew]) -> None:
+    crew = make_crew()
+    agent, = crew.hire(1)
+    agent.process.send(signal.SIGHUP)
+    with crew.admin() as admin:
+        crew.set_limit(admin, 4321)
+    crew.await_limit(4321)
