@@ -20,20 +20,6 @@ std::string cut(std::string_view text) {
   return fmt::format("{}…", utf8_prefix(text, kMaxWarning - 3));
 }
 
-std::string_view outcome(Injection::Result result) {
-  switch (result) {
-    case Injection::Result::injected:
-      return "injected";
-    case Injection::Result::updated:
-      return "updated";
-    case Injection::Result::unchanged:
-      return "unchanged";
-    case Injection::Result::skipped:
-      return "skipped";
-  }
-  return "";
-}
-
 void write_warnings(json::Writer& out, const Injection& injection) {
   std::vector<std::string> texts;
   if (injection.skip && injection.skip->needs_warning()) {
@@ -63,7 +49,7 @@ std::string write_review(std::string_view uid, const Injection& injection) {
   write_warnings(out, injection);
   out.key("auditAnnotations");
   out.begin_object();
-  out.field("result", outcome(injection.result));
+  out.field("result", to_string(injection.result));
   if (injection.skip) {
     out.field("reason", to_string(injection.skip->reason));
     out.field("text", injection.skip->text);
