@@ -219,7 +219,7 @@ void AdminService::set_aside(const sluice::http::Request& request, Pending& pend
   if (!pending.asks_for_body()) call.memory->raise_to(http::weight_unread(call.body_bytes));
 }
 
-// A call whose body is still to come gets its span when the body is there, unless it is refused before.
+// A call with a body gets its span when the body has arrived, or when the call is refused before that.
 void AdminService::begin_span(const sluice::http::Request& request, const Route* route, Pending& pending) {
   pending.span = http::start_request_span(tracer_, route == nullptr ? std::string_view() : route_name(*route), request);
   if (!pending.asks_for_body()) pending.call.trace = tracing::Parent(tracer_, pending.span);

@@ -131,7 +131,7 @@ def a_check_in_shadow(world: World) -> Iterator[None]:
 
 @drive(agent="http_refused_total http_bad_requests_total http_open_connections http_connections_total process_open_fds")
 def refusals(world: World) -> Iterator[None]:
-    """A wrong key; a request that is none; a connection that stays open."""
+    """A wrong key, bytes that are no HTTP request, and a connection that stays open."""
     with world.agent.client("none") as client:
         assert client.check(resource="orders", subject="u").status == 401
     with RawConnection(world.agent.port) as open_one, RawConnection(world.agent.port) as raw:

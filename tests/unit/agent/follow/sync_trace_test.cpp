@@ -1,4 +1,4 @@
-// The spans of a client: in whose trace a fetch, a state in force and a report are.
+// The trace that each span of policy sync belongs to: of a fetch, of policies in force, and of a report.
 #include <algorithm>
 #include <memory>
 

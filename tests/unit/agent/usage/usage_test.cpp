@@ -216,7 +216,7 @@ TEST_CASE("the eighth and the tenth call of ten a day are told, once each") {
   }
 }
 
-TEST_CASE("what is told of a quota names its limit, its counter and its period") {
+TEST_CASE("a report of a quota names its limit, its counter and its period") {
   Rig rig(policies({daily("orders")}));
   rig.api.check(R"({"resource":"orders","subject":"user:42","cost":8})");
   rig.api.check(R"({"resource":"orders","subject":"user:43","cost":8})");
