@@ -196,10 +196,9 @@ inline constexpr std::array kFlags{
     FlagSpec{"decision-log", "Telemetry", "WHICH", "off",
              "Which decisions are logged, one JSON line each, without subjects and keys: off, denied, all, or "
              "sample=SHARE, such as sample=0.01. sample:N is one of N."},
-    FlagSpec{
-        "decision-log-to", "Telemetry", "WHERE", "stdout",
-        "Where the decision log goes: stdout, stderr, file:PATH, syslog (the socket /dev/log), syslog:unix:PATH or "
-        "syslog:udp://HOST:PORT. Syslog messages have the form of RFC 5424."},
+    FlagSpec{"decision-log-to", "Telemetry", "WHERE", "stdout",
+             "Where the decision log goes: stdout, stderr, file:PATH, syslog (the socket /dev/log), syslog:unix:PATH, "
+             "syslog:udp://HOST:PORT or syslog:tcp://HOST:PORT. Syslog messages have the form of RFC 5424."},
     FlagSpec{"decision-log-rotate-size", "Telemetry", "SIZE", "100MB",
              "With --decision-log-to file:PATH: at this size PATH becomes PATH.1, and a new file begins: 64kB to "
              "1000GB. 0 leaves that to logrotate, which needs no signal."},

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -48,7 +49,9 @@ std::optional<std::uint16_t> port_from(std::string_view text) {
   return port;
 }
 
-Parsed parse_udp(std::string_view address) {
+// `transport`: "udp" or "tcp".
+template <class Options>
+Parsed parse_host(std::string_view transport, std::string_view address) {
   const std::size_t colon = address.rfind(':');
   std::string_view host = address.substr(0, colon);
   const bool in_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
@@ -57,10 +60,11 @@ Parsed parse_udp(std::string_view address) {
   const bool is_host = !host.empty() && host.find_first_of("/@[] ") == std::string_view::npos &&
                        in_brackets == (host.find(':') != std::string_view::npos);
   if (!port || !is_host) {
-    return std::unexpected(
-        "must name a host and a port, such as syslog:udp://logs.example.com:514 or syslog:udp://[fd00::1]:514");
+    return std::unexpected(fmt::format(
+        "must name a host and a port, such as syslog:{0}://logs.example.com:514 or syslog:{0}://[fd00::1]:514",
+        transport));
   }
-  return SyslogOptions{.host = std::string(host), .port = *port};
+  return Options{.host = std::string(host), .port = *port};
 }
 
 std::string host_name() {
@@ -77,10 +81,11 @@ Parsed parse_destination(std::string_view text) {
   if (text == "syslog") return parse_socket(kLocalSocket);
   if (take(text, "file:")) return parse_file(text);
   if (take(text, "syslog:unix:")) return parse_socket(text);
-  if (take(text, "syslog:udp://")) return parse_udp(text);
+  if (take(text, "syslog:udp://")) return parse_host<SyslogOptions>("udp", text);
+  if (take(text, "syslog:tcp://")) return parse_host<SyslogStreamOptions>("tcp", text);
   return std::unexpected(
-      "must be stdout, stderr, file:PATH, syslog, syslog:unix:PATH or syslog:udp://HOST:PORT, such as "
-      "file:/var/log/sluice/decisions.log");
+      "must be stdout, stderr, file:PATH, syslog, syslog:unix:PATH, syslog:udp://HOST:PORT or syslog:tcp://HOST:PORT, "
+      "such as file:/var/log/sluice/decisions.log");
 }
 
 std::unique_ptr<telemetry::LineSink> make_sink(const Destination& destination, std::string_view app,
@@ -89,11 +94,12 @@ std::unique_ptr<telemetry::LineSink> make_sink(const Destination& destination, s
     return std::make_unique<telemetry::DescriptorSink>(descriptor->fd);
   }
   if (const auto* file = std::get_if<FileOptions>(&destination)) return std::make_unique<FileSink>(*file);
-  return std::make_unique<SyslogSink>(std::get<SyslogOptions>(destination),
-                                      syslog_source({.host = host_name(),
-                                                     .app = std::string(app),
-                                                     .process = ::getpid(),
-                                                     .message_id = std::string(message_id)}));
+  std::string source = syslog_source(
+      {.host = host_name(), .app = std::string(app), .process = ::getpid(), .message_id = std::string(message_id)});
+  if (const auto* stream = std::get_if<SyslogStreamOptions>(&destination)) {
+    return std::make_unique<SyslogStream>(*stream, std::move(source));
+  }
+  return std::make_unique<SyslogSink>(std::get<SyslogOptions>(destination), std::move(source));
 }
 
 }  // namespace sluice::line_sinks

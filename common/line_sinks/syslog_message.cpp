@@ -38,4 +38,9 @@ void write_syslog_message(std::string& message, std::int64_t now_us, std::string
   message.append(source).append(text);
 }
 
+void write_syslog_frame(std::string& frame, std::int64_t now_us, std::string_view source, std::string_view text) {
+  write_syslog_message(frame, now_us, source, text);
+  frame.insert(0, fmt::format("{} ", frame.size()));
+}
+
 }  // namespace sluice::line_sinks

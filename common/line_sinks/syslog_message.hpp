@@ -25,4 +25,7 @@ std::string syslog_source(const SyslogSource& source);
 // as a JSON object is.
 void write_syslog_message(std::string& message, std::int64_t now_us, std::string_view source, std::string_view text);
 
+// The same message behind its length in bytes and a space, as a stream of messages needs it (RFC 6587, 3.4.1).
+void write_syslog_frame(std::string& frame, std::int64_t now_us, std::string_view source, std::string_view text);
+
 }  // namespace sluice::line_sinks

@@ -1,6 +1,5 @@
 #include "common/line_sinks/syslog_sink.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -8,24 +7,22 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "common/line_sinks/host_addresses.hpp"
+#include "common/line_sinks/syslog_faults.hpp"
 #include "common/line_sinks/syslog_message.hpp"
 
 namespace sluice::line_sinks {
 namespace {
 
-constexpr const char* kNotConnected = "syslog_not_connected";
 constexpr int kSocketType = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 std::string name_of(const SyslogOptions& options) {
   return options.socket.empty() ? fmt::format("udp://{}:{}", options.host, options.port) : options.socket;
 }
-
-bool is_slow(int error) { return error == EAGAIN || error == EINTR || error == ENOBUFS; }
 
 }  // namespace
 
@@ -63,7 +60,7 @@ bool SyslogSink::send(std::string_view line, Written& written) {
     return true;
   }
   socket_ = FileDescriptor();
-  written.error = because("syslog_not_sent", cause);
+  written.error = because(kSyslogNotSent, cause);
   return false;
 }
 
@@ -72,12 +69,12 @@ Result<> SyslogSink::connect() { return options_.socket.empty() ? connect_udp() 
 Result<> SyslogSink::connect_unix() {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (options_.socket.size() >= sizeof(address.sun_path)) {
-    return std::unexpected(because(kNotConnected, ENAMETOOLONG));
+    return std::unexpected(because(kSyslogNotConnected, ENAMETOOLONG));
   }
   std::ranges::copy(options_.socket, std::begin(address.sun_path));
   FileDescriptor made(::socket(AF_UNIX, kSocketType, 0));
   if (!made || ::connect(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return std::unexpected(because(kNotConnected, errno));
+    return std::unexpected(because(kSyslogNotConnected, errno));
   }
   socket_ = std::move(made);
   return {};
@@ -85,21 +82,16 @@ Result<> SyslogSink::connect_unix() {
 
 // Takes the first address that this machine has a route to.
 Result<> SyslogSink::connect_udp() {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* list = nullptr;
-  const int code = ::getaddrinfo(options_.host.c_str(), std::to_string(options_.port).c_str(), &hints, &list);
-  if (code != 0) return failure(kNotConnected, fmt::format("{}: {}", name_of(options_), ::gai_strerror(code)));
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(list, ::freeaddrinfo);
-  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+  const auto found = find_addresses(options_.host, options_.port, SOCK_DGRAM);
+  if (!found) return failure(kSyslogNotConnected, fmt::format("{}: {}", name_of(options_), found.error()));
+  for (const addrinfo* each = found->get(); each != nullptr; each = each->ai_next) {
     FileDescriptor made(::socket(each->ai_family, kSocketType, 0));
     if (made && ::connect(made.get(), each->ai_addr, each->ai_addrlen) == 0) {
       socket_ = std::move(made);
       return {};
     }
   }
-  return std::unexpected(because(kNotConnected, errno));
+  return std::unexpected(because(kSyslogNotConnected, errno));
 }
 
 Error SyslogSink::because(std::string code, int cause) const {

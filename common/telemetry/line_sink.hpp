@@ -20,7 +20,7 @@ class LineSink {
 
   struct Written {
     std::size_t bytes = 0;         // how much of the text needs no further attempt, counted from its begin
-    std::uint64_t lost = 0;        // lines that end among these bytes and did not arrive
+    std::uint64_t lost = 0;        // lines, of these bytes or of earlier ones, that did not arrive
     std::optional<Error> error{};  // set: reported; with zero bytes, the caller waits before it repeats the text
   };
 

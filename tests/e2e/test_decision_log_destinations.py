@@ -8,17 +8,18 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import pytest
 
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.process import all_of, free_port, wait_until
-from support.syslog_receiver import SyslogReceiver
+from support.syslog_receiver import SyslogReceiver, SyslogStreamReceiver
 
 MakeAgent = Callable[..., Agent]
 DROPPED = "sluice_decision_log_lines_dropped_total"
@@ -170,7 +171,7 @@ def test_a_folder_that_was_deleted_and_made_again_loses_no_line(
 
 # --- syslog ---
 
-def check_messages(agent: Agent, receiver: SyslogReceiver, ids: list[str]) -> None:
+def check_messages(agent: Agent, receiver: Union[SyslogReceiver, SyslogStreamReceiver], ids: list[str]) -> None:
     """The next messages are the lines of these checks, and say where they come from."""
     for message, request_id in zip(receiver.receive(len(ids)), ids, strict=True):
         line = json.loads(message.text)
@@ -230,6 +231,60 @@ def test_each_decision_is_one_message_over_udp(key: MintedKey, bucket: Bundle, m
     receiver.close()
 
 
+def test_each_decision_is_one_frame_over_tcp(key: MintedKey, bucket: Bundle, make_agent: MakeAgent) -> None:
+    receiver = SyslogStreamReceiver()
+    agent = start(make_agent, bucket, f"syslog:tcp://localhost:{receiver.port}")
+    ids = [*names("r", 300), "new\nline 5 <1>1 - - - - - - x\u20ac"]
+    asking = threading.Thread(target=ask, args=(agent, key, *ids))
+    asking.start()
+    check_messages(agent, receiver, ids)
+    asking.join()
+    assert agent.metric(DROPPED) == 0 and not logged(agent, "decision_log_failed")
+    receiver.close()
+
+
+def test_a_receiver_over_tcp_that_is_restarted_gets_what_was_logged_meanwhile(
+        key: MintedKey, bucket: Bundle, make_agent: MakeAgent) -> None:
+    receiver = SyslogStreamReceiver()
+    agent = start(make_agent, bucket, f"syslog:tcp://127.0.0.1:{receiver.port}")
+    ask(agent, key, "before")
+    check_messages(agent, receiver, ["before"])
+    port = receiver.port
+    receiver.close()
+    ask(agent, key, *names("meanwhile", 100))
+    wait_until("the outage", lambda: logged(agent, "decision_log_failed"))
+    (line,) = logged(agent, "decision_log_failed")
+    assert line["code"].startswith("syslog_not_") and f"tcp://127.0.0.1:{port}" in line["reason"]
+    receiver = SyslogStreamReceiver(port)
+    check_messages(agent, receiver, names("meanwhile", 100))
+    assert agent.metric(DROPPED) == 0
+    receiver.close()
+
+
+def test_a_receiver_over_tcp_that_does_not_read_holds_up_no_check_and_costs_the_oldest_lines_and_each_is_counted(
+        key: MintedKey, bucket: Bundle, make_agent: MakeAgent) -> None:
+    receiver = SyslogStreamReceiver()
+    agent = start(make_agent, bucket, f"syslog:tcp://127.0.0.1:{receiver.port}")
+    ids = [f"r{number:0100}" for number in range(30_000)]   # some 11 MB, where 4 MiB and the buffers of both sockets hold less
+    ask(agent, key, *ids)
+    wait_until("lines that are dropped", lambda: agent.metric(DROPPED) > 0)
+    dropped = int(agent.metric(DROPPED))
+    found = [json.loads(message.text)["request_id"] for message in receiver.receive(len(ids) - dropped)]
+    assert agent.metric(DROPPED) == dropped
+    assert found[0] == ids[0] and found[-1] == ids[-1] and found == sorted(set(found))
+    receiver.close()
+
+
+def test_the_agent_ends_in_time_while_nobody_answers_over_tcp(key: MintedKey, bucket: Bundle, make_agent: MakeAgent) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, socket.create_connection(listener.getsockname()):
+        # The queue of connections is full, so each further one waits until it gives up.
+        agent = start(make_agent, bucket, f"syslog:tcp://127.0.0.1:{listener.getsockname()[1]}")
+        ask(agent, key, *names("r", 100))
+        began = time.monotonic()
+        assert agent.stop() == 0
+        assert time.monotonic() - began < 5
+
+
 # --- standard error, signals, wrong values ---
 
 def test_the_decision_log_can_go_to_standard_error(program: Path, key: MintedKey, bucket: Bundle, make_agent: MakeAgent, tmp_path: Path) -> None:
@@ -261,11 +316,12 @@ def test_a_check_of_a_signal_finds_its_policy_and_its_line_names_the_signal(
 
 
 @pytest.mark.parametrize(("flags", "flag", "rule"), [
-    (("--decision-log-to", "journal"), "--decision-log-to", "must be stdout, stderr, file:PATH, syslog, syslog:unix:PATH or"),
+    (("--decision-log-to", "journal"), "--decision-log-to", "must be stdout, stderr, file:PATH, syslog, syslog:unix:PATH, syslog:udp"),
     (("--decision-log-to", "file:decisions.log"), "--decision-log-to", "must name a file by an absolute path"),
     (("--decision-log-to", "file:/nowhere/decisions.log"), "--decision-log-to", "is in a folder that is missing or not writable"),
     (("--decision-log-to", "file:/dev/null"), "--decision-log-to", "is no regular file; name another path"),
     (("--decision-log-to", "syslog:udp://host"), "--decision-log-to", "must name a host and a port, such as"),
+    (("--decision-log-to", "syslog:tcp://host"), "--decision-log-to", "must name a host and a port, such as syslog:tcp://"),
     (("--decision-log-rotate-size", "1MB"), "--decision-log-rotate-size", "has no use without --decision-log-to file:PATH"),
     (("--decision-log-rotate-keep", "3"), "--decision-log-rotate-keep", "has no use without --decision-log-to file:PATH"),
     (("--decision-log-to", "file:/tmp/d.log", "--decision-log-rotate-size", "1kB"), "--decision-log-rotate-size",

@@ -1,4 +1,4 @@
-"""Receives syslog over datagrams, as syslogd does, and reads messages by the grammar of RFC 5424."""
+"""Receives syslog over datagrams or TCP, as syslogd does, and reads messages by the grammar of RFC 5424."""
 
 import re
 import select
@@ -67,3 +67,54 @@ class SyslogReceiver:
         self._socket.close()
         if self._path is not None:
             self._path.unlink()
+
+
+class SyslogStreamReceiver:
+    """Listens on TCP, and reads frames of RFC 6587 (octet counting) of one connection after another."""
+
+    def __init__(self, port: int = 0) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self._listener.settimeout(30)
+        self._peer: Optional[socket.socket] = None
+        self._bytes = b""
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._listener.getsockname()[1])
+
+    def receive(self, count: int) -> list[Message]:
+        """The next messages. Half a frame at the end of a connection is dropped, as syslogd does."""
+        messages: list[Message] = []
+        while len(messages) < count:
+            head, space, rest = self._bytes.partition(b" ")
+            if space and len(rest) >= int(head):
+                messages.append(parse(rest[:int(head)]))
+                self._bytes = rest[int(head):]
+            else:
+                self._read()
+        return messages
+
+    def _read(self) -> None:
+        if self._peer is None:
+            self._peer, _ = self._listener.accept()
+            self._peer.settimeout(30)
+        more = self._peer.recv(65536)
+        self._bytes += more
+        if not more:
+            self.hang_up()
+
+    def is_empty(self) -> bool:
+        """Whether nothing waits now."""
+        return not self._bytes and (self._peer is None or not select.select([self._peer], [], [], 0)[0])
+
+    def hang_up(self) -> None:
+        """Ends the connection."""
+        if self._peer is not None:
+            self._peer.close()
+        self._peer, self._bytes = None, b""
+
+    def close(self) -> None:
+        """Ends the connection, and listens no more."""
+        self.hang_up()
+        self._listener.close()

@@ -42,6 +42,10 @@ TEST_CASE("Syslog is the local socket, another socket, or a host") {
   const auto six = read<SyslogOptions>("syslog:udp://[fd00::1]:5514");
   CHECK(six.host == "fd00::1");
   CHECK(six.port == 5514);
+  const auto stream = read<SyslogStreamOptions>("syslog:tcp://logs.example.com:601");
+  CHECK(stream.host == "logs.example.com");
+  CHECK(stream.port == 601);
+  CHECK(read<SyslogStreamOptions>("syslog:tcp://[fd00::1]:601").host == "fd00::1");
 }
 
 TEST_CASE("What names no destination gets the rule that it breaks") {
@@ -49,7 +53,7 @@ TEST_CASE("What names no destination gets the rule that it breaks") {
       {"", "must be stdout, stderr, file:PATH"},
       {"STDOUT", "must be stdout, stderr, file:PATH"},
       {"/var/log/d.log", "must be stdout, stderr, file:PATH"},
-      {"syslog:tcp://h:1", "syslog:udp://HOST:PORT"},
+      {"syslog:tls://h:1", "syslog:udp://HOST:PORT or syslog:tcp://HOST:PORT"},
       {"syslog:", "must be stdout"},
       {"file:", "must name a file by an absolute path"},
       {"file:d.log", "must name a file by an absolute path"},
@@ -65,6 +69,7 @@ TEST_CASE("What names no destination gets the rule that it breaks") {
       {"syslog:udp://fd00::1:5", "must name a host and a port"},
       {"syslog:udp://[h]:5", "must name a host and a port"},
       {"syslog:udp://me@h:5", "must name a host and a port"},
+      {"syslog:tcp://h", "must name a host and a port, such as syslog:tcp://logs.example.com:514"},
   };
   for (const auto& [text, rule] : cases) {
     CAPTURE(text);

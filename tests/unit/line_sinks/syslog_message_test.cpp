@@ -35,3 +35,10 @@ TEST_CASE("Names keep to the characters and lengths that RFC 5424 allows") {
         "<134>1 2024-06-17T20:00:00.123Z node" + std::string(251, 'h') + " " + std::string(48, 'a') + " 1 " +
             std::string(32, 'm') + " - {}");
 }
+
+TEST_CASE("A frame begins with the length of its message in bytes") {
+  std::string frame = "left over";
+  write_syslog_frame(frame, kNow, syslog_source({.host = "h", .app = "a", .process = 1, .message_id = "m"}),
+                     "{\"a\":\"\xc3\xa4\"}");
+  CHECK(frame == "52 <134>1 2024-06-17T20:00:00.123Z h a 1 m - {\"a\":\"\xc3\xa4\"}");
+}
