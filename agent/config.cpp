@@ -336,6 +336,8 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   ConfigReader reader(flags);
   Config config;
   config.command = command_of(reader, flags.command);
+  const bool about_itself = config.command == Config::Command::help || config.command == Config::Command::version;
+  if (flags.unknown_command && !about_itself) return std::unexpected(flags.faults);
   switch (config.command) {
     case Config::Command::help:
       config.text = flags.help;

@@ -260,7 +260,7 @@ std::expected<Config, Faults> read_config(int argc, const char* const* argv, con
   if (config.command == Config::Command::version) {
     config.text = fmt::format("{} {} ({})\n", kProgram.name, version(), compiler());
   }
-  read_command(reader, flags, environment, config);
+  if (!flags.unknown_command) read_command(reader, flags, environment, config);
   if (!reader.faultless()) return std::unexpected(std::move(reader).take_faults());
   config.warnings = reader.warnings();
   config.unknown_variables = program::unknown_variables(kProgram, environment);

@@ -1,6 +1,6 @@
 #include "common/program/command_flags.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -92,9 +92,10 @@ void CommandFlags::take_values(const Environment& environment, Flags& out) const
 }
 
 // A word after an unknown flag is most likely the flag's value, so it is not reported.
-void CommandFlags::report_unknown(Flags& out) const {
+void CommandFlags::report_unknown(std::string_view first, Flags& out) const {
   bool behind_flag = false;
   for (const std::string& argument : app_.remaining()) {
+    if (out.unknown_command) return;
     const bool flag = argument.starts_with("-") && argument.size() > 1;
     const std::string_view whole = argument;
     const std::string_view name = whole.substr(0, whole.find('='));
@@ -107,20 +108,32 @@ void CommandFlags::report_unknown(Flags& out) const {
     } else if (!behind_flag && command_.takes_operands) {
       out.operands.push_back(argument);
     } else if (!behind_flag) {
-      report_word(argument, out);
+      report_word(argument, argument == first, out);
     }
     behind_flag = flag && name.size() == whole.size();
   }
 }
 
-void CommandFlags::report_word(std::string_view word, Flags& out) const {
-  std::string fix = "flags begin with --, see --help";
+// Between flags a word is most likely a value too many, at the begin of the command line a command.
+void CommandFlags::report_word(std::string_view word, bool is_first, Flags& out) const {
   if (const std::string_view command = nearest_command(word); !command.empty()) {
-    fix = fmt::format("did you mean the command {}?", command);
-  } else if (const std::string_view flag = nearest_flag(word); !flag.empty()) {
-    fix = fmt::format("did you mean --{}?", flag);
+    return report_command(word, fmt::format("is not a command; did you mean {}?", command), out);
   }
+  const std::string_view flag = nearest_flag(word);
+  const std::vector<std::string_view> commands = commands_below();
+  if (flag.empty() && (is_first || command_.is_group) && !commands.empty()) {
+    return report_command(
+        word,
+        fmt::format("is not a command, and flags begin with --; there is: {} (see --help)", fmt::join(commands, ", ")),
+        out);
+  }
+  const std::string fix = flag.empty() ? "flags begin with --, see --help" : fmt::format("did you mean --{}?", flag);
   out.faults.push_back({shown_value(word), fmt::format("is not a flag or the value of one; {}", fix)});
+}
+
+void CommandFlags::report_command(std::string_view word, std::string_view fix, Flags& out) const {
+  out.unknown_command = true;
+  out.faults = {{shown_value(word), std::string(fix)}};
 }
 
 std::string_view CommandFlags::nearest_flag(std::string_view name) const {
@@ -130,13 +143,17 @@ std::string_view CommandFlags::nearest_flag(std::string_view name) const {
 }
 
 std::string_view CommandFlags::nearest_command(std::string_view word) const {
+  const std::string whole = command_.name.empty() ? std::string(word) : fmt::format("{} {}", command_.name, word);
+  return nearest(whole, commands_below());
+}
+
+std::vector<std::string_view> CommandFlags::commands_below() const {
   std::vector<std::string_view> names;
   for (const Command& command : program_.commands) {
     const bool is_below = command.name.size() > command_.name.size() && command.name.starts_with(command_.name);
-    if (is_below) names.push_back(command.name);
+    if (is_below && !command.is_group) names.push_back(command.name);
   }
-  const std::string whole = command_.name.empty() ? std::string(word) : fmt::format("{} {}", command_.name, word);
-  return nearest(whole, names);
+  return names;
 }
 
 }  // namespace sluice::program

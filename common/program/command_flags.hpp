@@ -25,8 +25,8 @@ class CommandFlags {
 
   // REQUIRES: CLI11 has parsed the command line.
   bool given() const { return app_.parsed(); }
-  // Takes the operands too.
-  void report_unknown(Flags& out) const;
+  // Takes the operands too. `first`: the first argument of the command line, "" if there is none.
+  void report_unknown(std::string_view first, Flags& out) const;
   void take_values(const Environment& environment, Flags& out) const;
 
  private:
@@ -37,10 +37,12 @@ class CommandFlags {
   };
 
   void add(const FlagSpec& spec, std::string& text);
-  void report_word(std::string_view word, Flags& out) const;
+  void report_word(std::string_view word, bool is_first, Flags& out) const;
+  void report_command(std::string_view word, std::string_view fix, Flags& out) const;
   // Both return "" if no name is alike.
   std::string_view nearest_flag(std::string_view name) const;
-  std::string_view nearest_command(std::string_view word) const;  // of the program, or below this command
+  std::string_view nearest_command(std::string_view word) const;  // of those below
+  std::vector<std::string_view> commands_below() const;           // this one; of the program: all
 
   CLI::App& app_;
   const Program& program_;

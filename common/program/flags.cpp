@@ -126,6 +126,7 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
 
   Texts arguments(argv + std::min(argc, 1), argv + argc);
   report_missing_values(arguments, likely_command(commands, arguments), out);
+  const std::string first = arguments.empty() ? std::string() : arguments.front();
   std::ranges::reverse(arguments);  // CLI11 reads them from the back
   try {
     app.parse(arguments);
@@ -135,10 +136,10 @@ Flags read_flags(const Program& program, int argc, const char* const* argv, cons
   for (const CommandFlags& command : commands) {
     if (!command.given()) continue;
     out.command = command.name();
-    command.report_unknown(out);
+    command.report_unknown(first, out);
     command.take_values(environment, out);
   }
-  report_incomplete(program, out);
+  if (!out.unknown_command) report_incomplete(program, out);
   out.help = app.help();  // of the given command
   return out;
 }

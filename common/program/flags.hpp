@@ -80,6 +80,9 @@ struct Flags {
   std::vector<std::string> operands;  // of a command that takes some
   std::string help;                   // the --help text of the command
   Faults faults;
+  // A word stands where a command belongs. It is the only fault then: which flags are missing or unknown depends on the
+  // command.
+  bool unknown_command = false;
 };
 
 // Collects all faults, instead of stopping at the first.

@@ -118,6 +118,14 @@ def test_a_server_runs_with_clear_text_that_was_allowed_and_with_tls(make_server
         assert server.stop() == 0
 
 
+@pytest.mark.parametrize(("word", "meant"), [("migrat", "did you mean migrate?"), ("serve", "there is: migrate, bootstrap,")])
+def test_a_command_that_there_is_not_is_all_that_is_told(server_program: Path, word: str, meant: str) -> None:
+    done = run_command(server_program, word, "--nonsense")
+    assert done.returncode == 2
+    assert "1 fault\n" in done.stderr and f'"{word}": is not a command' in done.stderr and meant in done.stderr
+    assert "--database-url" not in done.stderr and "--nonsense" not in done.stderr
+
+
 def test_a_server_without_a_database_is_told_how_to_name_one(server_program: Path) -> None:
     for command in COMMANDS:
         done = run_command(server_program, *command)

@@ -90,7 +90,7 @@ TEST_CASE("One command is given: a second word is a stray one, also where it is 
   the_fault(keeper({"migrate", "audit"}).faults, "\"audit\"");
   the_fault(keeper({"migrate", "migrate"}).faults, "\"migrate\"");
   the_fault(keeper({"verify"}).faults, "\"verify\"");
-  CHECK(keeper({"audit", "migrate"}).faults.size() == 2);
+  CHECK(mentions(the_fault(keeper({"audit", "migrate"}).faults, "\"migrate\""), "there is: audit verify, audit list"));
   CHECK(keeper({"migrate", "audit", "verify"}).faults.size() == 2);
 }
 
@@ -138,16 +138,27 @@ TEST_CASE("Unknown flags are named with the one that was meant, and their values
   CHECK(mentions(the_fault(keeper({"-v"}).faults, "-v"), "is not a flag"));
   CHECK(mentions(the_fault(keeper({"migrate", "--workers", "3"}).faults, "--workers"), "is not a flag"));
   CHECK(mentions(the_fault(keeper({"audit", "verify", "--fromid=3"}).faults, "--fromid"), "did you mean --from-id?"));
-  CHECK(keeper({"one", "two"}).faults.size() == 2);
+  CHECK(keeper({"--loud", "one", "two"}).faults.size() == 2);
 }
 
 TEST_CASE("A misspelt command, and a flag without its dashes, are answered with what was meant") {
-  CHECK(mentions(the_fault(keeper({"migarte"}).faults, "\"migarte\""), "did you mean the command migrate?"));
-  CHECK(mentions(the_fault(keeper({"verify"}).faults, "\"verify\""), "did you mean the command audit verify?"));
-  CHECK(mentions(keeper({"audit", "verfy"}).faults.front().text, "did you mean the command audit verify?"));
+  CHECK(mentions(the_fault(keeper({"migarte"}).faults, "\"migarte\""), "is not a command; did you mean migrate?"));
+  CHECK(mentions(the_fault(keeper({"verify"}).faults, "\"verify\""), "did you mean audit verify?"));
+  CHECK(mentions(the_fault(keeper({"audit", "verfy"}).faults, "\"verfy\""), "did you mean audit verify?"));
   CHECK(mentions(the_fault(keeper({"listen"}).faults, "\"listen\""), "did you mean --listen?"));
   CHECK(mentions(the_fault(keeper({"--owner", "x"}).faults, "--owner"), "did you mean --owner-url?"));
   CHECK(mentions(the_fault(keeper({"somewhere.json"}).faults, "\"somewhere.json\""), "flags begin with --"));
+}
+
+TEST_CASE("A command that there is not is the only fault, and those that there are are named") {
+  CHECK(mentions(the_fault(keeper({"--level", "info", "migarte", "--from", "3"}).faults, "\"migarte\""), "migrate?"));
+  CHECK(mentions(the_fault(keeper({"serve", "--unheard"}).faults, "\"serve\""),
+                 "is not a command, and flags begin with --; there is: migrate, audit verify, audit list"));
+  CHECK(mentions(the_fault(keeper({"audit", "everything"}).faults, "\"everything\""), "audit verify, audit list"));
+  CHECK(keeper({"migarte"}).unknown_command);
+  CHECK_FALSE(keeper({"--loud", "serve"}).unknown_command);  // more likely a value too many
+  CHECK_FALSE(keeper({"migrate", "everything"}).unknown_command);
+  CHECK(mentions(keeper({"audit"}).faults.front().text, "is not a complete command"));
 }
 
 }  // namespace
