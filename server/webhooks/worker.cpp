@@ -126,6 +126,7 @@ void Worker::record_all(pqxx::connection& connection) {
   postgres::Transaction tx(connection);
   tx.enter(all_rows());
   std::vector<Recorded> recorded;
+  recorded.reserve(sent.size());
   for (const auto& [claimed, outcome] : sent) {
     recorded.push_back(record(tx, claimed, outcome, retry_delay(claimed.attempt, random_share()), setup_.give_up));
   }
