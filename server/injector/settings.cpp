@@ -12,6 +12,7 @@
 #include "common/base/text.hpp"
 #include "common/http_client/url.hpp"
 #include "common/json/fields.hpp"
+#include "common/line_sinks/destination.hpp"
 #include "common/telemetry/decision_log.hpp"
 #include "common/telemetry/log.hpp"
 #include "server/injector/quantity.hpp"
@@ -28,6 +29,16 @@ constexpr std::int64_t kMaxMemory = 64LL << 30;
 bool is_log_level(std::string_view value) { return telemetry::parse_log_level(value).has_value(); }
 bool is_log_format(std::string_view value) { return telemetry::parse_log_format(value, STDERR_FILENO).has_value(); }
 bool is_decision_log(std::string_view value) { return telemetry::parse_decision_log_mode(value).has_value(); }
+
+// The container has no socket of syslog, and its only folder is too small for files of a log.
+bool is_log_destination(std::string_view value) {
+  const auto read = line_sinks::parse_destination(value);
+  if (!read) return false;
+  const auto* const datagrams = std::get_if<line_sinks::SyslogOptions>(&*read);
+  return std::holds_alternative<line_sinks::Descriptor>(*read) ||
+         std::holds_alternative<line_sinks::SyslogStreamOptions>(*read) ||
+         (datagrams != nullptr && datagrams->socket.empty());
+}
 bool is_deny_or_allow(std::string_view value) { return value == "deny" || value == "allow"; }
 bool is_boolean(std::string_view value) { return value == "true" || value == "false"; }
 
@@ -101,6 +112,9 @@ constexpr std::array kPodSettings{
     PodSetting{"log-level", "SLUICE_AGENT_LOG_LEVEL", is_log_level, "must be debug, info, warn or error"},
     PodSetting{"log-format", "SLUICE_AGENT_LOG_FORMAT", is_log_format, "must be auto, json or text"},
     PodSetting{"decision-log", "SLUICE_AGENT_DECISION_LOG", is_decision_log, telemetry::kDecisionLogRule},
+    PodSetting{"decision-log-to", "SLUICE_AGENT_DECISION_LOG_TO", is_log_destination,
+               "must be stdout, stderr, syslog:udp://HOST:PORT or syslog:tcp://HOST:PORT, such as "
+               "syslog:tcp://logs.example.com:601; the container has no folder and no socket for a log"},
     PodSetting{"headers", "SLUICE_AGENT_HEADERS", is_header_list,
                "must be a list of x, one of ietf and ietf-next, draft6 and retry-after, such as x,ietf; or none"},
     PodSetting{"workers", "SLUICE_AGENT_WORKERS", is_number<1, 256>, "must be a whole number from 1 to 256"},

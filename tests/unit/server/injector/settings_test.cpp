@@ -39,13 +39,15 @@ TEST_CASE("every setting of the allow-list is a flag of the agent of the same na
 
 TEST_CASE("annotations on the allow-list set what the agent and its container have") {
   const Outcome outcome = run(annotated(
-      R"("sluice.dev/log-level":"debug","sluice.dev/log-format":"text","sluice.dev/decision-log":"sample=0.1","sluice.dev/headers":"x,draft6",
+      R"("sluice.dev/log-level":"debug","sluice.dev/log-format":"text","sluice.dev/decision-log":"sample=0.1",
+         "sluice.dev/decision-log-to":"syslog:tcp://logs.example.com:601","sluice.dev/headers":"x,draft6",
          "sluice.dev/workers":"2","sluice.dev/redis-deadline":"50ms","sluice.dev/cpu-request":"0.5",
          "sluice.dev/memory-request":"32Mi","sluice.dev/memory-limit":"128M","sluice.dev/cpu-limit":"1000m")"));
   CHECK(outcome.made.warnings.empty());
   CHECK(value_in(outcome, "SLUICE_AGENT_LOG_LEVEL") == "debug");
   CHECK(value_in(outcome, "SLUICE_AGENT_LOG_FORMAT") == "text");
   CHECK(value_in(outcome, "SLUICE_AGENT_DECISION_LOG") == "sample=0.1");
+  CHECK(value_in(outcome, "SLUICE_AGENT_DECISION_LOG_TO") == "syslog:tcp://logs.example.com:601");
   CHECK(value_in(outcome, "SLUICE_AGENT_HEADERS") == "x,draft6");
   CHECK(value_in(outcome, "SLUICE_AGENT_WORKERS") == "2");
   CHECK(value_in(outcome, "SLUICE_AGENT_REDIS_DEADLINE") == "50ms");
@@ -63,6 +65,15 @@ TEST_CASE("a pod may choose every family of headers that the agent has") {
   }
 }
 
+TEST_CASE("the decision log of a pod may go wherever its container can send it") {
+  for (const std::string place : {"stdout", "stderr", "syslog:udp://logs:514", "syslog:tcp://[fd00::1]:601"}) {
+    CAPTURE(place);
+    const Outcome outcome = run(annotated(R"("sluice.dev/decision-log-to":")" + place + "\""));
+    CHECK(outcome.made.warnings.empty());
+    CHECK(value_in(outcome, "SLUICE_AGENT_DECISION_LOG_TO") == place);
+  }
+}
+
 TEST_CASE("a faulty annotation is a warning that names it, its value and the rule, and the default stands") {
   const struct {
     const char* name;
@@ -72,6 +83,11 @@ TEST_CASE("a faulty annotation is a warning that names it, its value and the rul
       {"log-level", "verbose", "is \"verbose\" and must be debug, info, warn or error"},
       {"log-format", "xml", "auto, json or text"},
       {"decision-log", "some", "sample=SHARE"},
+      {"decision-log-to", "syslog:tcp://logs",
+       "must be stdout, stderr, syslog:udp://HOST:PORT or syslog:tcp://HOST:PORT"},
+      {"decision-log-to", "syslog", "no folder and no socket"},
+      {"decision-log-to", "syslog:unix:/dev/log", "no folder and no socket"},
+      {"decision-log-to", "file:/var/lib/sluice/decisions.log", "no folder and no socket"},
       {"headers", "x,y", "a list of x, one of ietf and ietf-next, draft6 and retry-after"},
       {"headers", "x,ietf,ietf-next", "one of ietf and ietf-next"},
       {"headers", "ietf-next,ietf", "one of ietf and ietf-next"},
