@@ -1,7 +1,6 @@
 """Alert rules and dashboard: promtool takes the rules, each alert fires and does not, and every metric is one that the
 programs have."""
 
-import json
 import os
 import re
 import shutil
@@ -131,36 +130,9 @@ def test_one_setting_says_where_the_runbooks_are(tmp_path: Path) -> None:
         assert sorted(urls) == sorted(f"{own}#{rule['alert'].lower()}" for rule in alerts())
 
 
-def dashboard() -> dict[str, Any]:
-    """The Grafana dashboard."""
-    made: dict[str, Any] = json.loads((MONITORING / "sluice.json").read_text())
-    return made
-
-
 def expressions() -> dict[str, str]:
-    """Where → PromQL."""
-    found = {f"{'alert' if 'alert' in rule else 'record'} {rule.get('alert') or rule['record']}": str(rule["expr"]) for rule in rules()}
-    for panel in dashboard()["panels"]:
-        for number, target in enumerate(panel.get("targets", [])):
-            found[f"panel {panel['title']} {number}"] = target["expr"]
-    return found
-
-
-def test_the_dashboard_shows_each_tenant_and_each_policy_in_panels_that_do_not_overlap() -> None:
-    found = {label for where, expression in expressions().items() if where.startswith("panel") for label in grouped_labels(expression)}
-    assert {"tenant", "policy"} <= found
-    panels = dashboard()["panels"]
-    assert len({panel["id"] for panel in panels}) == len(panels)
-    cells = [(panel["gridPos"]["x"] + x, panel["gridPos"]["y"] + y) for panel in panels
-             for x in range(panel["gridPos"]["w"]) for y in range(panel["gridPos"]["h"])]
-    assert len(set(cells)) == len(cells)
-
-
-def test_prometheus_reads_every_expression_of_the_dashboard(tmp_path: Path) -> None:
-    plain = {where: text.replace("$__rate_interval", "5m").replace("$namespace", ".+").replace("$tenant", ".*") for where, text in expressions().items()}
-    write_rules(tmp_path, [{"name": "dashboard", "rules": [
-        {"record": f"expression_{number}", "expr": text} for number, text in enumerate(plain.values())]}])
-    assert f"{len(plain)} rules found" in promtool("check", "rules", "rules.yaml", folder=tmp_path)
+    """Rule → PromQL."""
+    return {f"{'alert' if 'alert' in rule else 'record'} {rule.get('alert') or rule['record']}": str(rule["expr"]) for rule in rules()}
 
 
 @pytest.fixture
@@ -270,7 +242,7 @@ def grouped_labels(expression: str) -> set[str]:
     return {label for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", expression) for label in re.findall(r"\w+", labels)}
 
 
-def test_every_metric_and_label_in_rules_and_dashboard_is_one_of_the_program_that_is_asked() -> None:
+def test_every_metric_and_label_in_rules_is_one_of_the_program_that_is_asked() -> None:
     for where, expression in expressions().items():
         names = [name for name, _ in SELECTOR.findall(expression)]
         recorded = set(re.findall(r"\bsluice:[a-z0-9_:]+", expression))
