@@ -323,6 +323,7 @@ void ServerSource::refresh() {
     counters_ = client_.counters();
     connected_ = client_.connected();
     if (swap_.in_force()) shown_confirmed_at_ = confirmed_at_;
+    if (const auto& state = client_.state()) snapshot_bytes_ = state->objects.document_bytes();
   }
   refresh_timer_.set(steady_clock::now() + kRefreshEvery, [this] { refresh(); });
 }

@@ -123,7 +123,8 @@ class ServerSource final : private follow::SyncHost {
   std::string why_no_policies_;
   follow::SyncCounters counters_;
   bool connected_ = false;
-  std::optional<Time> shown_confirmed_at_;  // copy of confirmed_at_; nullopt before the first snapshot
+  std::optional<Time> shown_confirmed_at_;     // copy of confirmed_at_; nullopt before the first snapshot
+  std::optional<std::size_t> snapshot_bytes_;  // of the client's state
   std::jthread thread_;
 };
 

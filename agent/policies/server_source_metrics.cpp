@@ -55,6 +55,13 @@ const telemetry::MetricTable<ServerSource>& ServerSource::metric_table() {
          if (!source.shown_confirmed_at_) return -1.0;
          return std::chrono::duration<double>(std::chrono::steady_clock::now() - *source.shown_confirmed_at_).count();
        })},
+      {"sluice_sync_snapshot_bytes", kGauge,
+       "Bytes of the objects of the snapshot in force, as JSON without compression. Absent before the first snapshot.",
+       [](const Source& source) -> std::optional<double> {
+         const std::lock_guard lock(source.mutex_);
+         if (!source.snapshot_bytes_) return std::nullopt;
+         return static_cast<double>(*source.snapshot_bytes_);
+       }},
       {"sluice_sync_last_good_state_errors_total", kCounter,
        "Failed attempts to write the last good state to the disk, or to record there that the server confirmed it.",
        [](const Source& source) -> std::optional<double> {

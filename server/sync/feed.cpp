@@ -227,6 +227,7 @@ void Feed::publish(SyncState next) {
   next.sequence = state_ ? state_->sequence + 1 : 1;
   state_ = std::make_shared<const SyncState>(std::move(next));
   statistics_.revision = state_->head().revision;
+  statistics_.snapshot_bytes = state_->objects.document_bytes();
   loaded_ = true;
   listener_(state_);
 }

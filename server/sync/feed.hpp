@@ -63,8 +63,9 @@ class Feed {
     std::atomic<std::uint64_t> rounds{0};      // rounds that succeeded
     std::atomic<std::uint64_t> full_reads{0};  // reads of all objects
     std::atomic<std::uint64_t> failures{0};
-    std::atomic<std::int64_t> revision{0};  // the newest one
-    std::atomic<bool> following{false};     // whether the last round succeeded
+    std::atomic<std::int64_t> revision{0};       // the newest one
+    std::atomic<std::size_t> snapshot_bytes{0};  // of all objects that agents get
+    std::atomic<bool> following{false};          // whether the last round succeeded
   };
   const Statistics& statistics() const { return statistics_; }
 

@@ -10,6 +10,11 @@ const telemetry::MetricTable<Feed::Statistics>& feed_metrics() {
   static const telemetry::MetricTable<Counted> table{
       {"sluice_feed_revision", kGauge, "The newest revision that agents can fetch from this server.",
        &Counted::revision},
+      {"sluice_feed_snapshot_bytes", kGauge,
+       "Bytes of all objects that agents get, as JSON without compression: the snapshot of an agent whose token has "
+       "the "
+       "scope of the platform. Others get a part of it.",
+       &Counted::snapshot_bytes},
       {"sluice_feed_up", kGauge,
        "1 if the last read of PostgreSQL succeeded, else 0. While it is 0, agents get what is in the server's memory.",
        &Counted::following},

@@ -238,8 +238,8 @@ def the_bundle_file(world: World) -> Iterator[None]:
     wait_until("the former bundle", lambda: world.agent.metric("sluice_snapshot_objects", kind="policies") == 4)
 
 
-@drive(agent="sync_announcements_total sync_fetches_total snapshot_revision snapshot_objects snapshot_index_entries",
-       server="http_requests_total http_request_duration_seconds feed_reads_total feed_revision feed_revisions_total "
+@drive(agent="sync_announcements_total sync_fetches_total snapshot_revision snapshot_objects snapshot_index_entries sync_snapshot_bytes",
+       server="http_requests_total http_request_duration_seconds feed_reads_total feed_revision feed_revisions_total feed_snapshot_bytes "
               "sync_announcements_total sync_watch_changes_total sync_built_documents_total sync_built_bytes_total "
               "sync_fetched_bytes_total sync_fetches_total process_cpu_seconds_total")
 def a_policy_through_the_api(world: World) -> Iterator[None]:
