@@ -107,7 +107,7 @@ void write_faults(std::span<const Fault> faults, std::string& out) {
     append_member(out, "detail", fault.text);
     if (fault.line != 0) {
       append_number(out, "line", fault.line);
-      append_number(out, "column", fault.column);
+      if (fault.column != 0) append_number(out, "column", fault.column);
     }
     out += '}';
   }

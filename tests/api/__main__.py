@@ -142,8 +142,11 @@ def main() -> int:
         redis = RedisServer(folder / "redis").start()
         stack.callback(redis.close)
         installation = Installation.make(program, postgres)
+        secret = folder / "secret"
+        secret.write_text("what deliveries to customers are signed with")
         server = Server(program, folder / "server", installation.database, installation.token,
-                        flags=["--log-level", "info", "--counters", redis.counters, "--redis-deadline", "2s"]).start()
+                        flags=["--log-level", "info", "--counters", redis.counters, "--redis-deadline", "2s",
+                               "--notify-secret-file", str(secret)]).start()
         stack.callback(server.close)   # it looks for errors and for sanitizers' findings in the log
         document = folder / "openapi.json"
         code, counts = run(server, given, document)

@@ -61,8 +61,8 @@ def write_counts() -> None:
 
 
 def kind_of(path: str) -> Optional[str]:
-    """"plans" for every path of plans; the mode of a tenant is about tenants."""
-    parts = path.removeprefix(f"{ADMIN}/").removeprefix("modes/").split("/")
+    """"plans" for every path of plans; the mode and the quotas of a tenant are about tenants."""
+    parts = path.removeprefix(f"{ADMIN}/").removeprefix("modes/").removeprefix("quotas/").split("/")
     return parts[0] if path.startswith(ADMIN) and parts[0] in KINDS else None
 
 
@@ -77,15 +77,27 @@ def is_positive(case: Any, location: ParameterLocation) -> bool:
     return component is None or component.mode.is_positive
 
 
+def tenant_of(kind: str, method: str) -> Thing:
+    """Where an object of this kind may be made."""
+    if kind == "webhooks" and method.upper() != "GET":
+        return world.tenant_for_webhook()
+    return world.home() if kind == "overrides" else world.any("tenants")
+
+
 def target_of(case: Any, kind: str) -> Optional[Thing]:
     """An object for the path to name, and whose it is; a new one where a call may create it."""
     if "{id}" not in case.operation.path:
-        tenant = world.home() if kind == "overrides" else world.any("tenants")
+        tenant = tenant_of(kind, case.method)
         return Thing("", tenant.id) if kind in LOCAL else None
+    if "/quotas/" in case.operation.path:   # made-up quotas would refuse what other calls make
+        owner = world.victim(kind)
+        if case.method.upper() == "DELETE":
+            world.call("PUT", f"quotas/{kind}/{owner.id}", {"quotas": {"policies": 100}})
+        return owner
     if case.method.upper() == "DELETE":
         return world.victim(kind)
     if case.method.upper() == "PUT" and is_plain(case.operation.path, kind) and random.random() < 0.5:
-        tenant = world.home() if kind == "overrides" else world.any("tenants")
+        tenant = tenant_of(kind, case.method)
         return Thing(fresh_id(), tenant.id if kind in (*LOCAL, "keys") else "")
     return world.any(kind)
 
@@ -94,6 +106,8 @@ def place(case: Any, kind: str, target: Thing) -> None:
     """Path and query name this object."""
     if "{id}" in case.operation.path:
         case.path_parameters["id"] = target.id
+    if "{delivery}" in case.operation.path:
+        case.path_parameters["delivery"] = world.delivery(target)
     query = case.query
     if kind in LOCAL and "{id}" in case.operation.path or query and "tenant_id" in query:
         query["tenant_id"] = target.owner
@@ -195,7 +209,8 @@ def after_call(context: Any, case: Any, response: Any) -> None:
     kind = kind_of(case.operation.path)
     if response.status_code == 201 and kind is not None:
         world.made(kind, response.json())
-    if response.status_code == 200 and "{id}" not in case.operation.path and case.method.upper() == "GET":
+    is_json = (response.headers.get("content-type") or [""])[0].startswith("application/json")
+    if response.status_code == 200 and is_json and "{id}" not in case.operation.path and case.method.upper() == "GET":
         remember_cursor(case.operation.path, response)
     # Calls that a check makes on its own, and those of other methods, are nobody's examples.
     if case.meta is None or response.request.method != case.operation.method.upper():

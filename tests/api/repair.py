@@ -8,7 +8,7 @@ import random
 from typing import Any, Optional
 
 from counted import repair_override
-from world import LOCAL, Thing, World, fresh_id
+from world import HOOK, LOCAL, Thing, World, fresh_id
 
 Body = dict[str, Any]
 EXPRESSIONS = ("region==us-east-1", "tag.env==production && method!=DELETE", "")
@@ -35,6 +35,12 @@ FORMS: dict[str, tuple[Body, ...]] = {
 }
 LIMIT_NUMBERS = sorted({name for forms in FORMS.values() for form in forms for name in form})
 ADDRESSES = ("10.0.0.7", "10.0.0.0/8", "2001:db8::/32", "192.168.*")
+
+
+def _webhook(body: Body, patches: bool) -> None:
+    """A URL that events may be sent to."""
+    if not patches or "url" in body:
+        body["url"] = HOOK
 
 
 def shortened(text: str, size: int) -> str:
@@ -211,6 +217,8 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
             body.pop("tenant_id", None)
     if kind == "overrides":
         repair_override(body, patches)
+    if kind == "webhooks":
+        _webhook(body, patches)
     if kind == "plans":
         body.pop("plan_id", None)
     if kind in ("plans", "policies"):

@@ -8,8 +8,9 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any, Optional
 
-KINDS = ("organizations", "tenants", "plans", "policies", "overrides", "keys", "tokens", "agent-tokens", "bindings")
-LOCAL = ("plans", "policies", "overrides")   # kinds whose ids are unique within a tenant only
+KINDS = ("organizations", "tenants", "plans", "policies", "overrides", "keys", "tokens", "agent-tokens", "bindings",
+         "webhooks")
+LOCAL = ("plans", "policies", "overrides", "webhooks")   # kinds whose ids are unique within a tenant only
 COUNTED = "counted"   # the policy and the plan that overrides are of
 # One of each algorithm, which also is its name.
 LIMITS: tuple[dict[str, Any], ...] = (
@@ -23,6 +24,8 @@ LIMITS: tuple[dict[str, Any], ...] = (
 )
 MOST_SPARE = 50
 ADMIN = "/v1/admin"
+HOOK = "https://hooks.example.invalid/sluice"   # where nobody gets events
+MOST_WEBHOOKS = 10   # in a tenant that is made for them; 20 may be
 _numbers = itertools.count(1)
 
 
@@ -46,6 +49,7 @@ class World:
         self._url = url
         self._token = token
         self.yard = ""   # a tenant that is not among those kept, for what clears all of one
+        self._hooked: list[Thing] = []   # tenants that were made for webhooks, once for each of these
         self.kept: dict[str, list[Thing]] = {kind: [] for kind in KINDS}
         self._spare: dict[str, list[Thing]] = {kind: [] for kind in KINDS}
 
@@ -95,6 +99,7 @@ class World:
             "keys": {"tenant_id": tenant},
             "tokens": {"name": "spare", "role": "auditor", "organization_id": organization, "tenant_ids": [tenant]},
             "agent-tokens": {"name": "spare", "organization_id": organization, "tenant_ids": [tenant]},
+            "webhooks": {"tenant_id": tenant, "url": HOOK},
             "bindings": {"namespace": fresh_id("ns"), "organization_id": organization, "tenant_ids": [tenant]},
         }
         return bodies[kind]
@@ -112,6 +117,19 @@ class World:
         """A tenant that has a policy and a plan to count by."""
         return random.choice(self.kept["tenants"])
 
+    def tenant_for_webhook(self) -> Thing:
+        """A tenant that may have one more."""
+        if len(self._hooked) % MOST_WEBHOOKS == 0:
+            made = self.call("POST", "tenants", {"organization_id": self.kept["organizations"][0].id})
+            self._hooked.append(Thing(made["id"]))
+        else:
+            self._hooked.append(self._hooked[-1])
+        return self._hooked[-1]
+
+    def delivery(self, webhook: Thing) -> str:
+        """The id of an event for a webhook."""
+        return str(self.call("POST", f"webhooks/{webhook.id}/test?tenant_id={webhook.owner}", {})["id"])
+
     def spare_override(self) -> None:
         """Makes one in the yard."""
         self.call("POST", "overrides", self._body("overrides", self.yard))
@@ -121,7 +139,7 @@ class World:
         made = self._spare[kind].pop() if self._spare[kind] and random.random() < 0.5 else None
         if made is not None:
             return made
-        tenant = random.choice(self.kept["tenants"]).id
+        tenant = random.choice(self.kept["tenants"]).id if kind != "webhooks" else self.tenant_for_webhook().id
         prefix = {"id": fresh_id("spare")} if kind not in ("tokens", "agent-tokens") else {}
         return thing_of(kind, self.call("POST", kind, {**self._body(kind, tenant), **prefix}))
 

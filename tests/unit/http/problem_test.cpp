@@ -28,6 +28,13 @@ TEST_CASE("a problem has type, title, status and code, and what else is known") 
         R"("errors":[{"pointer":"/a","detail":"bad"},{"pointer":"/b/0","detail":"worse"}]})");
 }
 
+TEST_CASE("a fault has the place that is known of it: none, a line, or a line and a column") {
+  const Faults faults = {{"/a", "bad"}, {"/b", "bad", 3}, {"/c", "bad", 3, 7}};
+  CHECK(written({.status = 422, .type = "/problems/invalid", .errors = faults})
+            .ends_with(R"("errors":[{"pointer":"/a","detail":"bad"},{"pointer":"/b","detail":"bad","line":3},)"
+                       R"({"pointer":"/c","detail":"bad","line":3,"column":7}]})"));
+}
+
 TEST_CASE("a problem is appended to what is there") {
   std::string out = "x";
   write_problem({.status = 404, .type = "/problems/not-found"}, out);
