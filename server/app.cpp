@@ -53,6 +53,8 @@
 #include "server/redis_users/metrics.hpp"
 #include "server/schema.hpp"
 #include "server/serving_certificate.hpp"
+#include "server/sessions/known_sessions.hpp"
+#include "server/sessions/metrics.hpp"
 #include "server/sync/metrics.hpp"
 #include "server/sync/request.hpp"
 #include "server/sync/retention.hpp"
@@ -91,8 +93,14 @@ class App {
         retention_(config.changes_retention, log_),
         counters_login_(make_counters_login(config)),
         lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
+        sessions_(
+            loop_,
+            [this](std::vector<std::string> hashes, sessions::KnownSessions::Found found) {
+              read_sessions(std::move(hashes), std::move(found));
+            },
+            clock_),
         rates_(config.admin_rates, clock_),
-        gate_(lookups_, throttle_, rates_, clock_),
+        gate_(lookups_, sessions_, throttle_, rates_, clock_),
         executor_(pool_, throttle_, config.admin_rates, clock_, log_),
         service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout, tracer()),
         sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options()),
@@ -109,11 +117,13 @@ class App {
             {.alive = [this] { return pulse_.beat_within(kStuckAfter); }, .degraded = [this] { return degraded(); }},
             [this] { return metrics_.render(); }) {
     executor_.set_outage(feed_.outage());
+    service_.set_site(config.site);
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(admin::memory_metrics(), memory_);
     metrics_.add(admin::rate_metrics(), rates_);
     metrics_.add(auth::metrics(), throttle_);
     metrics_.add(auth::lookup_metrics(), lookups_.statistics());
+    metrics_.add(sessions::lookup_metrics(), sessions_.statistics());
     metrics_.add(postgres::metrics(), pool_);
     metrics_.add(fleet::metrics(), fleet_.statistics());
     metrics_.add(sync::feed_metrics(), feed_.statistics());
@@ -187,6 +197,7 @@ class App {
   [[noreturn]] void leave();
   void tidy();
   void read_news(auth::TokenLookups::Done done);
+  void read_sessions(std::vector<std::string> hashes, sessions::KnownSessions::Found found);
   std::vector<std::string> degraded() const;
 
   const Config& config_;
@@ -207,6 +218,7 @@ class App {
   redis_users::Keeper* redis_users_ = nullptr;           // only with --redis-users per-scope; in counters_login_
   std::unique_ptr<sync::CountersLogin> counters_login_;  // nullptr: agents get no login
   auth::TokenLookups lookups_;
+  sessions::KnownSessions sessions_;
   admin::TokenRates rates_;
   admin::CallerGate gate_;
   admin::Executor executor_;
@@ -375,8 +387,9 @@ void App::leave() {
   std::_Exit(0);
 }
 
-// Removes data that would otherwise grow for ever: old answers to Idempotency-Keys, usage beyond its retention, agents
-// that no longer report, old revisions, and the cached objects of scopes that no agent has fetched for 5 min.
+// Removes data that would otherwise grow for ever: old answers to Idempotency-Keys, expired sessions, usage beyond its
+// retention, agents that no longer report, old revisions, and the cached objects of scopes that no agent has fetched
+// for 5 min.
 void App::tidy() {
   postgres::Pool::Job job([this](postgres::Session& session) {
     pqxx::connection* const connection = session.connection();
@@ -386,6 +399,7 @@ void App::tidy() {
         postgres::Transaction tx(*connection);
         tx.enter(postgres::Scope::everything("tidy"));
         admin::delete_old_answers(tx);
+        sessions::delete_expired(tx, clock_.now_us());
         fleet::tidy_fleet(tx, config_.analytics_retention);
         tx.commit();
       }
@@ -407,6 +421,25 @@ void App::read_news(auth::TokenLookups::Done done) {
   feed_.poll([this, done = std::move(done)](bool succeeded) {
     boost::asio::post(loop_, [done, succeeded] { done(succeeded); });
   });
+}
+
+// Reads sessions that are not in memory, on a thread of the pool. What waits for them belongs to the loop, so the job
+// hands `found` back to it and keeps no copy.
+void App::read_sessions(std::vector<std::string> hashes, sessions::KnownSessions::Found found) {
+  postgres::Pool::Job job([this, hashes = std::move(hashes), found](postgres::Session& session) mutable {
+    std::optional<std::vector<sessions::Session>> read;
+    try {
+      if (pqxx::connection* const connection = session.connection()) {
+        postgres::Transaction tx(*connection);
+        tx.enter(postgres::Scope::everything("sessions"));
+        read = sessions::read(tx, hashes);
+      }
+    } catch (const std::exception& error) {
+      if (postgres::classify(error) == postgres::FailureClass::away) session.drop();
+    }
+    boost::asio::post(loop_, [found = std::move(found), read = std::move(read)] { found(read); });
+  });
+  if (!pool_.submit(job)) boost::asio::post(loop_, [found] { found(std::nullopt); });
 }
 
 // Called by the probes' thread.

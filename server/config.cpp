@@ -129,6 +129,7 @@ void read_listeners(ConfigReader& reader, Config& config) {
   const bool encrypted = !config.certificate.chain.empty() || config.kubernetes.self_managed;
   config.client_ca = program::read_client_ca(reader, "tls-client-ca", encrypted,
                                              "add --tls-cert and --tls-key or --tls-self-managed, or leave it out");
+  config.site = sessions::read_site(reader, encrypted);
   const bool insecure = reader.boolean("insecure-listen");
   if (listen && !encrypted && !insecure && !program::is_loopback(listen->address())) {
     reader.fault(

@@ -20,6 +20,7 @@
 #include "server/kubernetes/flags.hpp"
 #include "server/postgres/pool.hpp"
 #include "server/redis_users/flags.hpp"
+#include "server/sessions/flags.hpp"
 #include "server/sync/retention.hpp"
 #include "server/webhooks/flags.hpp"
 
@@ -57,6 +58,7 @@ struct Config {
   sluice::http::CertificateFiles certificate;  // if empty, `listen` has no TLS, unless kubernetes.self_managed is set
   std::string client_ca;                       // file with the CAs of clients of `listen`; "": clients need none
   std::string tls_ca;                          // file with the CA certificate of `certificate`, or ""
+  sessions::Site site;                         // how browsers reach `listen`
   std::string admin;                           // for probes and metrics
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};

@@ -12,6 +12,7 @@
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
 #include "server/redis_users/flags.hpp"
+#include "server/sessions/flags.hpp"
 #include "server/webhooks/flags.hpp"
 
 namespace sluice::server {
@@ -94,6 +95,7 @@ inline constexpr std::array kFlags{
              "again when it changes. Needs --tls-cert or --tls-self-managed."},
     FlagSpec{"insecure-listen", "Listeners", "", "false",
              "Allow --listen without TLS on an address that others can reach. Tokens then cross the network in clear."},
+    sessions::kConsoleUrl,
     FlagSpec{"admin", "Listeners", "ADDR:PORT", "0.0.0.0:9090",
              "Where probes and metrics are answered: /livez, /readyz, /metrics."},
     FlagSpec{"call-timeout", "Listeners", "DURATION", "45s",

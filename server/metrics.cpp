@@ -19,6 +19,7 @@
 #include "server/kubernetes/metrics.hpp"
 #include "server/postgres/metrics.hpp"
 #include "server/redis_users/metrics.hpp"
+#include "server/sessions/metrics.hpp"
 #include "server/sync/metrics.hpp"
 #include "server/sync/request.hpp"
 #include "server/webhooks/metrics.hpp"
@@ -53,6 +54,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, admin::rate_metrics());
   append_specs(specs, auth::metrics());
   append_specs(specs, auth::lookup_metrics());
+  append_specs(specs, sessions::lookup_metrics());
   append_specs(specs, postgres::metrics());
   append_specs(specs, fleet::metrics());
   append_specs(specs, sync::feed_metrics());

@@ -19,9 +19,18 @@ constexpr std::array kTable{
     ProblemKind{401, "/problems/unauthorized", both,
                 "The API key or the token is missing, malformed, unknown, expired or revoked, or of the wrong kind.",
                 "To an agent, send a valid API key as `x-api-key`. To a server, send `Authorization: Bearer` with a "
-                "valid admin token, or agent token for `/v1/sync`."},
+                "valid admin token, or agent token for `/v1/sync`. If a session of the console has ended, sign in "
+                "again."},
     ProblemKind{403, "/problems/forbidden", server, "The token's role or scope does not allow this call.",
                 "Use a token whose role has the permission that `detail` names."},
+    ProblemKind{
+        403, "/problems/cross-site", server,
+        "A page of another site made the call, with the session of somebody who is signed in to the console.",
+        "Call from the console, or send an admin token as `Authorization: Bearer`. Where a proxy changes `Host`, "
+        "start the server with `--console-url`."},
+    ProblemKind{403, "/problems/csrf-token", server,
+                "A call with a session that may change something has no CSRF token, or a wrong one.",
+                "Send the `csrf_token` of `GET /v1/admin/session` in the header `X-CSRF-Token`."},
     ProblemKind{403, "/problems/may-not-override", agent,
                 "A check brings a limit (`limit_override`), but its API key may not.",
                 "Leave `limit_override` out, or use an API key with `may_override`."},

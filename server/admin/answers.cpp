@@ -34,6 +34,7 @@ json::Writer open_object() {
 FinishedAnswer finish(const Answer& answer, const Outcome& outcome) {
   FinishedAnswer finished(answer);
   finished.wait = answer.wait;
+  finished.secret_headers = answer.secret_headers;
   if (answer.object) finished.body = close_object(answer, outcome, Show::secret);
   finished.replay_body = answer.secret ? close_object(answer, outcome, Show::placeholder) : finished.body;
   if (outcome.revision) finished.headers += fmt::format("Sluice-Revision: {}\r\n", *outcome.revision);

@@ -11,6 +11,7 @@
 #include "common/json/text.hpp"
 #include "server/admin/paging.hpp"
 #include "server/http/refusal.hpp"
+#include "server/store/change_log.hpp"
 #include "server/store/statement.hpp"
 
 namespace sluice::server::admin {
@@ -134,7 +135,9 @@ std::string entry_json(const pqxx::row& row) {
   add_text("at", at);
   add_text("actor_id", actor_id);
   add_text("actor_role", actor_role);
-  add_text("source", source);
+  const store::RecordedSource from = store::read_source(row[source].c_str());
+  add("source", json::string_literal(from.address));
+  add("session_id", from.session_id.empty() ? "null" : json::string_literal(from.session_id));
   add_text("request_id", request_id);
   add_text("action", action);
   add_text("kind", kind);

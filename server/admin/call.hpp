@@ -19,6 +19,7 @@
 #include "server/http/answer.hpp"
 #include "server/http/request_memory.hpp"
 #include "server/postgres/transaction.hpp"
+#include "server/sessions/cookie.hpp"
 #include "server/store/change_log.hpp"
 
 namespace sluice::server::counters {
@@ -45,7 +46,9 @@ struct Call {
   http::RequestMemory::SharePtr memory = {};
   bool yaml = false;  // whether the body is YAML
   std::string authorization;
-  bool has_api_key = false;  // whether the header x-api-key was sent, which is for checks
+  sessions::Presented session;  // empty if the call has an Authorization header, which counts instead
+  bool secure_cookie = false;   // whether cookies are for TLS only (sessions::Site)
+  bool has_api_key = false;     // whether the header x-api-key was sent, which is for checks
   std::string if_match;
   std::string if_none_match;
   std::string idempotency_key;
@@ -71,7 +74,8 @@ struct Secret {
 // (answers.hpp).
 struct Answer : http::Answer {
   std::optional<json::Writer> object;
-  std::optional<Secret> secret;  // becomes a member of the object; in FinishedAnswer::replay_body the member is null
+  std::string secret_headers = {};  // complete header lines that only this answer has, never a replay
+  std::optional<Secret> secret;     // becomes a member of the object; in FinishedAnswer::replay_body the member is null
   // If set, the object gets a member "published": true if Redis has all changes. The handler sets false if Redis lacks
   // a change of an earlier call; the executor answers false if Redis lacks a change of this call.
   std::optional<bool> published;
@@ -84,7 +88,8 @@ struct FinishedAnswer : http::Answer {
   FinishedAnswer() = default;
   FinishedAnswer(http::Answer plain) : http::Answer(std::move(plain)) {}  // NOLINT(google-explicit-constructor)
 
-  std::string replay_body;  // the body if the caller repeats the call with the same Idempotency-Key
+  std::string secret_headers;  // as Answer::secret_headers
+  std::string replay_body;     // the body if the caller repeats the call with the same Idempotency-Key
   std::chrono::milliseconds wait{0};
 };
 

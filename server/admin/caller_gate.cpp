@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "server/admin/routes.hpp"
 
 namespace sluice::server::admin {
@@ -25,13 +27,27 @@ constexpr std::array<std::string_view, 5> kCredentialDetails{
     "The admin token in Authorization is unknown or revoked: send one that is valid, or let an administrator make one.",
 };
 
+constexpr std::string_view kSessionDetail =
+    "The session in the cookie has ended, or its token was revoked or has expired: sign in again with POST "
+    "/v1/admin/session and an admin token.";
+
+http::Refusal look_up_failed(std::string_view what) {
+  return {503,
+          "unavailable",
+          fmt::format("The server does not know this {}, and PostgreSQL cannot be reached to look it up; nothing was "
+                      "changed.",
+                      what),
+          {},
+          "Retry-After: 1\r\n"};
+}
+
 }  // namespace
 
 http::Refusal unauthorized(auth::FailureThrottle& throttle, const Call& call, CredentialFault fault,
                            std::int64_t now_us) {
   const auto wait = throttle.failed(call.source, now_us);
   if (wait.count() > 0) return http::too_many_failures(wait);
-  std::string detail(kCredentialDetails[static_cast<std::size_t>(fault)]);
+  std::string detail(call.session.empty() ? kCredentialDetails[static_cast<std::size_t>(fault)] : kSessionDetail);
   if (fault == CredentialFault::missing && call.has_api_key) {
     detail += " The request has x-api-key, which is for checks of agents: the admin API does not read it.";
   }
@@ -42,7 +58,32 @@ http::Refusal unauthorized(auth::FailureThrottle& throttle, const Call& call, Cr
 
 void CallerGate::check(const Call& call, bool charged, Next next) {
   if (!tokens_) return next(std::nullopt);
-  const auth::KnownMatch match = auth::match_known(*tokens_, call.authorization, clock_.now_us());
+  if (!call.session.empty() && sessions_.find(call.session.hash) == nullptr) {
+    return look_up_session(call, charged, std::move(next));
+  }
+  check_token(call, charged, std::move(next));
+}
+
+void CallerGate::look_up_session(const Call& call, bool charged, Next next) {
+  if (sessions_.is_missed(call.session.hash)) return next(refusal_of(call, CredentialFault::unknown));
+  sessions_.look_up(call.session.hash, [this, &call, charged, next = std::move(next)](bool succeeded) {
+    if (!succeeded) return next(look_up_failed("session"));
+    check_token(call, charged, next);
+  });
+}
+
+// The token that the call presents, or that its session belongs to.
+auth::KnownMatch CallerGate::match(const Call& call) const {
+  const std::int64_t now_us = clock_.now_us();
+  if (call.session.empty()) return auth::match_known(*tokens_, call.authorization, now_us);
+  const sessions::Session* const session = sessions_.find(call.session.hash);
+  if (session == nullptr) return {.fault = CredentialFault::unknown};
+  if (session->expires_at_us <= now_us) return {.fault = CredentialFault::expired};
+  return auth::match_known_id(*tokens_, session->token_id, now_us);
+}
+
+void CallerGate::check_token(const Call& call, bool charged, Next next) {
+  const auth::KnownMatch match = this->match(call);
   if (match.verdict == Verdict::accepted) return accept(call, charged, match.id, next);
   if (match.verdict == Verdict::refused || missed_.contains(match.id, steady_clock::now())) {
     return next(refusal_of(call, match.fault));
@@ -52,14 +93,9 @@ void CallerGate::check(const Call& call, bool charged, Next next) {
 }
 
 void CallerGate::check_again(const Call& call, bool charged, bool looked_up, const Next& next) {
-  const auth::KnownMatch match = auth::match_known(*tokens_, call.authorization, clock_.now_us());
+  const auth::KnownMatch match = this->match(call);
   if (match.verdict == Verdict::accepted) return accept(call, charged, match.id, next);
-  if (!looked_up && match.verdict == Verdict::outdated) {
-    return next(http::Refusal(503, "unavailable",
-                              "The server does not know this token, and PostgreSQL cannot be reached to look it up; "
-                              "nothing was changed.",
-                              {}, "Retry-After: 1\r\n"));
-  }
+  if (!looked_up && match.verdict == Verdict::outdated) return next(look_up_failed("token"));
   if (match.verdict == Verdict::outdated) missed_.add(match.id, steady_clock::now());
   next(refusal_of(call, match.fault));
 }

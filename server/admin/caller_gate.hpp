@@ -1,5 +1,6 @@
-// Checks the token of each admin call in memory, before the call takes a thread of the pool. So calls without a valid
-// token cost PostgreSQL at most the look-ups of auth::TokenLookups, and delay nobody.
+// Checks the token or the session of each admin call in memory, before the call takes a thread of the pool. So calls
+// without a valid one cost PostgreSQL at most the look-ups of auth::TokenLookups and sessions::KnownSessions, and delay
+// nobody. A session is checked as its token is, and its calls count as its token's.
 //
 // Also limits how many calls a second a token makes, to the quota of its tenant or organization if one is set.
 //
@@ -22,6 +23,7 @@
 #include "server/auth/token_lookups.hpp"
 #include "server/auth/token_quotas.hpp"
 #include "server/http/refusal.hpp"
+#include "server/sessions/known_sessions.hpp"
 
 namespace sluice::server::admin {
 
@@ -36,8 +38,9 @@ class CallerGate {
   using Next = std::function<void(std::optional<http::Refusal> refusal)>;
 
   // REQUIRES: the references outlive this object.
-  CallerGate(auth::TokenLookups& lookups, auth::FailureThrottle& throttle, TokenRates& rates, const Clock& clock)
-      : lookups_(lookups), throttle_(throttle), rates_(rates), clock_(clock) {}
+  CallerGate(auth::TokenLookups& lookups, sessions::KnownSessions& sessions, auth::FailureThrottle& throttle,
+             TokenRates& rates, const Clock& clock)
+      : lookups_(lookups), sessions_(sessions), throttle_(throttle), rates_(rates), clock_(clock) {}
 
   void set_tokens(auth::KnownTokensPtr tokens, auth::KnownQuotasPtr quotas) {
     tokens_ = std::move(tokens);
@@ -49,12 +52,16 @@ class CallerGate {
   void check(const Call& call, bool charged, Next next);
 
  private:
+  void look_up_session(const Call& call, bool charged, Next next);
+  void check_token(const Call& call, bool charged, Next next);
+  auth::KnownMatch match(const Call& call) const;
   void check_again(const Call& call, bool charged, bool looked_up, const Next& next);
   void accept(const Call& call, bool charged, std::string_view token_id, const Next& next);
   std::optional<auth::KnownQuotas::Found> rate_quota(std::string_view token_id, bool writes) const;
   http::Refusal refusal_of(const Call& call, CredentialFault fault);
 
   auth::TokenLookups& lookups_;
+  sessions::KnownSessions& sessions_;
   auth::FailureThrottle& throttle_;
   TokenRates& rates_;
   const Clock& clock_;

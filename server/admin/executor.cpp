@@ -16,6 +16,7 @@
 #include "server/auth/authenticate.hpp"
 #include "server/counters/affected.hpp"
 #include "server/counters/outbox.hpp"
+#include "server/sessions/session_store.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -128,7 +129,8 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
 // Also limits `tx` to the caller's scope, and checks the caller's permission. Throws Refusal.
 auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const Call& call) {
   const std::int64_t now_us = clock_.now_us();
-  auto principal = auth::authenticate(tx, call.authorization, now_us);
+  auto principal = call.session.empty() ? auth::authenticate(tx, call.authorization, now_us)
+                                        : sessions::authenticate(tx, call.session.hash, now_us);
   if (!principal) throw unauthorized(throttle_, call, principal.error(), now_us);
   tx.enter(principal->scope());
   check_permission(*principal, *call.route);
@@ -193,6 +195,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
     done.revision = log.record(tx, {.id = done.principal.token_id,
                                     .role = std::string(to_string(done.principal.role)),
                                     .source = call.source,
+                                    .session_id = done.principal.session_id,
                                     .request_id = call.request_id})
                         .number;
   }

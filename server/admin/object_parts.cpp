@@ -79,6 +79,16 @@ json::Value read_body(const Call& call, json::Tree& tree) {
   return *body;
 }
 
+void refuse_members(const Call& call) {
+  if (call.body.empty()) return;
+  json::Tree tree;
+  json::FaultList found;
+  const json::Place root;
+  json::Fields fields(read_body(call, tree), root, found);
+  fields.reject_unknown();
+  if (found.count() > 0) http::refuse_faults(422, found.take());
+}
+
 bool is_given(const json::Value& body, std::string_view name) {
   const json::Value* const found = body.find(name);
   return found != nullptr && found->type() != json::Type::null;

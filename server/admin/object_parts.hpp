@@ -26,6 +26,8 @@ std::string required_tenant(const Context& context, Kind kind);
 
 // Refuses a body that is not a JSON object.
 json::Value read_body(const Call& call, json::Tree& tree);
+// For calls whose path says everything: refuses a body with members.
+void refuse_members(const Call& call);
 // Whether the body has this member, and the member is not null.
 bool is_given(const json::Value& body, std::string_view name);
 // Drops read-only members, and adds `tenant_id` and `id` if they are missing. Refuses a body that names a different

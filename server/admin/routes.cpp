@@ -17,6 +17,7 @@
 #include "server/admin/overrides_api.hpp"
 #include "server/admin/paging.hpp"
 #include "server/admin/quotas_api.hpp"
+#include "server/admin/sessions_api.hpp"
 #include "server/admin/tokens_api.hpp"
 #include "server/admin/versions_api.hpp"
 #include "server/admin/webhooks_api.hpp"
@@ -213,6 +214,9 @@ constexpr std::array kRoutes{
           auth::Level::tenant, &redeliver, kTenant},
 
     Route{"GET", "/v1/admin/whoami", auth::Permission::read, auth::Level::tenant, &who_am_i},
+    Route{"GET", "/v1/admin/session", auth::Permission::read, auth::Level::tenant, &get_session},
+    Route{"POST", "/v1/admin/session", auth::Permission::read, auth::Level::tenant, &sign_in},
+    Route{"DELETE", "/v1/admin/session", auth::Permission::read, auth::Level::tenant, &sign_out},
     Route{"GET", "/v1/admin/tokens", auth::Permission::read_tokens, auth::Level::tenant,
           &list<Kind::token, kByOrganization>, "limit,cursor,organization_id"},
     Route{"POST", "/v1/admin/tokens", auth::Permission::grant, auth::Level::tenant,

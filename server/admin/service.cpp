@@ -141,7 +141,22 @@ std::string unknown_path(std::string_view path) {
                   also, quoted(type)));
 }
 
-void read_call(const sluice::http::Request& request, RouteMatch& found, Call& call) {
+// A call with an Authorization header is its token's, whatever cookies it has.
+void read_session(const sluice::http::Request& request, const sessions::Site& site, Call& call) {
+  call.secure_cookie = site.secure;
+  if (!call.authorization.empty()) return;
+  call.session = sessions::find_session(request.header("cookie"), site.secure);
+  if (call.session.empty()) return;
+  const sessions::BrowserHeaders headers{.fetch_site = request.header("sec-fetch-site"),
+                                         .origin = request.header("origin"),
+                                         .host = request.header("host"),
+                                         .csrf_token = request.header("x-csrf-token")};
+  if (auto refusal = sessions::request_fault(call.session, headers, site, request.method == "GET")) {
+    throw http::Refusal(*std::move(refusal));
+  }
+}
+
+void read_call(const sluice::http::Request& request, const sessions::Site& site, RouteMatch& found, Call& call) {
   if (found.allow.empty()) throw http::Refusal(404, "not-found", unknown_path(request.path));
   if (found.route == nullptr) {
     throw http::Refusal(405, "method-not-allowed", fmt::format("This path accepts only {}.", found.allow), {},
@@ -162,6 +177,7 @@ void read_call(const sluice::http::Request& request, RouteMatch& found, Call& ca
   call.target = request.target;
   call.body.assign(request.body.data(), request.body.size());
   call.authorization = request.header("authorization");
+  read_session(request, site, call);
   call.has_api_key = !request.header("x-api-key").empty();
   call.if_match = request.header("if-match");
   call.if_none_match = request.header("if-none-match");
@@ -233,7 +249,7 @@ void AdminService::begin(sluice::http::Request& request, std::shared_ptr<Pending
   if (is_open(request.path) || !sluice::http::problem_page(request.path).empty()) found.allow = "GET, HEAD";
   try {
     set_aside(request, *pending);
-    read_call(request, found, pending->call);
+    read_call(request, site_, found, pending->call);
   } catch (const http::Refusal& refusal) {
     return finish(*pending, http::problem(refusal, pending->call.request_id));
   }
@@ -334,7 +350,7 @@ void AdminService::finish(Pending& pending, FinishedAnswer answer) {
     if (!refusal) return pending.span.discard();
     answer = http::problem(*refusal, pending.call.request_id);
   }
-  const std::string headers = http::answer_headers(answer.headers, pending.call.request_id);
+  const std::string headers = http::answer_headers(answer.headers + answer.secret_headers, pending.call.request_id);
   sluice::http::Response response{.status = answer.status, .content_type = answer.content_type, .headers = headers};
   if (auto* const admission = std::get_if<sluice::http::Admission>(&pending.reply)) {
     response.body = answer.body;

@@ -28,6 +28,7 @@
 #include "server/admin/pending_call.hpp"
 #include "server/admin/waiting_calls.hpp"
 #include "server/postgres/pool.hpp"
+#include "server/sessions/request_check.hpp"
 
 namespace sluice::server::admin {
 
@@ -55,6 +56,9 @@ class AdminService final : public sluice::http::Handler {
         timer_(loop) {
     openapi_document();  // assembles the document before the first call needs it
   }
+
+  // How browsers reach the server. REQUIRES: called before the first call.
+  void set_site(sessions::Site site) { site_ = std::move(site); }
 
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   bool answers(std::string_view method, std::string_view path) const override;
@@ -87,6 +91,7 @@ class AdminService final : public sluice::http::Handler {
   telemetry::Log& log_;
   const std::chrono::milliseconds call_timeout_;
   tracing::Tracer* const tracer_;  // nullptr: no traces
+  sessions::Site site_;
   // In the order of PendingCall::begin. May contain answered calls.
   std::deque<std::weak_ptr<Pending>> calls_;
   WaitingCalls waiting_;

@@ -9,6 +9,7 @@
 #include "server/admin/scope_check.hpp"
 #include "server/auth/token_store.hpp"
 #include "server/http/refusal.hpp"
+#include "server/sessions/session_store.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -97,7 +98,9 @@ Answer patch_token(Context& context, auth::TokenType type) {
       auth::read_token(json::edited(tree, body, members_to_drop(body, "token")), type, {}, faults);
   check_unchanged(target.token, token, faults);
   if (!faults.empty()) http::refuse_faults(422, std::move(faults));
-  if (target.is_last && !auth::is_live(token, context.now_us)) refuse_last();
+  const bool ends = !auth::is_live(token, context.now_us);
+  if (target.is_last && ends) refuse_last();
+  if (ends && type == auth::TokenType::admin) sessions::end_all_of(context.tx, token.id);
   const Draft draft{.key = target.object.key,
                     .organization_id = target.object.organization_id,
                     .document = auth::write_token(token),

@@ -74,17 +74,6 @@ json::Value without_secret(json::Tree& tree, const json::Value& body) {
   return json::edited(tree, body, members_to_drop(body, kSecretMember));
 }
 
-// For calls whose path says everything.
-void refuse_members(const Call& call) {
-  if (call.body.empty()) return;
-  json::Tree tree;
-  json::FaultList found;
-  const json::Place root;
-  json::Fields fields(read_body(call, tree), root, found);
-  fields.reject_unknown();
-  if (found.count() > 0) http::refuse_faults(422, found.take());
-}
-
 Answer insert(Context& context, const json::Value& body) {
   Draft draft = make_draft(context, body);
   if (store::find(context.tx, Kind::webhook, draft.key.tenant_id, draft.key.id)) {

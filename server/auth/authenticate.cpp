@@ -34,7 +34,12 @@ std::expected<Principal, CredentialFault> authenticate(postgres::Transaction& tx
   const std::optional<KeyHash> hash = rows.empty() ? std::nullopt : parse_key_hash(rows[0][0].c_str());
   const bool good = verify(hash ? *hash : dummy_key_hash(), presented->secret);
   if (!hash || !good) return std::unexpected(CredentialFault::unknown);
-  const auto found = store::find(tx, Kind::token, "", presented->id);
+  return principal_of_id(tx, presented->id, now_us);
+}
+
+std::expected<Principal, CredentialFault> principal_of_id(postgres::Transaction& tx, std::string_view token_id,
+                                                          std::int64_t now_us) {
+  const auto found = store::find(tx, Kind::token, "", token_id);
   if (!found) return std::unexpected(CredentialFault::unknown);
   const TokenDocument token = stored_token(found->document, TokenType::admin);
   if (token.revoked) return std::unexpected(CredentialFault::unknown);

@@ -23,4 +23,9 @@ CredentialFault fault_of_header(std::string_view authorization);
 std::expected<Principal, CredentialFault> authenticate(postgres::Transaction& tx, std::string_view authorization,
                                                        std::int64_t now_us);
 
+// The principal of a token whose holder was authenticated otherwise, if the token is live. REQUIRES: `tx` sees the
+// token (Transaction::present).
+std::expected<Principal, CredentialFault> principal_of_id(postgres::Transaction& tx, std::string_view token_id,
+                                                          std::int64_t now_us);
+
 }  // namespace sluice::server::auth

@@ -30,11 +30,14 @@ struct KnownMatch {
     outdated,  // the id is not in memory, or its token has expired there: PostgreSQL may know better
   };
   Verdict verdict = Verdict::refused;
-  std::string_view id = {};  // within the header that was matched; "" if the header has another form
+  std::string_view id = {};  // within the text that was matched; "" if a header has another form
   CredentialFault fault = CredentialFault::unknown;  // unless accepted: what to tell the caller
 };
 
 // Matches `Authorization: Bearer sla_…`. Takes equally long whether or not the id exists. `now_us`: Unix time in µs.
 KnownMatch match_known(const KnownTokens& tokens, std::string_view authorization, std::int64_t now_us);
+
+// Matches the id of a token whose secret was checked otherwise.
+KnownMatch match_known_id(const KnownTokens& tokens, std::string_view id, std::int64_t now_us);
 
 }  // namespace sluice::server::auth

@@ -46,6 +46,7 @@ struct Principal {
   Role role = Role::auditor;
   std::string organization_id;          // "": the platform
   std::vector<std::string> tenant_ids;  // empty: all tenants of the organization
+  std::string session_id = {};          // "": the call came with the token itself
 
   Level scope_level() const {
     if (organization_id.empty()) return Level::platform;

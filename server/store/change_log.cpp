@@ -18,6 +18,7 @@ namespace {
 // Limits of one statement. They keep it far below its time-out and below PostgreSQL's longest text (1 GB).
 constexpr std::size_t kRowsPerStatement = 2000;
 constexpr std::size_t kBytesPerStatement = std::size_t{8} << 20;
+constexpr std::string_view kSessionMark = " session ";
 
 struct AuditHead {  // the number and hash of an audit chain's last row
   std::int64_t seq = 0;
@@ -127,6 +128,7 @@ SELECT pg_notify('sluice_revision', $2::text))";
 void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, std::span<const Change> changes,
            std::size_t before_these, std::map<std::string, AuditHead>& heads) {
   ArrayColumns columns;
+  const std::string source = recorded_source(actor);
   for (const Change& change : changes) {
     AuditHead& head = heads[change.organization_id];
     const std::string before = change.before ? redacted(change, *change.before) : std::string();
@@ -138,7 +140,7 @@ void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, st
                                     .made_at_us = stamp.made_at_us,
                                     .actor_id = actor.id,
                                     .actor_role = actor.role,
-                                    .source = actor.source,
+                                    .source = source,
                                     .request_id = actor.request_id,
                                     .action = change.action,
                                     .kind = kind,
@@ -157,7 +159,7 @@ void write(postgres::Transaction& tx, const Actor& actor, const Stamp& stamp, st
   }
   tx.exec(std::string(kRecord), stamp.made_at_us, stamp.revision.number, columns.array(0), columns.array(1),
           columns.array(2), columns.array(3), columns.array(4), columns.array(5), columns.array(6), columns.array(7),
-          columns.array(8), columns.array(9), columns.array(10), columns.array(11), actor.id, actor.role, actor.source,
+          columns.array(8), columns.array(9), columns.array(10), columns.array(11), actor.id, actor.role, source,
           actor.request_id, before_these, tx.trace().traceparent());
 }
 
@@ -218,6 +220,17 @@ Revision head(postgres::Transaction& tx) {
   const pqxx::result rows =
       tx.exec_text("SELECT revision, encode(chain, 'hex'), " + as_timestamp("made_at") + " FROM revision");
   return {.number = rows[0][0].as<std::int64_t>(), .chain = rows[0][1].c_str(), .made_at = rows[0][2].c_str()};
+}
+
+std::string recorded_source(const Actor& actor) {
+  if (actor.session_id.empty()) return actor.source;
+  return fmt::format("{}{}{}", actor.source, kSessionMark, actor.session_id);
+}
+
+RecordedSource read_source(std::string_view recorded) {
+  const std::size_t mark = recorded.find(kSessionMark);
+  if (mark == std::string_view::npos) return {.address = recorded, .session_id = {}};
+  return {.address = recorded.substr(0, mark), .session_id = recorded.substr(mark + kSessionMark.size())};
 }
 
 std::string redacted(const Change& change, const std::string& document) {

@@ -20,9 +20,20 @@ namespace sluice::server::store {
 struct Actor {
   std::string id;  // id of the token
   std::string role;
-  std::string source;  // address of the caller
+  std::string source;           // address of the caller
+  std::string session_id = {};  // "": no session of a browser
   std::string request_id;
 };
+
+// The trail's column `source` holds the address and, behind it, the session: "192.0.2.7 session 3f9a0c41d2e78b56". So
+// the hash of a row is computed as before there were sessions, and every version of the server verifies it.
+std::string recorded_source(const Actor& actor);
+
+struct RecordedSource {
+  std::string_view address;
+  std::string_view session_id;  // "": no session
+};
+RecordedSource read_source(std::string_view recorded);
 
 struct Change {
   std::string action;  // "create", "update", "delete", "rollback", "rollout", …

@@ -362,6 +362,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "server": {
         "sluice_admin_calls_throttled_total": "isolation/test_bodies.py",
         "sluice_auth_failures_throttled_total": "e2e_server/test_server_http.py",
+        "sluice_auth_session_lookups_total": "e2e_server/test_server_sessions.py",
         "sluice_auth_token_lookups_total": "isolation/test_unauthenticated.py",
         "sluice_breaker_state": "faults/test_cluster.py",
         "sluice_changes_forgotten_total": "e2e_server/test_server_another_release.py",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from support.admin import AdminClient, fresh_id
+from support.browser_session import BrowserSession
 from support.client import Client
 from support.flood import Flood, invented_token
 from support.process import wait_until
@@ -58,6 +59,28 @@ def test_a_flood_of_invented_admin_tokens_delays_no_valid_admin(make_server: Cal
         assert admin.get("/plans").status == 200
     # The flood did not read the last answer of each connection.
     assert 0 <= server.metric("sluice_auth_failures_throttled_total") - flood.statuses[429] <= 30
+
+
+def test_a_flood_of_invented_sessions_delays_no_valid_one(make_server: Callable[..., Server], slack: Slack) -> None:
+    server = make_server().start()
+
+    def session_lookups() -> float:
+        return server.metric("sluice_auth_session_lookups_total")
+
+    with server.admin() as admin:
+        browser = BrowserSession.sign_in(admin)
+        quiet, _ = times(lambda: browser.request("GET", "/plans"), 1)
+        looked_up, begin = session_lookups(), time.monotonic()
+        with Flood(server.port, 30, "/v1/admin/plans", "session") as flood:
+            took, statuses = times(lambda: browser.request("GET", "/plans"), 3)
+            seconds = time.monotonic() - begin
+            asked = session_lookups() - looked_up
+            # A session that was just started is not a victim of the flood.
+            assert BrowserSession.sign_in(admin).request("GET", "/plans").status == 200
+        assert statuses == {200: sum(statuses.values())}
+        assert p99(took) <= slack(0.05), (p99(quiet), p99(took))
+        assert 1 <= asked <= LOOKUPS_PER_SECOND * seconds + 1
+        assert set(flood.statuses) == {401, 429}
 
 
 def test_a_flood_of_invented_agent_tokens_delays_no_agent(make_server: Callable[..., Server], slack: Slack) -> None:

@@ -28,10 +28,17 @@ def invented_token(kind: str, number: int) -> str:
     return text + digits
 
 
+def credential(kind: str, number: int) -> str:
+    """The header line with an invented token, or with an invented cookie of the kind "session"; "" for no kind."""
+    if kind == "session":
+        return "Cookie: sluice_session=" + "".join(random.choices(DIGITS, k=43)) + "\r\n"
+    return f"Authorization: Bearer {invented_token(kind, number)}\r\n" if kind else ""
+
+
 class Flood:
     """`with Flood(port, 30, "/path"):` floods until the block is left; then `statuses` is complete.
 
-    `kind`: every request carries another invented token of this kind; "": none. `body`: of a POST; "": a GET.
+    `kind`: every request carries another invented token of this kind, or another cookie ("session"); "": none. `body`: of a POST; "": a GET.
     `nice`: how far the flood stands back for other programs, as for nice(1).
     """
 
@@ -94,7 +101,7 @@ def flood(plan: dict[str, Any]) -> Counter[int]:
         def send(connection: _Connection) -> None:
             nonlocal number
             number += 1
-            token = f"Authorization: Bearer {invented_token(plan['kind'], number)}\r\n" if plan["kind"] else ""
+            token = credential(plan["kind"], number)
             connection.socket.sendall(f"{head}{token}\r\n{plan['body']}".encode())
 
         def open_one() -> None:

@@ -23,6 +23,7 @@ _UNDO: dict[int, list[str]] = {
     10: ["ALTER TABLE revisions DROP COLUMN traceparent"],
     11: ["DROP TABLE webhook_deliveries, webhooks"],
     12: ["DROP TABLE usage_quotas"],
+    13: ["DROP TABLE console_sessions"],
 }
 
 

@@ -64,7 +64,8 @@ Make = Callable[[AdminClient, Place], Ask]
 @dataclass(frozen=True)
 class Row:
     """What is expected of a route. `ask` may prepare, as platform_admin, what a call then uses up. `outside`: the answer about
-    a place beyond the caller's scope. `of`: what must be in scope, the tenant, its organization, or nothing ("any")."""
+    a place beyond the caller's scope. `of`: what must be in scope, the tenant, its organization, or nothing ("any");
+    "session": a call with a token finds nothing."""
 
     permission: str
     level: str
@@ -77,7 +78,8 @@ class Row:
         """The status; 200 stands for every success."""
         if caller.role not in PERMISSIONS[self.permission] or REACH[caller.scope] < REACH[self.level]:
             return 403
-        inside = {"tenant": caller.sees, "organization": caller.sees_organization, "any": lambda _: True}[self.of](place)
+        inside = {"tenant": caller.sees, "organization": caller.sees_organization, "any": lambda _: True,
+                  "session": lambda _: False}[self.of](place)
         return 200 if inside else self.outside
 
 
@@ -294,6 +296,9 @@ ROUTES: dict[str, Row] = {
     **_webhooks(),
 
     "GET /whoami": Row("read", "tenant", lambda *_: Ask("/whoami"), of="any"),
+    "GET /session": Row("read", "tenant", lambda *_: Ask("/session"), of="session"),
+    "POST /session": Row("read", "tenant", lambda *_: Ask("/session"), of="any"),
+    "DELETE /session": Row("read", "tenant", lambda *_: Ask("/session"), of="session"),
     **_tokens("tokens", {"role": "auditor"}, lambda place: place.token),
     **_tokens("agent-tokens", {}, lambda place: place.agent_token),
     **_bindings(),

@@ -36,6 +36,8 @@ const std::map<std::string, std::string> kInserts = {
     {"agent_tokens",
      "(organization_id, id, version, document, secret_hash) VALUES ('{0}', '{2}', 1, '{{\"tenant_ids\": [\"{1}\"]}}', "
      "'x')"},
+    {"console_sessions",
+     "(organization_id, hash, token_id, created_at, expires_at) VALUES ('{0}', '{2}', 'row-{0}', now(), now())"},
     {"bindings",
      "(organization_id, id, version, document) VALUES ('{0}', '{2}', 1, '{{\"namespace\": \"{2}\", "
      "\"service_account\": \"*\", \"tenant_ids\": [\"{1}\"]}}')"},
@@ -108,9 +110,12 @@ void fill(const Store& store) {
       "1, '{}')");
   for (const std::string name : {"a", "b"}) {
     store.tamper(insert("tenants", name, "tenant-" + name, ""));
-    store.tamper(insert("webhooks", name, "tenant-" + name, "row-" + name));  // deliveries refer to them
+    for (const std::string table : {"tokens", "webhooks"}) {  // sessions and deliveries refer to them
+      store.tamper(insert(table, name, "tenant-" + name, "row-" + name));
+    }
     for (const auto& [table, columns] : kInserts) {
-      if (table != "organizations" && table != "tenants" && table != "webhooks" && !kCounted.contains(table))
+      if (table != "organizations" && table != "tenants" && table != "tokens" && table != "webhooks" &&
+          !kCounted.contains(table))
         store.tamper(insert(table, name, "tenant-" + name, "row-" + name));
     }
     for (const std::string& table : kCounted) {

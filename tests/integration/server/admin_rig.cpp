@@ -137,13 +137,26 @@ admin::FinishedAnswer AdminRig::ask_until(admin::CallProgress& progress, std::st
 admin::FinishedAnswer AdminRig::run(admin::CallProgress& progress, std::string_view token, std::string_view method,
                                     std::string_view target, std::string_view body, const Headers& headers) {
   admin::Call call = make_call(method, target);
-  call.body = body;
-  call.body_bytes = body.size();
   call.authorization = fmt::format("Bearer {}", token);
   call.yaml = call.route->takes_yaml && value_of(headers, "content-type") == "application/yaml";
   call.if_match = value_of(headers, "if-match");
   call.if_none_match = value_of(headers, "if-none-match");
   call.idempotency_key = value_of(headers, "idempotency-key");
+  return run_call(progress, call, body);
+}
+
+admin::FinishedAnswer AdminRig::ask_by_session(std::string_view secret, std::string_view method,
+                                               std::string_view target, std::string_view body) {
+  admin::CallProgress progress;
+  progress.begin();
+  admin::Call call = make_call(method, target);
+  call.session = {.secret = std::string(secret), .hash = sessions::hash_of(secret)};
+  return run_call(progress, call, body);
+}
+
+admin::FinishedAnswer AdminRig::run_call(admin::CallProgress& progress, admin::Call& call, std::string_view body) {
+  call.body = body;
+  call.body_bytes = body.size();
   call.source = "192.0.2.1";
   call.request_id = fmt::format("test-{}", ++calls_);
   return executor_.run(session_, call, progress);

@@ -54,6 +54,10 @@ class AdminRig {
   admin::FinishedAnswer ask_as(std::string_view token, std::string_view method, std::string_view target,
                                std::string_view body = "", const Headers& headers = {});
 
+  // The same with the cookie of a session instead of a token.
+  admin::FinishedAnswer ask_by_session(std::string_view secret, std::string_view method, std::string_view target,
+                                       std::string_view body = "");
+
   // As ask(), for a call that may be given up meanwhile. REQUIRES: progress.begin() was called.
   admin::FinishedAnswer ask_until(admin::CallProgress& progress, std::string_view method, std::string_view target,
                                   std::string_view body = "");
@@ -77,6 +81,7 @@ class AdminRig {
  private:
   admin::FinishedAnswer run(admin::CallProgress& progress, std::string_view token, std::string_view method,
                             std::string_view target, std::string_view body, const Headers& headers);
+  admin::FinishedAnswer run_call(admin::CallProgress& progress, admin::Call& call, std::string_view body);
 
   TestDatabase database_;
   const std::chrono::milliseconds lock_timeout_;

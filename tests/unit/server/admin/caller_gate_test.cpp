@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,18 +46,46 @@ struct GateRig {
     return status;
   }
 
+  // As check(), for a call with the session that this cookie's secret opens.
+  unsigned check_session(const std::string& secret) {
+    call.session = {.secret = secret, .hash = sessions::hash_of(secret)};
+    const unsigned status = check("");
+    call.session = {};
+    return status;
+  }
+  // PostgreSQL has a session of this token from now on. Returns the cookie's secret.
+  std::string start_session(const std::string& token_id, std::int64_t expires_in_us = 3'600'000'000) {
+    const std::string secret = sessions::make_secret();
+    read_sessions = [=, hash = sessions::hash_of(secret), expires = clock.now_us() + expires_in_us](
+                        const auto& wanted) -> std::optional<std::vector<sessions::Session>> {
+      if (std::ranges::find(wanted, hash) == wanted.end()) return std::vector<sessions::Session>();
+      return std::vector{sessions::Session{.hash = hash, .token_id = token_id, .expires_at_us = expires}};
+    };
+    return secret;
+  }
+
   auth::KnownQuotas quotas;  // in memory from the next learn() on
   SystemClock clock;
   auth::FailureThrottle throttle;
   boost::asio::io_context loop;
   std::function<bool()> read = [] { return true; };
   int reads = 0;
+  int session_reads = 0;
+  std::function<std::optional<std::vector<sessions::Session>>(const std::vector<std::string>&)> read_sessions =
+      [](const auto&) { return std::vector<sessions::Session>(); };
   auth::TokenLookups lookups{loop, [this](const auth::TokenLookups::Done& done) {
                                ++reads;
                                done(read());
                              }};
   admin::TokenRates rates{{.writes = 5, .reads = 5}, clock};
-  admin::CallerGate gate{lookups, throttle, rates, clock};
+  sessions::KnownSessions sessions{
+      loop,
+      [this](std::vector<std::string> hashes, const sessions::KnownSessions::Found& found) {
+        ++session_reads;
+        found(read_sessions(hashes));
+      },
+      clock};
+  admin::CallerGate gate{lookups, sessions, throttle, rates, clock};
   admin::Call call;
 };
 
@@ -154,6 +183,58 @@ TEST_CASE("a token is held to the quota of its one tenant, else to that of its o
   const std::string later = mint_key("token-d", CredentialKind::admin_token);
   rig.learn({later}, of_acme({"shop"}));
   CHECK(passed(later) == 3);
+}
+
+TEST_CASE("a session is looked up once, and opens what its token opens as long as it lasts") {
+  GateRig rig;
+  rig.learn({mint_key("token-a", CredentialKind::admin_token)});
+  const std::string secret = rig.start_session("token-a");
+  CHECK(rig.check_session(secret) == 200);
+  CHECK(rig.check_session(secret) == 200);
+  CHECK(rig.session_reads == 1);
+  CHECK(rig.reads == 0);
+  CHECK(rig.check_session(rig.start_session("token-a", -1)) == 401);
+}
+
+TEST_CASE("a session ends in memory as soon as its token does") {
+  GateRig rig;
+  const std::string text = mint_key("token-a", CredentialKind::admin_token);
+  rig.learn({text});
+  const std::string secret = rig.start_session("token-a");
+  CHECK(rig.check_session(secret) == 200);
+  auth::TokenDocument revoked;
+  revoked.revoked = true;
+  rig.learn({text}, revoked);
+  CHECK(rig.check_session(secret) == 401);
+  rig.learn({});  // removed
+  CHECK(rig.check_session(secret) == 401);
+}
+
+TEST_CASE("an invented session costs one look-up a second, and counts as a failed authentication") {
+  GateRig rig;
+  const std::string invented = sessions::make_secret();
+  for (int i = 0; i < static_cast<int>(auth::FailureThrottle::kBurst); ++i) CHECK(rig.check_session(invented) == 401);
+  CHECK(rig.session_reads == 1);
+  CHECK(rig.check_session(invented) == 429);
+}
+
+TEST_CASE("a session is not called ended while PostgreSQL cannot be read") {
+  GateRig rig;
+  rig.learn({mint_key("token-a", CredentialKind::admin_token)});
+  rig.read_sessions = [](const auto&) { return std::nullopt; };
+  const std::string secret = sessions::make_secret();
+  CHECK(rig.check_session(secret) == 503);
+  CHECK(rig.check_session(rig.start_session("token-a")) == 200);
+}
+
+TEST_CASE("calls by session count as their token's") {
+  GateRig rig;
+  const std::string text = mint_key("token-a", CredentialKind::admin_token);
+  rig.learn({text});
+  const std::string secret = rig.start_session("token-a");
+  for (int i = 0; i < 3; ++i) CHECK(rig.check_session(secret) == 200);
+  for (int i = 0; i < 2; ++i) CHECK(rig.check(text) == 200);
+  CHECK(rig.check_session(secret) == 429);
 }
 
 TEST_CASE("before the first tokens are read, transactions authenticate") {
