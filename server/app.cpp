@@ -154,8 +154,9 @@ class App {
     if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
     if (exporter_) exporter_->start();
     start_sync();
-    start_webhooks();
+    prepare_webhooks();
     if (!listen()) return 1;
+    if (webhooks_) webhooks_->start();
     shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
     tidy();
     pulse_.start();
@@ -165,11 +166,22 @@ class App {
     bool ended = pool_.stop_within(kLastCalls);
     ended = sync_.stop_within(kLastCalls) && ended;
     ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout)) && ended;
-    if (webhooks_) ended = webhooks_->stop_within(kLastDeliveries) && ended;
+    const bool delivered = !webhooks_ || webhooks_->stop_within(std::min<std::chrono::milliseconds>(
+                                             kLastDeliveries, config_.drain_timeout));
     if (redis_users_) redis_users_->stop();
     if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
-    if (!ended) leave();
+    if (!ended) {
+      log_.warn("calls_abandoned",
+                "PostgreSQL does not answer; the server stops without waiting for its running calls.",
+                {{"calls", pool_.busy()}});
+    }
+    if (!delivered) {
+      log_.warn("deliveries_abandoned",
+                "The server stops without waiting for its running deliveries to customers' webhooks; another server "
+                "repeats them when their leases end.");
+    }
+    if (!ended || !delivered) leave();
     probe_port_.stop();
     if (exporter_) exporter_->stop();
     log_.info("stopped", "The server has stopped.");
@@ -191,7 +203,7 @@ class App {
   bool prepare_injector();
   bool start_publisher();
   void start_sync();
-  void start_webhooks();
+  void prepare_webhooks();
   bool listen();
   void drain();
   [[noreturn]] void leave();
@@ -345,12 +357,11 @@ void App::start_sync() {
   read->get_future().wait_for(kFirstState);
 }
 
-void App::start_webhooks() {
+void App::prepare_webhooks() {
   if (!config_.webhooks) return;
   executor_.set_webhooks(*config_.webhooks);
   webhooks_.emplace(config_.database, *config_.webhooks, webhooks::Worker::Options{}, log_);
   metrics_.add(webhooks::metrics(), webhooks_->statistics());
-  webhooks_->start();
 }
 
 bool App::listen() {
@@ -378,10 +389,9 @@ void App::drain() {
   if (injector_) injector_->drain([this] { shutdown_.drained(); });
 }
 
-// Ends the process while threads still wait for PostgreSQL, because libpq cannot be interrupted.
+// Ends the process while threads still wait for PostgreSQL or for a name server: libpq and the system's resolver cannot
+// be interrupted.
 void App::leave() {
-  log_.warn("calls_abandoned", "PostgreSQL does not answer; the server stops without waiting for its running calls.",
-            {{"calls", pool_.busy()}});
   if (exporter_) exporter_->stop();
   log_lines_.stop();
   std::_Exit(0);

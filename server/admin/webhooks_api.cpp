@@ -90,7 +90,8 @@ Answer insert(Context& context, const json::Value& body) {
   return answer;
 }
 
-constexpr std::string_view kDeliveryColumns = "id, type, status, attempts, body, last_status, last_error, last_answer";
+constexpr std::string_view kDeliveryColumns =
+    "id, type, status, attempts - attempts_before, body, last_status, last_error, last_answer";
 
 // The columns are kDeliveryColumns and the times; see delivery_columns().
 void write_delivery(json::Writer& out, const pqxx::row& row) {
@@ -201,7 +202,14 @@ Answer test_webhook(Context& context) {
   const store::StoredObject found = require(context, Kind::webhook, store::Lock::share);
   const auto now = std::chrono::floor<std::chrono::seconds>(WallTime(Micros(context.now_us)));
   const webhooks::Event event = webhooks::test_event(found.key.tenant_id, found.key.id, now);
-  webhooks::add_events(context.tx, {&event, 1});
+  if (webhooks::add_events(context.tx, {&event, 1}).refused > 0) {
+    const std::string text = fmt::format(
+        "the tenant has {} deliveries, and may have no more: wait until some have been delivered for {} hours, or "
+        "delete "
+        "a webhook whose receiver does not answer",
+        webhooks::kMaxStored, std::chrono::floor<std::chrono::hours>(webhooks::kMadeAgain).count());
+    throw http::Refusal(409, "quota-exceeded", text, {{"", text}});
+  }
   context.wrote_rows = true;
   return show_delivery(deliveries_of(found).add(" AND id = $", event.id).run(context.tx)[0]);
 }
@@ -241,16 +249,9 @@ Answer redeliver(Context& context) {
   refuse_members(context.call);
   const store::StoredObject found = require(context, Kind::webhook, store::Lock::share);
   const std::string& id = context.call.path_values.at(1);
-  // The attempt's number grows, so that an attempt that is under way cannot record its outcome as this one's.
-  store::Statement query(
-      "UPDATE webhook_deliveries SET status = 'pending', tried_since = now(), next_at = now(), leased_until = NULL, "
-      "attempts = attempts + 1");
-  query.add(" WHERE tenant_id = $", found.key.tenant_id).add(" AND webhook_id = $", found.key.id);
-  query.add(" AND id = $", id).add(" RETURNING ").add(delivery_columns());
-  const pqxx::result rows = query.run(context.tx);
-  if (rows.empty()) http::refuse_unknown("delivery", id);
+  if (!webhooks::redeliver(context.tx, found.key.tenant_id, found.key.id, id)) http::refuse_unknown("delivery", id);
   context.wrote_rows = true;
-  return show_delivery(rows[0]);
+  return show_delivery(deliveries_of(found).add(" AND id = $", id).run(context.tx)[0]);
 }
 
 }  // namespace sluice::server::admin

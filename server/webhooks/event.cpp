@@ -18,16 +18,12 @@ namespace {
 using std::chrono::minutes;
 
 constexpr std::size_t kIdBytes = 16;
-constexpr std::array<std::string_view, 4> kByFailureMode{"failed_open", "failed_closed", "degraded_allowed",
-                                                         "degraded_denied"};
-constexpr std::array<std::string_view, 3> kDenied{"denied", "dropped", "degraded_denied"};
 
 bool is_one_of(std::string_view text, std::span<const std::string_view> names) {
   return std::ranges::find(names, text) != names.end();
 }
 
-// A shadow policy decides nothing.
-bool is_decision(std::string_view outcome) { return !outcome.starts_with("shadow_"); }
+bool is_decision(std::string_view outcome) { return !outcome.starts_with(kShadowPrefix); }
 
 // `more`: what tells apart the events of one policy and window.
 std::string id_of(const Webhook& webhook, EventKind kind, std::string_view policy_id, Seconds window,
@@ -196,6 +192,7 @@ std::vector<Event> detect(std::span<const Watched> watched, std::span<const Minu
     for (auto at = sums.lower_bound({webhook.tenant_id, ""}); at != sums.end(); ++at) {
       const auto& [tenant_id, policy_id] = at->first;
       if (tenant_id != webhook.tenant_id) break;
+      if (events.size() >= kMaxEvents) return events;
       if (webhook.wants(EventKind::failure_mode, policy_id)) {
         detect_failures(webhook, policy_id, at->second, {from, now}, events);
       }

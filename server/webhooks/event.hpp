@@ -2,7 +2,10 @@
 // ids, on whichever server and however often. So an event is made once, by the primary key of the outbox.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -59,8 +62,19 @@ inline constexpr std::chrono::minutes kFailureWindow{10};
 inline constexpr std::chrono::minutes kDenialsWindow{60};
 // By then the agents have reported a minute, and the servers have stored it.
 inline constexpr std::chrono::minutes kSettled{2};
-// How far back usage is looked at; a server that was away longer misses events.
+// How far back usage is looked at; servers that were away longer miss events.
 inline constexpr std::chrono::minutes kLookBack{60};
+// So long after it was made, an event is made again of the same usage: until all of its window is beyond the look-back.
+inline constexpr std::chrono::minutes kMadeAgain = kLookBack + std::max(kFailureWindow, kDenialsWindow);
+
+// About as many events are made of a tenant's usage in one look; its outbox holds no more.
+inline constexpr std::size_t kMaxEvents = 2'000;
+
+// Outcomes by which a failure mode decided, and those that denied. Those of shadow policies decide nothing.
+inline constexpr std::array<std::string_view, 4> kByFailureMode{"failed_open", "failed_closed", "degraded_allowed",
+                                                                "degraded_denied"};
+inline constexpr std::array<std::string_view, 3> kDenied{"denied", "dropped", "degraded_denied"};
+inline constexpr std::string_view kShadowPrefix = "shadow_";
 
 // A webhook, and since when it exists: earlier minutes make no events.
 struct Watched {
@@ -68,7 +82,8 @@ struct Watched {
   Seconds since;
 };
 
-// `counts`: all counts of these webhooks' tenants from now - kLookBack - the longest `denied_minutes`.
+// `counts`: those of the webhooks' tenants from now - kLookBack - the longest `denied_minutes`. All counts of a
+// policy's minute, or none if no failure mode decided in it and no webhook's `denied_percent` was exceeded.
 std::vector<Event> detect(std::span<const Watched> watched, std::span<const MinuteCount> counts, Seconds now);
 
 std::vector<Event> detect_quotas(std::span<const Watched> watched, std::span<const QuotaCount> quotas, Seconds now);

@@ -12,7 +12,9 @@ const telemetry::MetricTable<Worker::Statistics>& metrics() {
        kCounter,
        "Attempts of this server to deliver an event to a customer's webhook. `delivered`: the receiver answered 2xx. "
        "`retried`: it did not, and the server tries again later. `dead`: it did not until --notify-give-up-after. "
-       "`superseded`: the attempt took longer than its lease, so another one counts.",
+       "`superseded`: the delivery was asked for again meanwhile, or the attempt took longer than its lease, so "
+       "another "
+       "attempt counts.",
        "outcome",
        {{"delivered", &Counted::delivered},
         {"retried", &Counted::retried},
@@ -24,9 +26,11 @@ const telemetry::MetricTable<Worker::Statistics>& metrics() {
       {"sluice_webhook_events_total",
        kCounter,
        "Events for customers' webhooks, each counted for each webhook. `made`: this server made the event of usage. "
-       "`dropped`: this server dropped it before its delivery, because the tenant had too many.",
+       "`refused`: it did not, because the tenant had 2,000 deliveries. An event that stays without room is counted "
+       "each "
+       "time the server looks for events.",
        "change",
-       {{"made", &Counted::events}, {"dropped", &Counted::dropped}}},
+       {{"made", &Counted::events}, {"refused", &Counted::refused}}},
       {"sluice_webhook_queue",
        kGauge,
        "Events in PostgreSQL, of all servers. `pending`: they wait for their delivery. `dead`: their delivery was "

@@ -3,7 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
 
+#include <boost/asio/io_context.hpp>
+
+#include "common/base/timed_join_thread.hpp"
 #include "server/webhooks/outbox.hpp"
 #include "server/webhooks/setup.hpp"
 
@@ -18,8 +25,30 @@ struct SendTimeouts {
   std::chrono::milliseconds total{20'000};
 };
 
-// Blocks for up to `total`, and longer only while the system's resolver does not answer. Any thread. The delivery has
-// succeeded if the answer's status is 200 to 299.
-Outcome send(const Claimed& claimed, const Setup& setup, const SendTimeouts& timeouts = {});
+// Loops of deliveries that have ended while the system's resolver, which cannot be interrupted, still looks their
+// host's name up. Each has a thread that waits for it.
+//
+// Thread-safe. The destructor waits for all.
+class StuckLookups {
+ public:
+  StuckLookups() = default;
+  ~StuckLookups();
+  StuckLookups(const StuckLookups&) = delete;
+  StuckLookups& operator=(const StuckLookups&) = delete;
+
+  // Destroys the loop when its look-up has ended. Waits for that only if there are kMost others.
+  void add(std::unique_ptr<boost::asio::io_context> loop);
+  bool finished_by(std::chrono::steady_clock::time_point time) const;
+
+ private:
+  static constexpr std::size_t kMost = 64;
+  bool has_room();
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<TimedJoinThread>> threads_;
+};
+
+// Blocks for up to `total`. Any thread. The delivery has succeeded if the answer's status is 200 to 299.
+Outcome send(const Claimed& claimed, const Setup& setup, StuckLookups& stuck, const SendTimeouts& timeouts = {});
 
 }  // namespace sluice::server::webhooks

@@ -3,8 +3,8 @@
 //
 //   control thread ── claim ──▶ senders (threads, one delivery each) ── outcomes ──▶ control thread ── record
 //
-// A sender blocks only itself: a receiver that is slow, or whose name is, delays deliveries of its own tenant, of which
-// at most kMaxInFlight run at once.
+// A sender blocks only itself: a receiver that is slow delays deliveries of its own tenant, of which at most
+// kMaxInFlight run at once. A name server that is slow does not hold a sender beyond the delivery's time.
 //
 // Thread safety: any thread may call start() and stop_within(), each once, and statistics().
 #pragma once
@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,7 @@
 #include "server/webhooks/outbox.hpp"
 #include "server/webhooks/sender.hpp"
 #include "server/webhooks/setup.hpp"
+#include "server/webhooks/stored_usage.hpp"
 
 namespace sluice::server::webhooks {
 
@@ -36,8 +38,11 @@ class Worker {
  public:
   struct Options {
     std::size_t senders = 8;
-    std::chrono::milliseconds look_every{500};      // for due deliveries
-    std::chrono::milliseconds detect_every{5'000};  // events, and the backlog's size
+    std::chrono::milliseconds look_every{500};         // for due deliveries
+    std::chrono::milliseconds detect_every{5'000};     // events: a round through all tenants begins
+    std::chrono::milliseconds next_turn_after{1'000};  // a turn of a round that goes on
+    std::chrono::milliseconds turn{250};               // then no further tenant is looked at
+    std::chrono::seconds measure_every{15};            // the backlog's size
     std::chrono::minutes tidy_every{10};
     std::chrono::seconds lease{90};  // longer than any delivery takes
   };
@@ -60,7 +65,7 @@ class Worker {
     std::atomic<std::uint64_t> superseded{0};
     std::atomic<std::uint64_t> refused_address{0};
     std::atomic<std::uint64_t> events{0};
-    std::atomic<std::uint64_t> dropped{0};
+    std::atomic<std::uint64_t> refused{0};
     std::atomic<std::uint64_t> failures{0};  // of PostgreSQL
     std::atomic<std::int64_t> waiting{0};
     std::atomic<std::int64_t> dead_stored{0};
@@ -70,10 +75,6 @@ class Worker {
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  struct Sent {
-    Claimed claimed;
-    Outcome outcome;
-  };
 
   void request_stop();
   void control();
@@ -83,12 +84,16 @@ class Worker {
   void record_all(pqxx::connection& connection);
   void claim_some(pqxx::connection& connection);
   void make_events(pqxx::connection& connection);
+  Added look_at(postgres::Transaction& tx, const WatchedTenant& tenant, Seconds now) const;
+  void report_refused(std::string_view tenant_id, std::uint64_t events);
+  void measure(pqxx::connection& connection);
   void tidy_up(pqxx::connection& connection);
   void count(Recorded recorded, const Outcome& outcome);
 
   const postgres::DatabaseOptions database_;
   const Setup& setup_;
   const Options options_;
+  telemetry::Log& log_;
   telemetry::OutageLog outage_;
   Statistics statistics_;
 
@@ -96,7 +101,9 @@ class Worker {
   std::unique_ptr<pqxx::connection> connection_;
   bool failed_ = false;  // PostgreSQL, at the last try
   Time next_detect_;
+  Time next_measure_;
   Time next_tidy_;
+  Time next_refusal_line_;  // of the log
 
   std::mutex mutex_;  // guards the members below, except the threads
   std::condition_variable changed_;
@@ -104,6 +111,7 @@ class Worker {
   std::vector<Sent> sent_;       // to be recorded
   std::size_t in_flight_ = 0;    // claimed, and not in sent_
   bool stopping_ = false;
+  StuckLookups stuck_;
   std::vector<std::unique_ptr<TimedJoinThread>> senders_;
   TimedJoinThread control_;
 };

@@ -170,12 +170,30 @@ def test_a_delivery_can_be_asked_for_again_under_its_id(admin: AdminClient, tena
     sent = send_test(admin, tenant)
     settled(admin, tenant, sent, "delivered")
     again = ask(admin, tenant, f"/deliveries/{sent}/redeliver")
-    assert (again.status, again.body["status"], again.body["id"]) == (200, "pending", sent)
+    assert (again.status, again.body["status"], again.body["id"], again.body["attempts"]) == (200, "pending", sent, 0)
     settled(admin, tenant, sent, "delivered")
     assert receiver.ids() == [sent, sent]
     assert receiver.deliveries[0].body == receiver.deliveries[1].body
+    assert delivery(admin, tenant, sent)["attempts"] == 1
     assert ask(admin, tenant, "/deliveries/evt_0/redeliver").status == 404
     assert admin.post("/webhooks/alerts/test", {"type": "x"}, tenant=tenant).status == 422
+
+
+def test_a_delivery_that_is_asked_for_again_while_it_is_sent_is_not_sent_twice_at_once(
+        server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
+    make(admin, tenant, receiver.url)
+    receiver.gate.clear()
+    sent = send_test(admin, tenant)
+    wait_until("the delivery", lambda: receiver.deliveries or None)
+    for _ in range(3):
+        assert ask(admin, tenant, f"/deliveries/{sent}/redeliver").body["attempts"] == 0
+    before = server.metric("sluice_webhook_deliveries_total", outcome="superseded")
+    receiver.gate.set()
+    wait_until("the outcome", lambda: server.metric("sluice_webhook_deliveries_total", outcome="superseded") > before or None)
+    assert row_of(server.database, sent) == ("pending", 0, True) and receiver.ids() == [sent]
+    pass_time(server.database, LEASE)
+    assert settled(admin, tenant, sent, "delivered")["attempts"] == 1
+    assert receiver.ids() == [sent, sent]
 
 
 def test_during_a_rotation_both_secrets_verify(server: Server, admin: AdminClient, tenant: str, receiver: Receiver) -> None:
@@ -326,21 +344,47 @@ def test_a_disabled_webhook_waits(server: Server, admin: AdminClient, tenant: st
     settled(admin, tenant, waiting, "delivered")
 
 
-def test_a_tenant_with_too_many_events_loses_its_oldest_and_no_other_does(server: Server, admin: AdminClient, tenant: str,
-                                                                          receiver: Receiver) -> None:
-    make(admin, tenant, receiver.url, enabled=False)
-    server.database.execute(
+def fill(database: Database, tenant: str, number: int = 2000) -> None:
+    """Gives the tenant deliveries that wait, each a second older than the one before."""
+    database.execute(
         "INSERT INTO webhook_deliveries (organization_id, tenant_id, webhook_id, id, type, body, created_at) SELECT organization_id, "
-        "tenant_id, id, 'evt_' || n, 'test', '{}', now() - n * interval '1 s' FROM webhooks, generate_series(1, 2000) n "
-        "WHERE tenant_id = %s", (tenant,))
-    sent = send_test(admin, tenant)
-    [[count, oldest]] = server.database.execute(
-        "SELECT count(*), count(*) FILTER (WHERE id = 'evt_2000') FROM webhook_deliveries WHERE tenant_id = %s", (tenant,))
-    assert (count, oldest) == (2000, 0) and row_of(server.database, sent) is not None
+        "tenant_id, id, 'evt_' || n, 'test', '{}', now() - n * interval '1 s' FROM webhooks, generate_series(1, %s) n "
+        "WHERE tenant_id = %s", (number, tenant))
+
+
+def test_a_tenant_with_too_many_deliveries_gets_no_new_ones_and_keeps_those_it_has(server: Server, admin: AdminClient, tenant: str,
+                                                                                  receiver: Receiver) -> None:
+    make(admin, tenant, receiver.url, enabled=False, events=["failure_mode"])
+    fill(server.database, tenant)
+    refused = ask(admin, tenant, "/test")
+    assert (refused.status, refused.body["type"]) == (409, "/problems/quota-exceeded") and "2000 deliveries" in str(refused.body)
     ids = [item["id"] for item in admin.items("/webhooks/alerts/deliveries", tenant=tenant)]
-    assert len(ids) == len(set(ids)) == 2000 and ids[:2] == [sent, "evt_1"]
+    assert len(ids) == len(set(ids)) == 2000 and ids[:2] == ["evt_1", "evt_2"]
+    other = admin.tenant()
+    make(admin, other, receiver.url)
+    settled(admin, other, send_test(admin, other), "delivered")
     assert admin.delete("/webhooks/alerts", tenant=tenant).status == 204
     assert server.database.execute("SELECT count(*) FROM webhook_deliveries WHERE tenant_id = %s", (tenant,)) == [(0,)]
+
+
+def test_an_event_that_was_refused_is_counted_and_logged_and_made_once_there_is_room(make_server: Callable[..., Server], key_file: Path,
+                                                                                     receiver: Receiver) -> None:
+    server = make_server("--notify-secret-file", str(key_file), *HERE).start()
+    with server.admin() as admin:
+        tenant = admin.tenant()
+        make(admin, tenant, receiver.url, events=["failure_mode"])
+        server.database.execute("UPDATE webhooks SET created_at = now() - interval '1 h'")
+        fill(server.database, tenant)
+        server.database.execute("UPDATE webhook_deliveries SET next_at = now() + interval '1 h'")
+        fail_open(server.database, tenant)
+        wait_until("the refusal", lambda: server.metric("sluice_webhook_events_total", change="refused") or None, 30)
+        assert server.metric("sluice_webhook_events_total", change="made") == 0 and not receiver.deliveries
+        [line] = [line for line in server.lines() if line["event"] == "webhook_events_refused"]
+        assert line["tenant_id"] == tenant and line["most"] == 2000
+        # Finished ones make room when no event can be made again of what they tell.
+        server.database.execute("UPDATE webhook_deliveries SET status = 'delivered', created_at = now() - interval '3 h'")
+        wait_until("the event", lambda: receiver.deliveries or None, 30)
+    assert receiver.deliveries[0].event["type"] == "failure_mode"
 
 
 @pytest.fixture(scope="module")
@@ -366,8 +410,15 @@ def test_a_name_that_leads_into_the_network_is_refused_at_the_connect(strict: Se
         sent = send_test(admin, tenant)
         wait_for_attempt(strict.database, sent, 1)
         told = delivery(admin, tenant, sent)
-        assert told["error"].startswith("forbidden_address") and not receiver.deliveries, told
+        assert "--notify-allow" in told["error"] and not receiver.deliveries, told
         assert strict.metric("sluice_webhook_refused_addresses_total") >= 1
+        # What is said tells nobody which names the network has.
+        other = admin.tenant()
+        make(admin, other, f"https://no-such-name.invalid:{receiver.port}/")
+        unknown = send_test(admin, other)
+        wait_for_attempt(strict.database, unknown, 1)
+        assert delivery(admin, other, unknown)["error"] == told["error"]
+        assert name not in told["error"] and "not known" in told["error"]
 
 
 def test_without_a_key_there_are_no_webhooks(make_server: Callable[..., Server], tmp_path: Path) -> None:

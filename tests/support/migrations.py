@@ -23,7 +23,8 @@ _UNDO: dict[int, list[str]] = {
     10: ["ALTER TABLE revisions DROP COLUMN traceparent"],
     11: ["DROP TABLE webhook_deliveries, webhooks"],
     12: ["DROP TABLE usage_quotas"],
-    13: ["DROP TABLE console_sessions"],
+    13: ["ALTER TABLE webhook_deliveries DROP COLUMN attempts_before", "DROP TABLE webhook_looks"],
+    14: ["DROP TABLE console_sessions"],
 }
 
 

@@ -103,5 +103,5 @@ def pass_time(database: Database, seconds: float) -> None:
 
 def row_of(database: Database, event_id: str) -> Optional[tuple[Any, ...]]:
     """(status, attempts, whether it is being sent) of an event in the outbox."""
-    rows = database.execute("SELECT status, attempts, leased_until IS NOT NULL FROM webhook_deliveries WHERE id = %s", (event_id,))
+    rows = database.execute("SELECT status, attempts - attempts_before, leased_until IS NOT NULL FROM webhook_deliveries WHERE id = %s", (event_id,))
     return rows[0] if rows else None

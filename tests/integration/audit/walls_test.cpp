@@ -83,8 +83,8 @@ const std::map<std::string, std::string> kInserts = {
 
 // Nobody's in particular: what they hold is no tenant's. (Of agents' reports only the whole scope sees how far they are
 // counted.)
-const std::set<std::string> kOfAll = {"settings",          "revision",     "revisions",
-                                      "schema_migrations", "report_marks", "forgotten_changes"};
+const std::set<std::string> kOfAll = {"settings",     "revision",          "revisions",    "schema_migrations",
+                                      "report_marks", "forgotten_changes", "webhook_looks"};
 
 // Triggers add rows to them for the rows of other tables.
 const std::set<std::string> kCounted = {"organization_use", "quota_use"};
