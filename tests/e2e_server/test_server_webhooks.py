@@ -4,7 +4,10 @@ import ipaddress
 import json
 import re
 import socket
+import subprocess
+import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,13 @@ import pytest
 
 from support.admin import AdminClient, fresh_id, pointers
 from support.agent import Agent
+from support.certificate import Authority
 from support.client import Answer
-from support.postgres import Database
+from support.migrations import take_back_migrations
+from support.postgres import OWNER, Database
 from support.process import free_port, wait_until
 from support.redis_server import RedisServer
-from support.server import Installation, Server
+from support.server import Installation, Server, bootstrap
 from support.sync_client import SyncAgent
 from support.webhook_receiver import Receiver, pass_time, row_of
 
@@ -25,6 +30,21 @@ HOUR = 3600.0
 LEASE = 90.0
 HERE = ("--notify-allow", "127.0.0.0/8")
 KEY = "k" * 32
+TOMORROW = datetime.now(timezone.utc) + timedelta(days=1)
+# Looks names that end in .slow up for ten minutes.
+SLOW_NAMES = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char* name, const char* service, const struct addrinfo* hints, struct addrinfo** found) {
+  int (*real)(const char*, const char*, const struct addrinfo*, struct addrinfo**) = dlsym(RTLD_NEXT, "getaddrinfo");
+  size_t size = name ? strlen(name) : 0;
+  if (size > 5 && strcmp(name + size - 5, ".slow") == 0) sleep(600);
+  return real(name, service, hints, found);
+}
+"""
 # Forms of the server's own network that are refused when the webhook is written.
 INSIDE = [
     "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1/",
@@ -258,6 +278,28 @@ def test_a_server_killed_between_event_and_delivery_loses_nothing(make_server: C
     assert len({one.body for one in receiver.deliveries}) == 5, "one id has one body"
 
 
+def test_deliveries_of_the_schema_before_are_sent_after_the_upgrade(make_server: Callable[..., Server], database: Database, key_file: Path,
+                                                                   receiver: Receiver) -> None:
+    flags = ("--notify-secret-file", str(key_file), *HERE, "--database-owner-url", database.url(OWNER))
+    server = make_server(*flags, database=database).start()
+    token = bootstrap(server.program, database)
+    receiver.status = 503
+    with server.admin(token) as admin:
+        tenant = admin.tenant(admin.organization())
+        make(admin, tenant, receiver.url)
+        sent = send_test(admin, tenant)
+        wait_for_attempt(database, sent, 1)
+    assert server.stop() == 0
+    take_back_migrations(database, 13)
+    database.execute("UPDATE webhook_deliveries SET attempts = 7, next_at = now()")
+    receiver.status = 200
+    server.start()
+    with server.admin(token) as admin:
+        assert settled(admin, tenant, sent, "delivered")["attempts"] == 8
+        assert ask(admin, tenant, f"/deliveries/{sent}/redeliver").body["attempts"] == 0
+        assert settled(admin, tenant, sent, "delivered")["attempts"] == 1
+
+
 def fail_open(database: Database, tenant: str, count: int = 3) -> None:
     """Stores usage as the fleet does: a policy was decided by its failure mode."""
     database.execute("INSERT INTO usage (minute, organization_id, tenant_id, policy_id, outcome, count) "
@@ -419,6 +461,95 @@ def test_a_name_that_leads_into_the_network_is_refused_at_the_connect(strict: Se
         wait_for_attempt(strict.database, unknown, 1)
         assert delivery(admin, other, unknown)["error"] == told["error"]
         assert name not in told["error"] and "not known" in told["error"]
+
+
+@pytest.fixture(scope="module")
+def authority(module_folder: Path) -> Authority:
+    """Signs the certificates of receivers."""
+    return Authority(module_folder)
+
+
+@pytest.fixture(scope="module")
+def trusting(module_server: Callable[..., Server], key_file: Path, authority: Authority) -> Server:
+    """A server that trusts receivers of that authority, and no others."""
+    return module_server("--notify-secret-file", str(key_file), *HERE, "--notify-tls-ca", str(authority.cert)).start()
+
+
+def test_a_delivery_over_tls_arrives_where_the_certificate_is_for_the_urls_name(trusting: Server, authority: Authority, tmp_path: Path) -> None:
+    receiver = Receiver(identity=authority.sign(tmp_path, "named", TOMORROW, "DNS:localhost"))
+    try:
+        with trusting.admin() as admin:
+            tenant = admin.tenant()
+            secret = make(admin, tenant, f"https://localhost:{receiver.port}/in")["secret"]
+            done = settled(admin, tenant, send_test(admin, tenant), "delivered")
+        assert (done["http_status"], done["attempts"]) == (200, 1)
+        assert receiver.deliveries[0].signed_by(secret) and receiver.asked_for == ["localhost"]
+    finally:
+        receiver.close()
+
+
+@pytest.mark.parametrize(("signer", "names", "days", "why"), [
+    ("ours", "DNS:hooks.example.com", 1, "certificate verify failed"),   # of another name
+    ("ours", "IP:127.0.0.1", 1, "certificate verify failed"),            # of the address that the name leads to
+    ("ours", "DNS:localhost", -0.02, "certificate has expired"),
+    ("another", "DNS:localhost", 1, "unable to get local issuer certificate"),
+], ids=["other-name", "address", "expired", "unknown-authority"])
+def test_a_certificate_that_does_not_fit_is_refused_and_the_customer_reads_why(
+        trusting: Server, authority: Authority, tmp_path: Path, signer: str, names: str, days: float, why: str) -> None:
+    by = authority if signer == "ours" else Authority(tmp_path, "another")
+    receiver = Receiver(identity=by.sign(tmp_path, "unfit", datetime.now(timezone.utc) + timedelta(days=days), names))
+    try:
+        with trusting.admin() as admin:
+            tenant = admin.tenant()
+            make(admin, tenant, f"https://localhost:{receiver.port}/in")
+            sent = send_test(admin, tenant)
+            wait_for_attempt(trusting.database, sent, 1)
+            error = delivery(admin, tenant, sent)["error"]
+        assert error.startswith("tls: ") and why in error and not receiver.deliveries, error
+    finally:
+        receiver.close()
+
+
+def test_the_address_is_checked_before_a_byte_of_tls_is_sent(module_server: Callable[..., Server], key_file: Path, authority: Authority,
+                                                             tmp_path: Path) -> None:
+    strict = module_server("--notify-secret-file", str(key_file), "--notify-tls-ca", str(authority.cert)).start()
+    name = socket.gethostname()
+    receiver = Receiver(identity=authority.sign(tmp_path, "inside", TOMORROW, f"DNS:{name}"))
+    try:
+        with strict.admin() as admin:
+            tenant = admin.tenant()
+            make(admin, tenant, f"https://{name}:{receiver.port}/in")
+            sent = send_test(admin, tenant)
+            wait_for_attempt(strict.database, sent, 1)
+            assert "--notify-allow" in delivery(admin, tenant, sent)["error"]
+        assert not receiver.deliveries and not receiver.asked_for
+    finally:
+        receiver.close()
+
+
+def test_a_name_server_that_does_not_answer_holds_neither_other_deliveries_nor_the_stop(
+        make_server: Callable[..., Server], key_file: Path, receiver: Receiver, tmp_path: Path) -> None:
+    library = tmp_path / "slow_names.so"
+    subprocess.run(["clang-19", "-O2", "-shared", "-fPIC", "-x", "c", "-o", str(library), "-", "-ldl"], input=SLOW_NAMES, text=True,
+                   check=True, timeout=60)
+    server = make_server("--notify-secret-file", str(key_file), *HERE, "--drain-timeout", "1s")
+    server.env["LD_PRELOAD"] = str(library)
+    server.start()
+    with server.admin() as admin:
+        tenants = [admin.tenant() for _ in range(5)]
+        for tenant in tenants:
+            make(admin, tenant, "https://host.slow/")
+        stuck = [send_test(admin, tenant) for tenant in tenants for _ in range(2)]   # more than there are senders
+        for event in stuck:
+            wait_until("the attempt", lambda: row_of(server.database, event) == ("pending", 1, False) or None, 30)   # after its time
+        assert delivery(admin, tenants[0], stuck[0])["error"].startswith("timeout: ")
+        other = admin.tenant()
+        make(admin, other, receiver.url)
+        settled(admin, other, send_test(admin, other), "delivered")
+    begin = time.monotonic()
+    assert server.stop() == 0
+    assert time.monotonic() - begin < 10, "the stop waits for the name server"
+    assert [line["event"] for line in server.lines()][-1] == "deliveries_abandoned"
 
 
 def test_without_a_key_there_are_no_webhooks(make_server: Callable[..., Server], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from functools import cache
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Optional
 
@@ -15,7 +16,7 @@ from testbed.binary import OLDEST_KUSTOMIZE
 
 GUIDE = (K8S.parent / "docs/guide/kubernetes.md").read_text()
 # What an overlay may have beside: enough to see each object once.
-EVERYTHING = ("overlays/ha", ("monitoring", "gateway")), ("overlays/dev", ("cert-manager",)), (
+EVERYTHING = ("overlays/ha", ("monitoring", "gateway", "customer-webhooks")), ("overlays/dev", ("cert-manager",)), (
     "overlays/dev-cluster", ("network-policy",)), ("overlays/single", ())
 
 
@@ -173,7 +174,8 @@ def references(value: Any) -> Iterator[tuple[str, Optional[str], bool]]:
 
 
 def test_secrets_are_made_by_somebody_and_stand_in_the_guide(found: list[Object]) -> None:
-    made = {"sluice-tls": {"tls.crt", "tls.key", "ca.crt"}, "sluice-gateway-tls": {"tls.crt", "tls.key"}}
+    made = {"sluice-tls": {"tls.crt", "tls.key", "ca.crt"}, "sluice-gateway-tls": {"tls.crt", "tls.key"},
+            "sluice-webhooks": {"key"}}   # the last one by the operator
     source = (K8S.parent / "server/kubernetes/make_secrets.cpp").read_text()
     for name in ("sluice-database", "sluice-redis"):
         text = re.split(r"NewSecret|return", source.split(f'"{name}"')[1])[0]
@@ -193,6 +195,47 @@ def test_one_variable_names_the_redis_of_servers_sidecars_and_gateways(tmp_path:
     gateway = containers(one(found, "Deployment", "sluice-gateway")["spec"]["template"])[0]
     source = next(entry for entry in gateway["env"] if entry["name"] == "SLUICE_AGENT_COUNTERS")["valueFrom"]["configMapKeyRef"]
     assert source == {"name": one(found, "ConfigMap", "sluice-server")["metadata"]["name"], "key": "SLUICE_SERVER_COUNTERS"}
+
+
+def admits(rules: list[Object], address: str, port: int) -> bool:
+    """Whether one of the rules lets pods call this address and TCP port."""
+    def to(rule: Object) -> bool:
+        inside = [ip_address(address) in ip_network(block["cidr"]) and not any(ip_address(address) in ip_network(spared)
+                                                                               for spared in block.get("except", []))
+                  for block in (peer["ipBlock"] for peer in rule["to"])]
+        return any(inside)
+
+    return any(to(rule) and any(given["port"] <= port <= given.get("endPort", given["port"]) for given in rule["ports"]) for rule in rules)
+
+
+def test_with_the_component_servers_have_the_key_of_customers_webhooks(tmp_path: Path) -> None:
+    found = objects(rendered(with_components(tmp_path, "base", ("customer-webhooks",))))
+    template = one(found, "Deployment", "sluice-server")["spec"]["template"]
+    migrate, server = containers(template)
+    path = variables(found, server)["SLUICE_SERVER_NOTIFY_SECRET_FILE"]
+    mount = next(mount for mount in server["volumeMounts"] if mount["name"] == "webhooks")
+    volume = next(volume for volume in template["spec"]["volumes"] if volume["name"] == "webhooks")
+    assert path == mount["mountPath"] + "/key" and mount["readOnly"] is True
+    assert ("sluice-webhooks", "key", False) in set(references(volume)), "the servers wait for the Secret"
+    assert "webhooks" not in {mount["name"] for mount in migrate["volumeMounts"]}
+    # A policy alone would close every other way out.
+    assert not [item for item in found if item["kind"] == "NetworkPolicy"]
+
+
+@pytest.mark.parametrize("base, components", [("overlays/ha", ()), ("overlays/single", ()), ("overlays/dev", ("network-policy",))],
+                         ids=["ha", "single", "dev"])
+def test_with_network_policies_servers_may_call_receivers_of_the_public_internet_if_it_is_wanted(
+        base: str, components: tuple[str, ...], tmp_path: Path) -> None:
+    def egress(*more: str) -> list[Object]:
+        found = objects(rendered(with_components(tmp_path / "-".join(("set", *more)), base, (*components, *more))))
+        return list(one(found, "NetworkPolicy", "sluice-server")["spec"]["egress"])
+
+    before, after = egress(), egress("customer-webhooks")
+    assert after[:-1] == before and not any("ipBlock" in str(rule) for rule in before)
+    for address in ("93.184.216.34", "2606:2800:220:1::1"):
+        assert [port for port in (22, 25, 80, 443, 1023, 1024, 8443, 65535) if admits(after[-1:], address, port)] == [443, 1024, 8443, 65535]
+    for address in ("10.0.0.1", "172.16.0.1", "192.168.0.1", "100.64.0.1", "169.254.169.254", "127.0.0.1", "fd00::1", "fe80::1", "::1"):
+        assert not admits(after[-1:], address, 443) and not admits(after[-1:], address, 8443), address
 
 
 def from_config_map(container: Object, variable: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-NAMES = ("-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")
+HERE = "IP:127.0.0.1,DNS:localhost"
 SETTINGS = """[ca]
 default_ca = own
 [own]
@@ -21,10 +21,14 @@ commonName = supplied
 """
 
 
+def _names(names: str) -> tuple[str, str]:
+    return "-addext", f"subjectAltName={names}"
+
+
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
     """A certificate for 127.0.0.1 and localhost, signed by itself, and its key."""
     cert, key = folder / f"{name}.crt", folder / f"{name}.key"
-    _openssl("req", "-x509", *EC, "-days", "2", "-subj", f"/CN={name}", *NAMES, "-keyout", str(key), "-out", str(cert))
+    _openssl("req", "-x509", *EC, "-days", "2", "-subj", f"/CN={name}", *_names(HERE), "-keyout", str(key), "-out", str(cert))
     return cert, key
 
 
@@ -38,10 +42,10 @@ class Authority:
         (self._folder / "settings").write_text(SETTINGS.format(folder=self._folder))
         self.cert, self._key = certificate(self._folder, name)
 
-    def sign(self, folder: Path, name: str, ends: datetime) -> tuple[Path, Path]:
-        """A certificate for 127.0.0.1 and localhost, and its key."""
+    def sign(self, folder: Path, name: str, ends: datetime, names: str = HERE) -> tuple[Path, Path]:
+        """A certificate for 127.0.0.1 and localhost, or for other names, and its key."""
         cert, key, wanted = folder / f"{name}.crt", folder / f"{name}.key", self._folder / f"{name}.csr"
-        _openssl("req", "-new", *EC, "-subj", f"/CN={name}", *NAMES, "-keyout", str(key), "-out", str(wanted))
+        _openssl("req", "-new", *EC, "-subj", f"/CN={name}", *_names(names), "-keyout", str(key), "-out", str(wanted))
         began = datetime.now(timezone.utc) - timedelta(hours=1)
         _openssl("ca", "-batch", "-notext", "-config", str(self._folder / "settings"), "-cert", str(self.cert), "-keyfile",
                  str(self._key), "-startdate", f"{began:%y%m%d%H%M%SZ}", "-enddate", f"{ends:%y%m%d%H%M%SZ}", "-in", str(wanted),

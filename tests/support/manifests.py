@@ -15,7 +15,7 @@ K8S = Path(__file__).resolve().parents[2] / "k8s"
 OVERLAYS = ("dev", "dev-cluster", "single", "ha")
 SYSTEM = "sluice-system"   # the namespace, unless a kustomization chooses another
 # In an order in which a kustomization may name them.
-COMPONENTS = ("injector", "gateway", "network-policy", "priority", "monitoring", "dashboards", "cert-manager")
+COMPONENTS = ("injector", "gateway", "network-policy", "customer-webhooks", "priority", "monitoring", "dashboards", "cert-manager")
 PARTS_OF = {"single": ("injector", "network-policy", "priority"), "ha": ("injector", "network-policy", "priority")}
 POD_TEMPLATES = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 Object = dict[str, Any]

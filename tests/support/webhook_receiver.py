@@ -4,8 +4,10 @@ import base64
 import hashlib
 import hmac
 import json
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Optional
 
 from support.postgres import Database
@@ -41,9 +43,11 @@ class Delivery:
 
 
 class Receiver:
-    """Answers every POST with `status`, after `gate` is open."""
+    """Answers every POST with `status`, after `gate` is open. `identity`: certificate and key; with them it speaks TLS, and `asked_for`
+    has the server names of handshakes."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, identity: Optional[tuple[Path, Path]] = None) -> None:
+        self.asked_for: list[Optional[str]] = []
         self.deliveries: list[Delivery] = []
         self.status, self.answer, self.location = 200, b"thanks", ""
         self.gate = threading.Event()
@@ -68,14 +72,30 @@ class Receiver:
                 except OSError:
                     pass   # the server was killed meanwhile
 
+            def handle(self) -> None:
+                """A client that does not like the certificate goes away in the handshake."""
+                try:
+                    super().handle()
+                except (ssl.SSLError, ConnectionError):
+                    pass
+
             def log_message(self, format: str, *args: Any) -> None:
                 """Nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
+        if identity is not None:
+            self._server.socket = self._encrypted(identity)
         self.port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
+
+    def _encrypted(self, identity: tuple[Path, Path]) -> ssl.SSLSocket:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*identity)
+        context.sni_callback = lambda _socket, name, _context: self.asked_for.append(name)
+        # The thread of a connection does the handshake, so that one that fails does not end the receiver.
+        return context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
 
     @property
     def url(self) -> str:
