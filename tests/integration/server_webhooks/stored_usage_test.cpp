@@ -142,10 +142,10 @@ TEST_CASE_FIXTURE(Usage, "of too much usage the newest whole minutes are read") 
   make_webhook("shop", "alerts", R"("events":["denials"])");
   for (const int ago : {3, 4, 5}) {
     store(ago, "loud", "denied", ago);
-    store(ago, "loud", "allowed", 1);
+    store(ago, "loud", "dropped", 1);
   }
-  CHECK(read(6 + 1) == "loud/allowed=1 loud/allowed=1 loud/allowed=1 loud/denied=5 loud/denied=4 loud/denied=3 ");
-  CHECK(read(3) == "loud/allowed=1 loud/denied=3 ");
+  CHECK(read(6 + 1) == "loud/denied=5 loud/denied=4 loud/denied=3 loud/dropped=1 loud/dropped=1 loud/dropped=1 ");
+  CHECK(read(3) == "loud/denied=3 loud/dropped=1 ");
 }
 
 TEST_CASE_FIXTURE(Usage, "a reached quota is returned once, and only to tenants whose webhooks ask for it") {
