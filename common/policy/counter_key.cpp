@@ -77,14 +77,15 @@ auto find_in(const CheckRequest& request) {
 
 void append_escaped(std::string_view text, std::string& out) {
   static constexpr char kHex[] = "0123456789ABCDEF";
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if (kPlain[byte]) {
-      out.push_back(c);
-    } else {
-      const char escaped[] = {'%', kHex[byte >> 4], kHex[byte & 15]};
-      out.append(escaped, sizeof escaped);
-    }
+  const auto is_plain = [](char c) { return kPlain[static_cast<unsigned char>(c)]; };
+  for (;;) {
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.substr(0, plain));
+    if (plain == text.size()) return;
+    const auto byte = static_cast<unsigned char>(text[plain]);
+    const char escaped[] = {'%', kHex[byte >> 4], kHex[byte & 15]};
+    out.append(escaped, sizeof escaped);
+    text.remove_prefix(plain + 1);
   }
 }
 
