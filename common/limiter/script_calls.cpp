@@ -108,9 +108,40 @@ void write_arguments(redis::CommandWriter& out, const Call& call, std::span<cons
 
 StoreError broken_reply() { return {StoreFault::protocol, true}; }
 
-LimitReport read_report(std::span<const redis::Reply> numbers) {
-  return {numbers[0].integer != 0, numbers[1].integer, numbers[2].integer,
-          numbers[3].integer,      numbers[4].integer, numbers[5].integer};
+// What check.lua replies: numbers of the decision, one for each limit that takes leases, and with `explain` those of
+// each limit.
+constexpr std::size_t kNumbersOfDecision = 8, kNumbersOfLimit = 6;
+constexpr std::size_t kMostNumbers = kNumbersOfDecision + kMaxLimitsPerPlan * (1 + kNumbersOfLimit);
+using Numbers = std::span<const std::int64_t>;
+
+// Returns no numbers if the reply is none of the script's.
+Numbers unpack_numbers(std::string_view packed, std::array<std::int64_t, kMostNumbers>& memory) {
+  constexpr double kTooLarge = 0x1p63;
+  const std::size_t count = packed.size() / sizeof(double);
+  if (count > memory.size() || packed.size() % sizeof(double) != 0) return {};
+  for (std::size_t i = 0; i < count; ++i) {
+    double number;
+    std::memcpy(&number, packed.data() + i * sizeof number, sizeof number);
+    if (!(number >= -kTooLarge && number < kTooLarge)) return {};
+    memory[i] = static_cast<std::int64_t>(number);
+  }
+  return Numbers(memory).first(count);
+}
+
+// As above. check.lua replies integers, check_many.lua a text.
+Numbers numbers_of(const redis::Reply& reply, std::array<std::int64_t, kMostNumbers>& memory) {
+  if (reply.type == redis::Reply::Type::string) return unpack_numbers(reply.text, memory);
+  if (reply.type != redis::Reply::Type::array || reply.elements.size() > memory.size()) return {};
+  std::int64_t* to = memory.data();
+  for (const redis::Reply& number : reply.elements) {
+    if (number.type != redis::Reply::Type::integer) return {};
+    *to++ = number.integer;
+  }
+  return Numbers(memory).first(reply.elements.size());
+}
+
+LimitReport read_report(Numbers numbers) {
+  return {numbers[0] != 0, numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
 }
 
 }  // namespace
@@ -195,32 +226,28 @@ std::vector<std::string> collection_keys(const Program& program, std::size_t gro
 
 StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, bool together) {
   const Program& program = *call.program;
-  auto numbers = reply.elements;
-  if (reply.type != redis::Reply::Type::array) return std::unexpected(broken_reply());
-  for (const redis::Reply& number : numbers) {
-    if (number.type != redis::Reply::Type::integer) return std::unexpected(broken_reply());
-  }
-  if (numbers.size() == 2 && numbers[0].integer == -1) return CheckReply{{}, {numbers[1].integer}};
+  std::array<std::int64_t, kMostNumbers> memory;
+  const Numbers numbers = numbers_of(reply, memory);
+  if (numbers.size() == 2 && numbers[0] == -1) return CheckReply{{}, {numbers[1]}};
 
   const bool explained = wants_reports(call, together);
-  constexpr std::size_t kPlain = 8, kEach = 6;
-  std::size_t reports_at = kPlain + program.leases;
-  std::size_t expected = explained ? reports_at + kEach * program.rules.size() : kPlain;
+  std::size_t reports_at = kNumbersOfDecision + program.leases;
+  std::size_t expected = explained ? reports_at + kNumbersOfLimit * program.rules.size() : kNumbersOfDecision;
   if (numbers.size() < expected) return std::unexpected(broken_reply());
-  auto binding = static_cast<std::size_t>(numbers[2].integer);
+  auto binding = static_cast<std::size_t>(numbers[2]);
   if (binding >= program.rules.size()) return std::unexpected(broken_reply());
 
   CheckReply out;
   Outcome& outcome = out.outcome.emplace();
-  outcome.allowed = numbers[0].integer == 1;
-  outcome.now_us = numbers[1].integer;
+  outcome.allowed = numbers[0] == 1;
+  outcome.now_us = numbers[1];
   outcome.binding = static_cast<std::uint8_t>(binding);
-  std::int64_t retry = numbers[6].integer, delay = numbers[7].integer;
-  outcome.report = {outcome.allowed, numbers[3].integer, numbers[4].integer, numbers[5].integer, retry, delay};
+  std::int64_t retry = numbers[6], delay = numbers[7];
+  outcome.report = {outcome.allowed, numbers[3], numbers[4], numbers[5], retry, delay};
   if (outcome.allowed && numbers.size() >= reports_at) {
-    std::size_t lease = kPlain;
+    std::size_t lease = kNumbersOfDecision;
     for (std::size_t i = 0; i < program.rules.size(); ++i) {
-      if (program.rules[i].takes_leases) outcome.lease_ttl_us[i] = numbers[lease++].integer;
+      if (program.rules[i].takes_leases) outcome.lease_ttl_us[i] = numbers[lease++];
     }
   }
   const bool charged = outcome.allowed;
@@ -232,7 +259,7 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   // enforced rulebooks, the script's `allowed` is for all of them together.
   std::array<LimitReport, kMaxLimitsPerPlan> reports;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    reports[i] = read_report(numbers.subspan(reports_at + kEach * i, kEach));
+    reports[i] = read_report(numbers.subspan(reports_at + kNumbersOfLimit * i, kNumbersOfLimit));
   }
   const std::span<const LimitReport> found(reports.data(), program.rules.size());
   outcome.binding = static_cast<std::uint8_t>(binding_limit(call, found));

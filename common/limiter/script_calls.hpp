@@ -32,7 +32,7 @@ struct CheckPart {
   std::span<const PeriodBounds> periods;
 };
 // The first `enforced` parts are charged together or not at all; each further part is a shadow. The reply has one
-// element for each part: an error, or a reply for read_check().
+// element for each part: an error, or a reply for read_check(). Its numbers are packed.
 // REQUIRES: in a Cluster all keys share one hash tag, and no two counter keys of enforced parts are equal.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);

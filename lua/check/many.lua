@@ -7,8 +7,9 @@
 -- KEYS  for each rulebook the keys that check.lua has.
 -- ARGV  1 numbers, a byte each: how many rulebooks are enforced together (they come first), then for each rulebook its
 --       number of keys and its number of arguments · then for each rulebook the arguments that check.lua has.
--- Reply: for each rulebook what check.lua replies, or the error it met. `allowed` of an enforced rulebook says whether
---       all of them admitted. If the time is outside the period of a quota of one of them, all of them reply {-1, now}.
+-- Reply: for each rulebook the numbers that check.lua replies, packed (d each), or the error it met: one text costs Redis
+--       and the agent less than many integers. `allowed` of an enforced rulebook says whether all of them admitted. If
+--       the time is outside the period of a quota of one of them, all of them reply {-1, now}.
 --       Several enforced rulebooks need `explain`: the reports of their limits say which of the rulebooks admitted.
 
 --@head
@@ -35,11 +36,13 @@ for i = 2, #counts, 2 do
 end
 local replies = {}
 
+local function packed(numbers) return pack('<' .. string.rep('d', #numbers), unpack(numbers)) end
+
 -- Judges the rulebooks from `first` to `last`. Charges all of them if all admit. If there are several, judge() runs as
 -- a coroutine for each, which pauses between the two passes. A single rulebook needs no coroutine.
 local function judge_together(first, last)
   if first == last then
-    replies[first] = judge(rulebooks[first][1], rulebooks[first][2])
+    replies[first] = packed(judge(rulebooks[first][1], rulebooks[first][2]))
     return
   end
   local admitted, wrong_period, judges = true, nil, {}
@@ -49,7 +52,7 @@ local function judge_together(first, last)
     if type(allowed) == 'table' then wrong_period = allowed end
     admitted = admitted and allowed
   end
-  for i = first, last do replies[i] = wrong_period or judges[i](admitted) end
+  for i = first, last do replies[i] = packed(wrong_period or judges[i](admitted)) end
 end
 
 -- Calls judge_together(). An error becomes the reply of these rulebooks and does not end the script.

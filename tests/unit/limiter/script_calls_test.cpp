@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "common/limiter/function_library.hpp"
@@ -344,6 +345,38 @@ TEST_CASE("a reply that is none of the script's is a protocol error of unknown o
   Numbers mixed{1, 1'000, 0, 5, 4, 10, 0, 0, 1, 5, 4, 10, 0, 0};
   mixed.elements[4].type = Reply::Type::string;
   CHECK(fault_of(mixed.reply) == StoreFault::protocol);
+}
+
+TEST_CASE("packed numbers are read like integers, and numbers that no script sends are a protocol error") {
+  const Program program = limiter::compile({kBucket}, {});
+  limiter::Call call = call_of(program, 1);
+  call.explain = false;
+  const auto read = [&](std::vector<double> numbers, std::size_t cut = 0) {
+    Reply reply;
+    reply.type = Reply::Type::string;
+    reply.text = {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double) - cut};
+    return limiter::read_check(reply, call);
+  };
+  const auto admitted = read({1, 1e15, 0, 5, 4, 10, -1, 3});
+  REQUIRE(admitted);
+  REQUIRE(admitted->outcome);
+  CHECK(admitted->outcome->allowed);
+  CHECK(admitted->outcome->now_us == 1'000'000'000'000'000);
+  CHECK(admitted->outcome->report.remaining == 4);
+  CHECK(admitted->outcome->report.retry_after_us == -1);
+  CHECK(admitted->outcome->report.delay_us == 3);
+  CHECK(read({-1, 123'456})->wrong_period.now_us == 123'456);
+
+  const auto is_broken = [](const limiter::StoreResult<limiter::CheckReply>& reply) {
+    return !reply && reply.error().fault == StoreFault::protocol && reply.error().executed_unknown;
+  };
+  CHECK(is_broken(read({})));
+  CHECK(is_broken(read({1, 1'000, 0, 5, 4, 10, 0})));
+  CHECK(is_broken(read({1, 1'000, 0, 5, 4, 10, 0, 0}, 1)));
+  CHECK(is_broken(read({1, 1'000, 0, 5, 4, 10, 0, std::nan("")})));
+  CHECK(is_broken(read({1, 0x1p63, 0, 5, 4, 10, 0, 0})));
+  CHECK(is_broken(read({1, -0x1.1p63, 0, 5, 4, 10, 0, 0})));
+  CHECK(is_broken(read(std::vector<double>(1'000, 1))));
 }
 
 TEST_CASE("replies of releases and renewals are read, others are protocol errors") {
