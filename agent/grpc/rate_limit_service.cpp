@@ -27,7 +27,7 @@ class RateLimitService::Single final : public rls::Listener {
   void start(std::string_view message, grpc::Reply reply) {
     reply_.emplace(std::move(reply));
     try {
-      auto request = rls::decode_request(message);
+      auto request = rls::decode_request(message, std::move(request_));
       if (!request) return refuse_unread({.kind = rls::Refusal::Kind::invalid, .text = std::move(request).error()});
       request_ = *std::move(request);
     } catch (const std::bad_alloc&) {
@@ -67,7 +67,7 @@ class RateLimitService::Single final : public rls::Listener {
   }
   void return_to_pool() {
     reply_.reset();
-    request_ = {};
+    request_.clear();
     owner_.singles_.give_back(*this);
   }
 

@@ -231,18 +231,18 @@ const limiter::StoreError* Call::store_error() const {
   return nullptr;
 }
 
-DescriptorVerdict Call::verdict_of(std::size_t index) {
+DescriptorVerdict Call::verdict_of(std::size_t index, DescriptorTally& tally) {
   const Line& line = lines_[index];
   DescriptorVerdict verdict{.descriptor = &request_->descriptors[index], .rule = line.rule, .status = {}};
-  Counts& counts = service_.resources().counts;
+  const auto count = [&tally](DescriptorOutcome outcome) { ++tally[static_cast<std::size_t>(outcome)]; };
   if (line.is_unlimited) {
     verdict.status.remaining = std::numeric_limits<std::uint32_t>::max();
-    counts.count(DescriptorOutcome::unlimited);
+    count(DescriptorOutcome::unlimited);
     return verdict;
   }
   if (!line.is_limited) {
     verdict.rule = nullptr;
-    counts.count(DescriptorOutcome::no_limit);
+    count(DescriptorOutcome::no_limit);
     return verdict;
   }
   const limiter::Outcome& outcome = *judgements_[line.judgement].outcome;
@@ -251,12 +251,12 @@ DescriptorVerdict Call::verdict_of(std::size_t index) {
   verdict.status.reset_seconds = seconds_until_reset(outcome.now_us, line.limit.unit);
   if (outcome.allowed) {
     verdict.status.remaining = clamped(outcome.report.remaining);
-    counts.count(DescriptorOutcome::ok);
+    count(DescriptorOutcome::ok);
   } else if (line.rule != nullptr && line.rule->shadow_mode) {
-    counts.count(DescriptorOutcome::shadowed);
+    count(DescriptorOutcome::shadowed);
   } else {
     verdict.status.code = Code::over_limit;
-    counts.count(DescriptorOutcome::over_limit);
+    count(DescriptorOutcome::over_limit);
   }
   return verdict;
 }
@@ -288,10 +288,12 @@ RuleSeries& Call::series_of(const Line& line, const Descriptor& descriptor) {
 void Call::answer() {
   std::vector<DescriptorVerdict> verdicts;
   verdicts.reserve(request_->descriptors.size());
-  for (std::size_t i = 0; i < request_->descriptors.size(); ++i) verdicts.push_back(verdict_of(i));
+  DescriptorTally tally{};
+  for (std::size_t i = 0; i < request_->descriptors.size(); ++i) verdicts.push_back(verdict_of(i, tally));
   const Response response = make_response(*request_, verdicts, service_.options().parts);
   place_.leave();
   const InForce in_force = std::exchange(in_force_, {});  // an idle Call must not keep a former configuration alive
+  service_.resources().counts.add(tally);
   service_.resources().counts.count(response.code == Code::ok ? RequestOutcome::ok : RequestOutcome::over_limit);
   listener_->answered(response);
 }

@@ -85,7 +85,7 @@ class Call {
   void ask_store();
   void on_all_outcomes();
   const limiter::StoreError* store_error() const;
-  DescriptorVerdict verdict_of(std::size_t index);
+  DescriptorVerdict verdict_of(std::size_t index, DescriptorTally& tally);
   void count_hits(const Line& line, const Descriptor& descriptor, const limiter::Outcome& outcome);
   RuleSeries& series_of(const Line& line, const Descriptor& descriptor);
   void answer();

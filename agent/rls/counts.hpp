@@ -28,6 +28,9 @@ enum class DescriptorOutcome : std::uint8_t {
 inline constexpr std::array<std::string_view, 5> kDescriptorOutcomes{"ok", "over_limit", "shadowed", "unlimited",
                                                                      "no_limit"};
 
+// How many descriptors of one request had each outcome. All workers share the Counts, so a request adds to them once.
+using DescriptorTally = std::array<std::uint64_t, kDescriptorOutcomes.size()>;
+
 struct Counts {
   std::array<std::atomic<std::uint64_t>, kRequestOutcomes.size()> requests{};
   std::array<std::atomic<std::uint64_t>, kDescriptorOutcomes.size()> descriptors{};
@@ -37,8 +40,10 @@ struct Counts {
   }
   // A Call counts its own refusals; front ends count those of requests that no Call gets.
   void count(Refusal::Kind kind) noexcept;
-  void count(DescriptorOutcome outcome) noexcept {
-    descriptors[static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+  void add(const DescriptorTally& tally) noexcept {
+    for (std::size_t i = 0; i < tally.size(); ++i) {
+      if (tally[i] > 0) descriptors[i].fetch_add(tally[i], std::memory_order_relaxed);
+    }
   }
 };
 

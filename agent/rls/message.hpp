@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "common/rls_config/find_rule.hpp"
 
 namespace sluice::agent::rls {
@@ -23,7 +25,7 @@ struct LimitOverride {
 };
 
 struct Descriptor {
-  std::vector<rls_config::Entry> entries;
+  boost::container::small_vector<rls_config::Entry, 2> entries;  // more of them cost an allocation
   std::optional<LimitOverride> limit;
   std::optional<std::uint64_t> hits_addend;  // absent: that of the request; 0: only look
   bool is_negative_hits = false;
@@ -34,6 +36,13 @@ struct Request {
   std::string_view domain;
   std::vector<Descriptor> descriptors;
   std::uint32_t hits_addend = 0;  // 0 counts as 1
+
+  // Keeps the memory for the next request.
+  void clear() {
+    domain = {};
+    descriptors.clear();
+    hits_addend = 0;
+  }
 };
 
 enum class Code : std::uint8_t { unknown = 0, ok = 1, over_limit = 2 };

@@ -82,8 +82,7 @@ std::uint64_t read_wrapped(pbf_reader reader) {
   return value;
 }
 
-Descriptor read_descriptor(pbf_reader reader) {
-  Descriptor descriptor;
+void read_descriptor(pbf_reader reader, Descriptor& descriptor) {
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case bytes(1):
@@ -106,11 +105,9 @@ Descriptor read_descriptor(pbf_reader reader) {
         reader.skip();
     }
   }
-  return descriptor;
 }
 
-Request read_request(pbf_reader reader) {
-  Request request;
+void read_request(pbf_reader reader, Request& request) {
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case bytes(1):
@@ -120,7 +117,7 @@ Request read_request(pbf_reader reader) {
         if (request.descriptors.size() == kMaxDescriptors) {
           throw Unreadable(fmt::format("A request has at most {} descriptors.", kMaxDescriptors));
         }
-        request.descriptors.push_back(read_descriptor(reader.get_message()));
+        read_descriptor(reader.get_message(), request.descriptors.emplace_back());
         break;
       case varint(3):
         request.hits_addend = reader.get_uint32();
@@ -129,7 +126,6 @@ Request read_request(pbf_reader reader) {
         reader.skip();
     }
   }
-  return request;
 }
 
 void write_status(const Status& status, pbf_writer& out) {
@@ -190,9 +186,11 @@ void write_struct(const json::Value& object, pbf_writer& out) {
 
 }  // namespace
 
-std::expected<Request, std::string> decode_request(std::string_view bytes_of_request) {
+std::expected<Request, std::string> decode_request(std::string_view bytes_of_request, Request former) {
+  former.clear();
   try {
-    return read_request(pbf_reader(bytes_of_request.data(), bytes_of_request.size()));
+    read_request(pbf_reader(bytes_of_request.data(), bytes_of_request.size()), former);
+    return former;
   } catch (const Unreadable& unreadable) {
     return std::unexpected(unreadable.text);
   } catch (const protozero::exception&) {

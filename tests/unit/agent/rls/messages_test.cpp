@@ -55,6 +55,26 @@ TEST_CASE("a request of Protobuf is read") {
   CHECK(second.is_negative_hits);
 }
 
+TEST_CASE("a request is read into the memory of a former one, and nothing else of it is left") {
+  const std::string entries = entry("a", "1") + entry("b", "2") + entry("c", "3") + entry("d", "4");
+  const std::string descriptor = field(2, entries + field(3, number_field(1, {5})) + number_field(4, {1}));
+  const std::string long_one = field(1, "shop") + descriptor + descriptor + number_field(3, {9});
+  auto former = decode_request(long_one);
+  REQUIRE(former);
+  const Descriptor* const memory = former->descriptors.data();
+  const std::string short_one = field(2, entries);
+  const auto request = decode_request(short_one, *std::move(former));
+  REQUIRE(request);
+  CHECK(request->domain.empty());
+  CHECK(request->hits_addend == 0);
+  REQUIRE(request->descriptors.size() == 1);
+  CHECK(request->descriptors.data() == memory);
+  const Descriptor& only = request->descriptors[0];
+  CHECK(only.entries.size() == 4);
+  CHECK_FALSE(only.hits_addend);
+  CHECK_FALSE(only.is_negative_hits);
+}
+
 TEST_CASE("hits_addend of a descriptor may be there and 0") {
   const std::string bytes = field(2, field(3, ""));
   const auto request = decode_request(bytes);

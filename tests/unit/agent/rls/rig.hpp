@@ -139,9 +139,9 @@ class Rig {
   Call call_{service_};
 };
 
-inline Descriptor of(std::vector<rls_config::Entry> entries) {
+inline Descriptor of(const std::vector<rls_config::Entry>& entries) {
   Descriptor descriptor;
-  descriptor.entries = std::move(entries);
+  descriptor.entries.assign(entries.begin(), entries.end());
   return descriptor;
 }
 
