@@ -28,6 +28,12 @@ std::int64_t seconds_until_reset(std::int64_t now_us, rls_config::Unit unit) {
   return length - now_us / 1'000'000 % length;
 }
 
+limiter::StoreResult<Judged> judged_of(const limiter::StoreResult<limiter::Outcome>& outcome) {
+  if (!outcome) return std::unexpected(outcome.error());
+  return Judged{
+      .allowed = outcome->allowed, .now_us = outcome->now_us, .remaining = clamped(outcome->report.remaining)};
+}
+
 bool is_overload(limiter::StoreFault fault) {
   return fault == limiter::StoreFault::overload || fault == limiter::StoreFault::queue_timeout;
 }
@@ -38,7 +44,7 @@ void Call::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& out
   if (call.ended_) return;
   --call.open_;
   try {
-    call.judgements_[index].outcome = outcome;
+    call.judgements_[index].outcome = judged_of(outcome);
     if (call.open_ == 0) call.on_all_outcomes();
   } catch (const std::bad_alloc&) {
     call.end_without_memory();
@@ -153,6 +159,9 @@ void Call::drop_replaced() {
 // Returns false if the hits of equal descriptors are too many.
 bool Call::add_judgements() {
   const std::size_t count = request_->descriptors.size();
+  const Options& options = service_.options();
+  counter_head_.clear();
+  append_counter_head(options.tenant, request_->domain, options.atomic, counter_head_);
   if (judgements_.size() < count) judgements_.resize(count);
   while (answers_.size() < count) answers_.emplace_back(*this, answers_.size());
   calls_.resize(count);
@@ -169,28 +178,24 @@ bool Call::add_judgements() {
 // The rulebooks of one call of the store must have counters of their own, so equal descriptors share a judgement there.
 Call::Judgement& Call::judgement_of(Line& line, const Descriptor& descriptor) {
   const bool atomic = service_.options().atomic;
-  name_.clear();
-  append_counter_name({.tenant = service_.options().tenant,
-                       .domain = request_->domain,
-                       .entries = descriptor.entries,
-                       .match = line.match,
-                       .unit = line.limit.unit},
-                      atomic, name_);
-  auto program = service_.program(line.limit.requests_per_unit, line.limit.unit);
+  Judgement& judgement = judgements_[judgement_count_];
+  judgement.call.keys.resize(1);
+  std::string& name = judgement.call.keys[0];
+  name.clear();
+  append_counter_name(
+      {.head = counter_head_, .entries = descriptor.entries, .match = line.match, .unit = line.limit.unit}, atomic,
+      name);
   const auto in_use = std::span(judgements_).first(atomic ? judgement_count_ : 0);
-  const auto equal = std::ranges::find_if(in_use, [this](const Judgement& each) { return each.call.keys[0] == name_; });
+  const auto equal = std::ranges::find_if(in_use, [&name](const Judgement& each) { return each.call.keys[0] == name; });
   if (equal != in_use.end()) {
     line.judgement = static_cast<std::size_t>(equal - in_use.begin());
     return *equal;
   }
-  line.judgement = judgement_count_;
-  Judgement& judgement = judgements_[judgement_count_++];
-  judgement.program = std::move(program);
+  line.judgement = judgement_count_++;
+  judgement.program = service_.program(line.limit.requests_per_unit, line.limit.unit);
   judgement.hits = 0;
   judgement.enforced = atomic && (line.rule == nullptr || (!line.rule->shadow_mode && !line.rule->quota_mode));
   judgement.call.program = judgement.program.get();
-  judgement.call.keys.resize(1);
-  judgement.call.keys[0] = name_;
   judgement.call.origin = service_.origin();
   return judgement;
 }
@@ -245,12 +250,12 @@ DescriptorVerdict Call::verdict_of(std::size_t index, DescriptorTally& tally) {
     count(DescriptorOutcome::no_limit);
     return verdict;
   }
-  const limiter::Outcome& outcome = *judgements_[line.judgement].outcome;
+  const Judged& outcome = *judgements_[line.judgement].outcome;
   if (service_.resources().rule_metrics != nullptr) count_hits(line, *verdict.descriptor, outcome);
   verdict.status.limit = line.limit;
   verdict.status.reset_seconds = seconds_until_reset(outcome.now_us, line.limit.unit);
   if (outcome.allowed) {
-    verdict.status.remaining = clamped(outcome.report.remaining);
+    verdict.status.remaining = outcome.remaining;
     count(DescriptorOutcome::ok);
   } else if (line.rule != nullptr && line.rule->shadow_mode) {
     count(DescriptorOutcome::shadowed);
@@ -261,11 +266,11 @@ DescriptorVerdict Call::verdict_of(std::size_t index, DescriptorTally& tally) {
   return verdict;
 }
 
-void Call::count_hits(const Line& line, const Descriptor& descriptor, const limiter::Outcome& outcome) {
+void Call::count_hits(const Line& line, const Descriptor& descriptor, const Judged& outcome) {
   series_of(line, descriptor)
       .count({.hits = line.hits,
               .limit = line.limit.requests_per_unit,
-              .remaining = clamped(outcome.report.remaining),
+              .remaining = outcome.remaining,
               .within = outcome.allowed,
               .shadow_mode = line.rule != nullptr && line.rule->shadow_mode});
 }
@@ -286,11 +291,10 @@ RuleSeries& Call::series_of(const Line& line, const Descriptor& descriptor) {
 }
 
 void Call::answer() {
-  std::vector<DescriptorVerdict> verdicts;
-  verdicts.reserve(request_->descriptors.size());
+  verdicts_.clear();
   DescriptorTally tally{};
-  for (std::size_t i = 0; i < request_->descriptors.size(); ++i) verdicts.push_back(verdict_of(i, tally));
-  const Response response = make_response(*request_, verdicts, service_.options().parts);
+  for (std::size_t i = 0; i < request_->descriptors.size(); ++i) verdicts_.push_back(verdict_of(i, tally));
+  const Response response = make_response(*request_, verdicts_, service_.options().parts);
   place_.leave();
   const InForce in_force = std::exchange(in_force_, {});  // an idle Call must not keep a former configuration alive
   service_.resources().counts.add(tally);

@@ -32,6 +32,13 @@ class Listener {
   ~Listener() = default;
 };
 
+// What a response needs of a limiter::Outcome.
+struct Judged {
+  bool allowed = false;
+  std::int64_t now_us = 0;
+  std::uint32_t remaining = 0;
+};
+
 class Call {
  public:
   explicit Call(Service& service) : service_(service) {}
@@ -64,7 +71,7 @@ class Call {
     limiter::Call call;
     std::uint64_t hits = 0;
     bool enforced = false;
-    limiter::StoreResult<limiter::Outcome> outcome;
+    limiter::StoreResult<Judged> outcome;
   };
   struct StoreAnswer final : limiter::JudgeListener {
     StoreAnswer(Call& owner, std::size_t at) : call(owner), index(at) {}
@@ -86,7 +93,7 @@ class Call {
   void on_all_outcomes();
   const limiter::StoreError* store_error() const;
   DescriptorVerdict verdict_of(std::size_t index, DescriptorTally& tally);
-  void count_hits(const Line& line, const Descriptor& descriptor, const limiter::Outcome& outcome);
+  void count_hits(const Line& line, const Descriptor& descriptor, const Judged& outcome);
   RuleSeries& series_of(const Line& line, const Descriptor& descriptor);
   void answer();
   void refuse(Refusal::Kind kind, std::string text);
@@ -109,7 +116,11 @@ class Call {
   bool in_store_ = false;
   bool ended_ = false;  // for lack of memory; further outcomes are ignored
   bool lost_ = false;
-  std::string name_;  // scratch
+  std::string counter_head_;  // of the request's domain
+
+  // Scratch.
+  std::vector<DescriptorVerdict> verdicts_;
+  std::string name_;
 };
 
 }  // namespace sluice::agent::rls

@@ -26,16 +26,19 @@ void append_unit(rls_config::Unit unit, std::string& out) { out.append(":r=").ap
 
 }  // namespace
 
+void append_counter_head(std::string_view tenant, std::string_view domain, bool one_slot, std::string& out) {
+  out.append("sl:{").append(tenant).append("|rls:");
+  append_domain(domain, out);
+  out += one_slot ? '}' : '|';
+}
+
 void append_counter_name(const CounterOf& counter, bool one_slot, std::string& out) {
-  out.append("sl:{").append(counter.tenant).append("|rls:");
-  append_domain(counter.domain, out);
+  out += counter.head;
   if (one_slot) {
-    out += '}';
     append_unit(counter.unit, out);
     out += '|';
     append_entries(counter, out);
   } else {
-    out += '|';
     append_entries(counter, out);
     out += '}';
     append_unit(counter.unit, out);

@@ -17,9 +17,11 @@
 
 namespace sluice::agent::rls {
 
+// The part that all counters of a domain share.
+void append_counter_head(std::string_view tenant, std::string_view domain, bool one_slot, std::string& out);
+
 struct CounterOf {
-  std::string_view tenant;
-  std::string_view domain;
+  std::string_view head;  // from append_counter_head(), with the same `one_slot`
   std::span<const rls_config::Entry> entries;
   const rls_config::Match& match;  // says which values are counted together
   rls_config::Unit unit = rls_config::Unit::second;

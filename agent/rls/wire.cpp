@@ -8,12 +8,16 @@
 
 #include <fmt/core.h>
 
+#include "common/base/protobuf_parts.hpp"
 #include "common/base/utf8.hpp"
 #include "common/json/tree.hpp"
 
 namespace sluice::agent::rls {
 namespace {
 
+using protobuf::FieldHead;
+using protobuf::NumberField;
+using protobuf::TextField;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using protozero::pbf_writer;
@@ -128,20 +132,22 @@ void read_request(pbf_reader reader, Request& request) {
   }
 }
 
-void write_status(const Status& status, pbf_writer& out) {
-  pbf_writer message(out, 2);
-  message.add_enum(1, static_cast<std::int32_t>(status.code));
-  if (status.limit) {
-    pbf_writer limit(message, 2);
-    if (status.limit->requests_per_unit != 0) limit.add_uint32(1, status.limit->requests_per_unit);
-    limit.add_enum(2, static_cast<std::int32_t>(status.limit->unit));
-    if (!status.limit->name.empty()) limit.add_string(3, status.limit->name.data(), status.limit->name.size());
+void append_status(const Status& status, std::string& out) {
+  const NumberField code(1, static_cast<std::uint64_t>(status.code));
+  const NumberField remaining(3, status.remaining);
+  if (!status.limit) {
+    protobuf::append(out, FieldHead(2, code.size() + remaining.size()), code, remaining);
+    return;
   }
-  if (status.remaining != 0) message.add_uint32(3, status.remaining);
-  if (status.limit) {
-    pbf_writer duration(message, 4);
-    if (status.reset_seconds != 0) duration.add_int64(1, status.reset_seconds);
-  }
+  const NumberField requests(1, status.limit->requests_per_unit);
+  const NumberField unit(2, static_cast<std::uint64_t>(status.limit->unit));
+  const TextField name(3, status.limit->name);
+  const FieldHead limit(2, requests.size() + unit.size() + name.size());
+  const NumberField seconds(1, static_cast<std::uint64_t>(status.reset_seconds));
+  const FieldHead duration(4, seconds.size());
+  const std::size_t size = code.size() + limit.size() + requests.size() + unit.size() + name.size() + remaining.size() +
+                           duration.size() + seconds.size();
+  protobuf::append(out, FieldHead(2, size), code, limit, requests, unit, name, remaining, duration, seconds);
 }
 
 void write_struct(const json::Value& object, pbf_writer& out);
@@ -201,7 +207,7 @@ std::expected<Request, std::string> decode_request(std::string_view bytes_of_req
 void encode_response(const Response& response, std::string& out) {
   pbf_writer message(out);
   message.add_enum(1, static_cast<std::int32_t>(response.code));
-  for (const Status& status : response.statuses) write_status(status, message);
+  for (const Status& status : response.statuses) append_status(status, out);
   for (const Header& header : response.headers) {
     pbf_writer written(message, 3);
     written.add_string(1, header.name);
