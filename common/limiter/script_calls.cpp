@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <openssl/evp.h>
+#include <boost/container/static_vector.hpp>
 
 #include "common/base/crypto.hpp"
 #include "common/limiter/function_library.hpp"
@@ -26,11 +27,23 @@ std::string sha1_hex(std::string_view text) {
   return to_hex(digest);
 }
 
+// "EVALSHA" and the hash, in Redis' protocol (RESP).
+std::string_view words_by_hash(Script script) {
+  static const std::array<std::string, kScripts> kWords = [] {
+    std::array<std::string, kScripts> words;
+    for (std::size_t i = 0; i < kScripts; ++i) {
+      redis::CommandWriter(words[i]).bulk("EVALSHA").bulk(script_sha(static_cast<Script>(i)));
+    }
+    return words;
+  }();
+  return kWords[static_cast<std::size_t>(script)];
+}
+
 void begin_call(redis::CommandWriter& out, Script script, CallBy by, std::size_t keys, std::size_t arguments) {
   out.array(3 + keys + arguments);
   switch (by) {
     case CallBy::hash:
-      out.bulk("EVALSHA").bulk(script_sha(script));
+      out.raw(words_by_hash(script));
       break;
     case CallBy::text:
       out.bulk("EVAL").bulk(script_text(script));
@@ -257,14 +270,13 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   }
   // The rules of several groups are not in plan order, so the script does not know the binding limit. With several
   // enforced rulebooks, the script's `allowed` is for all of them together.
-  std::array<LimitReport, kMaxLimitsPerPlan> reports;
+  boost::container::static_vector<LimitReport, kMaxLimitsPerPlan> found;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    reports[i] = read_report(numbers.subspan(reports_at + kNumbersOfLimit * i, kNumbersOfLimit));
+    found.push_back(read_report(numbers.subspan(reports_at + kNumbersOfLimit * i, kNumbersOfLimit)));
   }
-  const std::span<const LimitReport> found(reports.data(), program.rules.size());
   outcome.binding = static_cast<std::uint8_t>(binding_limit(call, found));
   outcome.allowed = std::ranges::all_of(found, &LimitReport::admitted);
-  outcome.report = reports[outcome.binding];
+  outcome.report = found[outcome.binding];
   if (charged && program.has_quotas) find_quota_marks(call, found, outcome);
   if (call.explain) outcome.limits.assign(found.begin(), found.end());
   outcome.report.retry_after_us = retry;

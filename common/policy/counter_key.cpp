@@ -77,9 +77,9 @@ auto find_in(const CheckRequest& request) {
 
 void append_escaped(std::string_view text, std::string& out) {
   static constexpr char kHex[] = "0123456789ABCDEF";
-  const auto is_plain = [](char c) { return kPlain[static_cast<unsigned char>(c)]; };
   for (;;) {
-    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    std::size_t plain = 0;
+    while (plain < text.size() && kPlain[static_cast<unsigned char>(text[plain])]) ++plain;
     out.append(text.substr(0, plain));
     if (plain == text.size()) return;
     const auto byte = static_cast<unsigned char>(text[plain]);

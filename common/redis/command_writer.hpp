@@ -13,10 +13,18 @@ class CommandWriter {
   explicit CommandWriter(std::string& out) : out_(out) {}
 
   // The caller then calls bulk() for each word of the command.
-  CommandWriter& array(std::size_t elements) { return head('*', elements); }
+  CommandWriter& array(std::size_t elements) {
+    char head[kMaxHead];
+    return raw({head, static_cast<std::size_t>(write_head('*', elements, head) - head)});
+  }
   CommandWriter& bulk(std::string_view text) {
-    head('$', text.size());
-    out_.append(text).append("\r\n", 2);
+    const std::size_t before = out_.size();
+    out_.resize_and_overwrite(before + kMaxHead + text.size() + kEnd.size(), [&](char* bytes, std::size_t) {
+      char* to = write_head('$', text.size(), bytes + before);
+      to += text.copy(to, text.size());
+      to += kEnd.copy(to, kEnd.size());
+      return to - bytes;
+    });
     return *this;
   }
   CommandWriter& bulk(std::int64_t number) {
@@ -32,14 +40,13 @@ class CommandWriter {
   std::string& buffer() { return out_; }
 
  private:
-  CommandWriter& head(char mark, std::size_t number) {
-    char text[24];
-    text[0] = mark;
-    auto end = std::to_chars(text + 1, text + sizeof text - 2, number).ptr;
-    *end++ = '\r';
-    *end++ = '\n';
-    out_.append(text, static_cast<std::size_t>(end - text));
-    return *this;
+  static constexpr std::string_view kEnd = "\r\n";
+  static constexpr std::size_t kMaxHead = 24;  // bytes
+
+  static char* write_head(char mark, std::size_t number, char* to) {
+    *to = mark;
+    to = std::to_chars(to + 1, to + kMaxHead - kEnd.size(), number).ptr;
+    return to + kEnd.copy(to, kEnd.size());
   }
 
   std::string& out_;
