@@ -9,11 +9,18 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "common/base/protobuf_parts.hpp"
 #include "common/domain/decision_time.hpp"
 
 namespace sluice::agent::rpc {
 namespace {
 
+using protobuf::append;
+using protobuf::field_size;
+using protobuf::FieldHead;
+using protobuf::NumberField;
+using protobuf::TextField;
+using protobuf::write_bytes;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using protozero::pbf_writer;
@@ -28,9 +35,24 @@ std::string_view text_of(pbf_reader& reader) {
   return {view.data(), view.size()};
 }
 
+// Nearly all entries are: 0x0A, the length of the name, the name, 0x12, the length of the text, the text. Each length
+// is one byte. Returns false if this one is something else.
+bool read_usual(std::string_view entry, AuthzMessage::Named& out) {
+  constexpr std::size_t kHeads = 4;
+  if (entry.size() < kHeads || entry[0] != '\x0a') return false;
+  const std::size_t name = static_cast<unsigned char>(entry[1]);
+  if (name > 0x7f || entry.size() < kHeads + name || entry[2 + name] != '\x12') return false;
+  const std::size_t text = static_cast<unsigned char>(entry[3 + name]);
+  if (text > 0x7f || entry.size() != kHeads + name + text) return false;
+  out = {entry.substr(2, name), entry.substr(kHeads + name)};
+  return true;
+}
+
 // An entry of map<string, string>, and a HeaderValue, whose raw_value stands in for its value.
-AuthzMessage::Named read_named(pbf_reader reader) {
+AuthzMessage::Named read_named(std::string_view entry) {
   AuthzMessage::Named named;
+  if (read_usual(entry, named)) return named;
+  pbf_reader reader(entry.data(), entry.size());
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case bytes(1):
@@ -50,7 +72,7 @@ AuthzMessage::Named read_named(pbf_reader reader) {
 void read_header_map(pbf_reader reader, AuthzMessage& out) {
   while (reader.next()) {
     if (reader.tag_and_type() == bytes(1)) {
-      out.headers.push_back(read_named(reader.get_message()));
+      out.headers.push_back(read_named(text_of(reader)));
     } else {
       reader.skip();
     }
@@ -65,7 +87,7 @@ void read_http(pbf_reader reader, AuthzMessage& out) {
         out.method = text_of(reader);
         break;
       case bytes(3):
-        out.headers.push_back(read_named(reader.get_message()));
+        out.headers.push_back(read_named(text_of(reader)));
         break;
       case bytes(4):
         out.path = text_of(reader);
@@ -120,7 +142,7 @@ void read_attributes(pbf_reader reader, AuthzMessage& out) {
         read_inner(reader.get_message(), 2, out, read_http);
         break;
       case bytes(10):
-        out.extensions.push_back(read_named(reader.get_message()));
+        out.extensions.push_back(read_named(text_of(reader)));
         break;
       default:
         reader.skip();
@@ -144,157 +166,194 @@ void for_each_line(std::string_view lines, Take take) {
   }
 }
 
-// The tag and the length in front of a field's content. With it, a message that lies in another one is written as it is
-// read, from front to end: a writer for it would have to move it when its size is known.
-class FieldHead {
- public:
-  // REQUIRES: field < 16.
-  FieldHead(std::uint32_t field, std::size_t content)
-      : tag_(static_cast<char>(bytes(field))),
-        content_(content),
-        size_(1 + static_cast<std::size_t>(protozero::length_of_varint(content))) {}
-
-  std::size_t size() const { return size_; }
-  char* write(char* to) const {
-    *to++ = tag_;
-    return to + protozero::add_varint_to_buffer(to, content_);
-  }
-
- private:
-  char tag_;
-  std::size_t content_;
-  std::size_t size_;
-};
-
-char* write(const FieldHead& head, char* to) { return head.write(to); }
-char* write(std::string_view text, char* to) { return to + text.copy(to, text.size()); }
-
-// Appends the parts, one behind the other.
-template <class... Parts>
-void append(std::string& out, const Parts&... parts) {
-  const std::size_t before = out.size();
-  out.resize_and_overwrite(before + (parts.size() + ...), [&](char* text, std::size_t) {
-    char* to = text + before;
-    ((to = write(parts, to)), ...);
-    return to - text;
-  });
-}
-
-void add_text(std::string& out, std::uint32_t field, std::string_view text) {
-  append(out, FieldHead(field, text.size()), text);
-}
-
 // A HeaderValueOption that replaces what is there.
 class HeaderOption {
  public:
+  HeaderOption() = default;
   HeaderOption(std::string_view name, std::string_view value)
-      : name_(name),
-        value_(value),
-        name_head_(1, name.size()),
-        value_head_(2, value.size()),
-        header_head_(1, name_head_.size() + name.size() + value_head_.size() + value.size()) {}
+      : name_(name), value_(value), content_(field_size(name.size()) + field_size(value.size())) {}
 
-  void add_to(std::string& out, std::uint32_t field) const {
-    constexpr std::string_view kOverwrite = "\x18\x02";  // OVERWRITE_IF_EXISTS_OR_ADD
-    const std::size_t header = name_head_.size() + name_.size() + value_head_.size() + value_.size();
-    const FieldHead head(field, header_head_.size() + header + kOverwrite.size());
-    append(out, head, header_head_, name_head_, name_, value_head_, value_, kOverwrite);
+  std::size_t size() const { return field_size(content_) + kOverwrite.size(); }
+  char* write(char* to) const {
+    to = FieldHead(1, content_).write(to);
+    to = write_bytes(name_, FieldHead(1, name_.size()).write(to));
+    to = write_bytes(value_, FieldHead(2, value_.size()).write(to));
+    return write_bytes(kOverwrite, to);
   }
 
  private:
+  static constexpr std::string_view kOverwrite = "\x18\x02";  // OVERWRITE_IF_EXISTS_OR_ADD
+
   std::string_view name_;
   std::string_view value_;
-  FieldHead name_head_;
-  FieldHead value_head_;
-  FieldHead header_head_;
+  std::size_t content_ = 0;
 };
 
-// Gives the application and the client the headers of limits. Those that are not among the lines are removed from the
-// request, so that no client can invent them.
-void add_limit_headers(std::string& allowed, std::string_view lines) {
-  std::array<bool, kLimitHeaders.size()> there{};
-  for_each_line(lines, [&](std::string_view name, std::string_view value) {
-    const HeaderOption option(name, value);
-    option.add_to(allowed, 2);
-    option.add_to(allowed, 6);
-    for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
-      if (name == kLimitHeaders[i]) there[i] = true;
-    }
-  });
-  for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
-    if (!there[i]) add_text(allowed, 5, kLimitHeaders[i]);
-  }
+// To a DeniedHttpResponse.
+void add_header(std::string& out, std::string_view name, std::string_view value) {
+  const HeaderOption option(name, value);
+  append(out, FieldHead(2, option.size()), option);
 }
 
-void add_status(pbf_writer& out, grpc::Code code) {
-  pbf_writer status(out, 1);
-  status.add_int32(1, static_cast<std::int32_t>(code));
-}
-
-// Writes the members of a google.protobuf.Struct.
-class StructWriter {
+// Gives the application (field 2) and the client (field 6) the headers of limits. Those that are not among the lines
+// are removed from the request (field 5), so that no client can invent them; `others` are removed too.
+class AllowedHeaders {
  public:
-  StructWriter(std::string& out, std::uint32_t field) : out_(out), parent_(out), message_(parent_, field) {}
+  AllowedHeaders(std::string_view lines, std::span<const std::string_view> others) : others_(others) {
+    for_each_line(lines, [this](std::string_view name, std::string_view value) {
+      const HeaderOption& option = options_.at(count_++) = HeaderOption(name, value);
+      size_ += 2 * field_size(option.size());
+      for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
+        if (name == kLimitHeaders[i]) there_[i] = true;
+      }
+    });
+    for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
+      if (!there_[i]) size_ += field_size(kLimitHeaders[i].size());
+    }
+    for (const std::string_view name : others) size_ += field_size(name.size());
+  }
 
-  void add_text(std::string_view name, std::string_view text) {
-    if (!text.empty()) add_member(name, FieldHead(3, text.size()), text);
-  }
-  void add_number(std::string_view name, std::int64_t number) {
-    static_assert(std::endian::native == std::endian::little);
-    constexpr std::string_view kTag = "\x11";
-    const auto value = std::bit_cast<std::array<char, sizeof(double)>>(static_cast<double>(number));
-    add_member(name, kTag, std::string_view(value.data(), value.size()));
-  }
-  void add_bool(std::string_view name, bool set) {
-    using namespace std::string_view_literals;
-    add_member(name, set ? "\x20\x01"sv : "\x20\x00"sv);
-  }
-  void add_texts(std::string_view name, const Metadata& texts) {
-    pbf_writer member(message_, 1);
-    rpc::add_text(out_, 1, name);
-    pbf_writer value(member, 2);
-    StructWriter object(out_, 5);
-    for (const auto& [key, text] : texts) object.add_text(key, text);
+  std::size_t size() const { return size_; }
+  char* write(char* to) const {
+    for (const HeaderOption& option : std::span(options_).first(count_)) {
+      char* const first = to;
+      to = option.write(FieldHead(2, option.size()).write(to));
+      char* const second = to;
+      to = write_bytes({first, second}, second);
+      *second = static_cast<char>(bytes(6));
+    }
+    for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
+      if (!there_[i]) to = write_removed(kLimitHeaders[i], to);
+    }
+    for (const std::string_view name : others_) to = write_removed(name, to);
+    return to;
   }
 
  private:
-  // `value`: the parts of a google.protobuf.Value.
-  template <class... Parts>
-  void add_member(std::string_view name, const Parts&... value) {
-    const FieldHead name_head(1, name.size());
-    const FieldHead value_head(2, (value.size() + ...));
-    const std::size_t size = name_head.size() + name.size() + value_head.size() + (value.size() + ...);
-    append(out_, FieldHead(1, size), name_head, name, value_head, value...);
+  static constexpr std::size_t kMostLines = 13;  // three of each of the four families, and Retry-After
+
+  static char* write_removed(std::string_view name, char* to) {
+    return write_bytes(name, FieldHead(5, name.size()).write(to));
   }
 
-  std::string& out_;
-  pbf_writer parent_;
-  pbf_writer message_;
+  std::span<const std::string_view> others_;
+  std::array<HeaderOption, kMostLines> options_;
+  std::size_t count_ = 0;
+  std::array<bool, kLimitHeaders.size()> there_{};
+  std::size_t size_ = 0;
+};
+
+// A member of a google.protobuf.Struct.
+class Member {
+ public:
+  Member() = default;
+  Member(std::string_view name, std::string_view text) : name_(name), text_(text) {
+    end(FieldHead(3, text.size()).write(value_.data()));
+  }
+  Member(std::string_view name, std::int64_t number) : name_(name) {
+    static_assert(std::endian::native == std::endian::little);
+    value_[0] = '\x11';
+    const auto bits = std::bit_cast<std::array<char, sizeof(double)>>(static_cast<double>(number));
+    end(write_bytes({bits.data(), bits.size()}, value_.data() + 1));
+  }
+  Member(std::string_view name, bool set) : name_(name) {
+    value_[0] = '\x20';
+    value_[1] = set ? '\x01' : '\x00';
+    end(value_.data() + 2);
+  }
+
+  std::size_t size() const { return field_size(content()); }
+  char* write(char* to) const {
+    to = FieldHead(1, content()).write(to);
+    to = write_bytes(name_, FieldHead(1, name_.size()).write(to));
+    to = FieldHead(2, value_size_ + text_.size()).write(to);
+    return write_bytes(text_, write_bytes({value_.data(), value_size_}, to));
+  }
+
+ private:
+  void end(const char* at) { value_size_ = static_cast<std::size_t>(at - value_.data()); }
+  std::size_t content() const { return field_size(name_.size()) + field_size(value_size_ + text_.size()); }
+
+  std::string_view name_;
+  std::array<char, 16> value_;  // of a text only what is in front of it
+  std::size_t value_size_ = 0;
+  std::string_view text_;
+};
+
+// The member `metadata`, a Struct too. Nothing if the policy has none.
+class PolicyMetadata {
+ public:
+  explicit PolicyMetadata(const Metadata* texts) : texts_(texts) {
+    if (texts == nullptr || texts->empty()) return;
+    for (const auto& [name, text] : *texts) content_ += Member(name, std::string_view(text)).size();
+    size_ = field_size(member_content());
+  }
+
+  std::size_t size() const { return size_; }
+  char* write(char* to) const {
+    if (size_ == 0) return to;
+    to = FieldHead(1, member_content()).write(to);
+    to = write_bytes(kName, FieldHead(1, kName.size()).write(to));
+    to = FieldHead(2, field_size(content_)).write(to);
+    to = FieldHead(5, content_).write(to);
+    for (const auto& [name, text] : *texts_) to = Member(name, std::string_view(text)).write(to);
+    return to;
+  }
+
+ private:
+  static constexpr std::string_view kName = "metadata";
+  std::size_t member_content() const { return field_size(kName.size()) + field_size(field_size(content_)); }
+
+  const Metadata* texts_;
+  std::size_t content_ = 0;  // the size of its Struct
+  std::size_t size_ = 0;
 };
 
 // The members are those of the answer to a check.
-void add_dynamic_metadata(std::string& answer, const Decision& decision) {
-  StructWriter out(answer, 4);
-  out.add_bool("allowed", decision.allowed);
-  out.add_text("action", to_string(decision.action));
-  out.add_text("reason", to_string(decision.reason));
-  if (decision.has_limit) {
-    out.add_number("limit", decision.report.limit);
-    out.add_number("remaining", decision.report.remaining);
-    out.add_number("reset_at", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
-    out.add_text("limit_name", decision.limit_name);
+class DynamicMetadata {
+ public:
+  explicit DynamicMetadata(const Decision& decision) : of_policy_(decision.metadata), size_(of_policy_.size()) {
+    add("allowed", decision.allowed);
+    add_text("action", to_string(decision.action));
+    add_text("reason", to_string(decision.reason));
+    if (decision.has_limit) {
+      add("limit", decision.report.limit);
+      add("remaining", decision.report.remaining);
+      add("reset_at", unix_seconds_up(decision.now_us, decision.report.reset_after_us));
+      add_text("limit_name", decision.limit_name);
+    }
+    if (!decision.policy_id.empty()) {
+      add("policy_id", decision.policy_id);
+      add("policy_version", static_cast<std::int64_t>(decision.policy_version));
+    }
+    add_text("plan_id", decision.plan_id);
+    add("shadow", decision.shadow);
+    if (decision.shadow) add("would_allow", decision.would_allow);
+    if (decision.action == Action::downgrade) add_text("downgrade_to", decision.downgrade_to);
+    add_text("request_id", decision.request_id);
   }
-  if (!decision.policy_id.empty()) {
-    out.add_text("policy_id", decision.policy_id);
-    out.add_number("policy_version", decision.policy_version);
+
+  std::size_t size() const { return size_; }
+  char* write(char* to) const {
+    for (const Member& member : std::span(members_).first(count_)) to = member.write(to);
+    return of_policy_.write(to);
   }
-  out.add_text("plan_id", decision.plan_id);
-  out.add_bool("shadow", decision.shadow);
-  if (decision.shadow) out.add_bool("would_allow", decision.would_allow);
-  if (decision.action == Action::downgrade) out.add_text("downgrade_to", decision.downgrade_to);
-  if (decision.metadata != nullptr && !decision.metadata->empty()) out.add_texts("metadata", *decision.metadata);
-  out.add_text("request_id", decision.request_id);
-}
+
+ private:
+  template <class Value>
+  void add(std::string_view name, Value value) {
+    const Member& member = members_.at(count_++) = Member(name, value);
+    size_ += member.size();
+  }
+  void add_text(std::string_view name, std::string_view text) {
+    if (!text.empty()) add(name, text);
+  }
+
+  PolicyMetadata of_policy_;
+  std::array<Member, 16> members_;
+  std::size_t count_ = 0;
+  std::size_t size_;
+};
 
 }  // namespace
 
@@ -340,32 +399,29 @@ bool read_authz_message(std::string_view message, AuthzMessage& out) {
 
 void write_authz_allowed(const Decision& decision, const http::Response& answer,
                          std::span<const std::string_view> remove, std::string& text) {
-  pbf_writer out(text);
-  add_status(out, grpc::Code::ok);
-  {
-    pbf_writer allowed(out, 3);
-    add_limit_headers(text, answer.headers);
-    for (const std::string_view name : remove) add_text(text, 5, name);
-  }
-  add_dynamic_metadata(text, decision);
+  using namespace std::string_view_literals;
+  constexpr std::string_view kStatusOk = "\x0a\x02\x08\x00"sv;
+  const AllowedHeaders headers(answer.headers, remove);
+  const DynamicMetadata metadata(decision);
+  append(text, kStatusOk, FieldHead(3, headers.size()), headers, FieldHead(4, metadata.size()), metadata);
 }
 
 void write_authz_denied(grpc::Code code, const http::Response& answer, const Decision* decision, std::string& text) {
-  pbf_writer out(text);
-  add_status(out, code);
+  const NumberField rpc_code(1, static_cast<std::uint64_t>(code));
+  append(text, FieldHead(1, rpc_code.size()), rpc_code);
   {
+    pbf_writer out(text);
     pbf_writer denied(out, 2);
-    {
-      pbf_writer status(denied, 1);
-      status.add_enum(1, static_cast<std::int32_t>(answer.status));
-    }
-    if (!answer.content_type.empty()) HeaderOption("content-type", answer.content_type).add_to(text, 2);
-    for_each_line(answer.headers, [&text](std::string_view name, std::string_view value) {
-      HeaderOption(name, value).add_to(text, 2);
-    });
-    add_text(text, 3, answer.content());
+    const NumberField http_status(1, static_cast<std::uint64_t>(answer.status));
+    append(text, FieldHead(1, http_status.size()), http_status);
+    if (!answer.content_type.empty()) add_header(text, "content-type", answer.content_type);
+    for_each_line(answer.headers,
+                  [&text](std::string_view name, std::string_view value) { add_header(text, name, value); });
+    append(text, TextField(3, answer.content()));
   }
-  if (decision != nullptr) add_dynamic_metadata(text, *decision);
+  if (decision == nullptr) return;
+  const DynamicMetadata metadata(*decision);
+  append(text, FieldHead(4, metadata.size()), metadata);
 }
 
 }  // namespace sluice::agent::rpc

@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -35,10 +34,7 @@ inline char* write_varint(std::uint64_t number, char* to) {
 // Of a field with a text or a message of `content` bytes.
 constexpr std::size_t field_size(std::size_t content) { return 1 + varint_size(content) + content; }
 
-inline char* write_bytes(std::string_view bytes, char* to) {
-  std::memcpy(to, bytes.data(), bytes.size());
-  return to + bytes.size();
-}
+inline char* write_bytes(std::string_view bytes, char* to) { return to + bytes.copy(to, bytes.size()); }
 
 // The tag and the length in front of a text or a message.
 class FieldHead {

@@ -125,6 +125,23 @@ std::vector<std::string> headers_of(std::string_view bytes, std::uint32_t number
   return found;
 }
 
+// The members of a google.protobuf.Struct, as "name=value ".
+std::string members_of(std::string_view bytes) {
+  std::string out;
+  for (const std::string& member : fields_of(bytes, 1)) {
+    out += fields_of(member, 1).at(0) + "=";
+    const std::string value_bytes = fields_of(member, 2).at(0);
+    for (pbf_reader value(value_bytes); value.next();) {
+      if (value.tag() == 2) out += std::to_string(static_cast<std::int64_t>(value.get_double()));
+      if (value.tag() == 3) out += value.get_string();
+      if (value.tag() == 4) out += value.get_bool() ? "true" : "false";
+      if (value.tag() == 5) out += "{" + members_of(value.get_string()) + "}";
+    }
+    out += " ";
+  }
+  return out;
+}
+
 bool is_one_of(const std::vector<std::string>& all, const char* text) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
@@ -201,6 +218,36 @@ TEST_CASE("Headers are read from header_map too, and repeated ones are one list"
   CHECK(reading.field("subject") == "user:2");
   CHECK(reading.message.header("x-forwarded-for") == "6.6.6.6, 198.51.100.1");
   CHECK(reading.message.header("absent").empty());
+}
+
+TEST_CASE("An entry of headers is read however it is written") {
+  const std::string long_text(300, 'v');
+  struct Row {
+    std::string entry;
+    std::string_view expected;
+  };
+  const Row rows[] = {
+      {std::string("\x0a\x01n\x12\x01v"), "v"},          {std::string("\x12\x01v\x0a\x01n"), "v"},
+      {std::string("\x0a\x01n\x1a\x01v"), "v"},  // raw_value
+      {std::string("\x0a\x01n\x12\x00", 5), ""},         {std::string("\x0a\x01n"), ""},
+      {std::string("\x0a\x81\x00n\x12\x01v", 7), "v"},  // a longer varint than needed
+      {std::string("\x0a\x01n\x12\x01v\x12\x01w"), "w"}, {std::string("\x0a\x01n\x12\xac\x02") + long_text, long_text}};
+  for (const Row& row : rows) {
+    CAPTURE(row.entry);
+    std::string bytes;
+    {
+      pbf_writer request(bytes);
+      pbf_writer attributes(request, 1);
+      pbf_writer outer(attributes, 4);
+      pbf_writer http(outer, 2);
+      http.add_message(3, row.entry);
+    }
+    AuthzMessage message;
+    REQUIRE(read_authz_message(bytes, message));
+    REQUIRE(message.headers.size() == 1);
+    CHECK(message.headers[0].name == "n");
+    CHECK(message.header("n") == row.expected);
+  }
 }
 
 TEST_CASE("Whatever a client chooses is decided") {
@@ -282,6 +329,24 @@ TEST_CASE("Every header of a decision is one that a client cannot invent") {
     CHECK_MESSAGE(is_one_of(removed, name.c_str()), name);
   }
   CHECK(names >= 8);
+}
+
+TEST_CASE("The dynamic metadata are the members of the answer to a check, and those of the policy") {
+  Decision decision = decision_with_limit();
+  decision.reason = Reason::within_limit;
+  decision.policy_version = 3;
+  decision.request_id = "id-1";
+  const Metadata metadata{{"team", "shop"}, {"tier", std::string(200, 'g')}};
+  std::string bytes;
+  write_authz_allowed(decision, {.headers = {}}, {}, bytes);
+  const std::string alone =
+      "allowed=true action=allow reason=within_limit limit=10 remaining=7 reset_at=3 limit_name=burst "
+      "policy_id=orders policy_version=3 plan_id=two shadow=false request_id=id-1 ";
+  CHECK(members_of(fields_of(bytes, 4).at(0)) == alone);
+  decision.metadata = &metadata;
+  bytes.clear();
+  write_authz_allowed(decision, {.headers = {}}, {}, bytes);
+  CHECK(members_of(fields_of(bytes, 4).at(0)) == alone + "metadata={team=shop tier=" + std::string(200, 'g') + " } ");
 }
 
 TEST_CASE("A denial has the status, the headers and the body of the answer over HTTP") {
