@@ -80,7 +80,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
                                     .headers = shared.options.headers,
                                     .authz = &shared.options.authz,
                                     .authz_key = &api_.authz_key()},
-                  *shared.grpc, shared.grpc->workers.at(index));
+                  *shared.grpc, shared.grpc->workers.at(index), shared.tracer);
   }
   tick();
 }
@@ -100,7 +100,8 @@ void Worker::serve_rate_limits() {
                                                                   .agents = agents,
                                                                   .is_only_tenant = is_only_tenant,
                                                                   .counts = shared_.ratelimit_counts,
-                                                                  .rule_metrics = shared_.rule_metrics});
+                                                                  .rule_metrics = shared_.rule_metrics,
+                                                                  .traced_store = redis_ ? &traced_store_ : nullptr});
   api_.serve_rate_limits(*rate_limits_, shared_.options.callers_have_certificates);
 }
 

@@ -64,7 +64,7 @@ class RateLimitJson::Single final : public rls::Listener {
       owner_.service_.resources().counts.count(RefusalKind::out_of_memory);
       return refused({.kind = RefusalKind::out_of_memory, .text = {}});
     }
-    call_.start(request_, *this);
+    call_.start(request_, *this, reply_->span());
   }
 
   void answered(const rls::Response& response) override {

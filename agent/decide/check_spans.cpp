@@ -17,13 +17,15 @@ void CheckSpans::begin_store(const TracedStore& store) {
 }
 
 // All rulebooks of a check fail together, unless a shadow has a call of its own.
-void CheckSpans::end_store(std::span<const Judgement> judgements) {
+const limiter::StoreError* CheckSpans::first_error(std::span<const Judgement> judgements) {
   for (const Judgement& judgement : judgements) {
-    if (judgement.outcome) continue;
-    store_->fail(limiter::to_string(judgement.outcome.error().fault),
-                 limiter::describe(judgement.outcome.error().fault));
-    break;
+    if (!judgement.outcome) return &judgement.outcome.error();
   }
+  return nullptr;
+}
+
+void CheckSpans::end_store(const limiter::StoreError* error) {
+  if (error != nullptr) store_->fail(limiter::to_string(error->fault), limiter::describe(error->fault));
   store_.end();
 }
 

@@ -16,8 +16,8 @@ namespace sluice::agent::decide {
 // Where a check belongs in a trace.
 struct CheckTrace {
   std::string_view traceparent = {};  // as the caller sent it
-  // The span of the request that brought the check; empty if that is not traced. nullptr: the front end has no spans,
-  // so the check's own span begins at `traceparent`.
+  // The span of the request that brought the check; empty if that is not traced. nullptr: the check is no part of such
+  // a span, so its own begins at `traceparent`.
   const tracing::ActiveSpan* request = nullptr;
 };
 
@@ -43,7 +43,12 @@ class CheckSpans {
   }
   void answered(std::span<const Judgement> judgements) {
     if (store_) [[unlikely]]
-      end_store(judgements);
+      end_store(first_error(judgements));
+  }
+  // `error`: why the store did not judge; nullptr if it did.
+  void answered(const limiter::StoreError* error) {
+    if (store_) [[unlikely]]
+      end_store(error);
   }
   void end() {
     store_.end();
@@ -56,7 +61,8 @@ class CheckSpans {
   static constexpr std::string_view kName = "ratelimit.check";
 
   void begin_store(const TracedStore& store);
-  void end_store(std::span<const Judgement> judgements);
+  static const limiter::StoreError* first_error(std::span<const Judgement> judgements);
+  void end_store(const limiter::StoreError* error);
 
   tracing::ActiveSpan check_;
   tracing::ActiveSpan store_;

@@ -62,13 +62,20 @@ class AuthorizationService::Single final : public decide::CheckListener, private
       return return_to_pool();
     }
     form_ = {.as_text = api::wants_text(message_.header("accept")), .for_clients = true};
-    const std::string_view traceparent = reply_->metadata("traceparent");
-    traceparent_ = traceparent.empty() ? message_.header("traceparent") : traceparent;
+    read_trace();
     read_authz_check(*service_.parts_.authz, peer, message_, text_, request_);
     if (const std::string_view id = message_.header(http::kRequestIdField); http::is_request_id(id)) {
       request_.request_id = id;
     }
-    check_.start(std::move(place), caller_, caller_.origin(), request_, {traceparent_}, *this);
+    check_.start(std::move(place), caller_, caller_.origin(), request_, {traceparent_, &reply_->span()}, *this);
+  }
+
+  // An Envoy that traces puts its own span into the metadata. Otherwise the request's headers have the client's.
+  void read_trace() {
+    traceparent_ = reply_->metadata("traceparent");
+    if (!traceparent_.empty()) return;
+    traceparent_ = message_.header("traceparent");
+    if (!traceparent_.empty()) reply_->trace_below(traceparent_, message_.header("tracestate"));
   }
 
   void refuse_without_memory() {

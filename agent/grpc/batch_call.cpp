@@ -59,7 +59,8 @@ void BatchCall::begin_check(std::size_t slot) {
   Element& element = elements_[slot];
   auto refusal = read_one(spans_[slot], *caller_, element.message);
   if (refusal) return refuse(slot, *refusal);
-  element.check.start(*std::move(place), *caller_, origin_, element.message.request, {traceparent_}, *this, slot);
+  element.check.start(*std::move(place), *caller_, origin_, element.message.request, {traceparent_, &reply_->span()},
+                      *this, slot);
 }
 
 void BatchCall::decided(std::size_t slot, const Decision& decision) {

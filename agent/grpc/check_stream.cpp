@@ -70,8 +70,13 @@ void CheckStream::begin(std::size_t slot, std::span<char> check) {
   element.caller = *std::move(caller);
   element.bytes.assign(check.data(), check.size());
   if (const auto refusal = read_one(element.bytes, element.caller, element.message)) return refuse(slot, *refusal);
-  element.check.start(*std::move(place), element.caller, element.caller.origin(), element.message.request,
-                      {traceparent_}, *this, slot);
+  element.check.start(*std::move(place), element.caller, element.caller.origin(), element.message.request, trace(),
+                      *this, slot);
+}
+
+// A stream may last for hours. Unless its client has put it into a trace, each check begins one of its own.
+decide::CheckTrace CheckStream::trace() const {
+  return {traceparent_, traceparent_.empty() ? nullptr : &reply_.span()};
 }
 
 void CheckStream::decided(std::size_t slot, const Decision& decision) {

@@ -50,6 +50,7 @@ class CheckStream final : public decide::CheckListener, private grpc::CallListen
 
   std::size_t take_slot();
   void begin(std::size_t slot, std::span<char> check);
+  decide::CheckTrace trace() const;
   void refuse(std::size_t slot, const Refused& refused);
   void answer(std::size_t slot);
   void give_back(std::size_t slot);

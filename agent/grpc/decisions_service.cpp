@@ -93,7 +93,7 @@ class DecisionsService::Single final : public decide::CheckListener, private grp
       place.leave();
       return refuse(refused_for({.kind = decide::Refusal::Kind::other_tenant, .request_id = request.request_id}));
     }
-    check_.start(std::move(place), caller_, caller_.origin(), request, {traceparent_}, *this);
+    check_.start(std::move(place), caller_, caller_.origin(), request, {traceparent_, &reply_->span()}, *this);
   }
 
   void refuse(const Refused& refused) {

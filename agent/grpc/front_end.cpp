@@ -49,7 +49,7 @@ std::vector<std::string> method_labels(bool rate_limits) {
 }
 
 FrontEnd::FrontEnd(boost::asio::io_context& context, const http::ServerOptions& options, const ServiceParts& parts,
-                   Metrics& metrics, ConnectionMetrics& worker)
+                   Metrics& metrics, ConnectionMetrics& worker, tracing::Tracer* tracer)
     : metrics_(metrics),
       worker_(worker),
       services_(make_services(parts)),
@@ -58,7 +58,7 @@ FrontEnd::FrontEnd(boost::asio::io_context& context, const http::ServerOptions& 
       reflection_alpha_(grpc::ReflectionService::kV1Alpha, listed_names(parts.rate_limits != nullptr),
                         grpc::own_descriptors()),
       server_(context, options, http2::SessionLimits{}, all_of(services_, {&health_, &reflection_, &reflection_alpha_}),
-              *this) {}
+              *this, tracer) {}
 
 void FrontEnd::drain(std::function<void()> drained) {
   draining_ = true;

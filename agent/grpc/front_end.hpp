@@ -26,9 +26,9 @@ std::vector<std::string> method_labels(bool rate_limits);
 
 class FrontEnd final : private grpc::CallObserver {
  public:
-  // `worker`: this worker's part of `metrics`.
+  // `worker`: this worker's part of `metrics`. `tracer`: nullptr if calls are not traced.
   FrontEnd(boost::asio::io_context& context, const http::ServerOptions& options, const ServiceParts& parts,
-           Metrics& metrics, ConnectionMetrics& worker);
+           Metrics& metrics, ConnectionMetrics& worker, tracing::Tracer* tracer = nullptr);
 
   http2::Server& listener() { return server_.http(); }
 

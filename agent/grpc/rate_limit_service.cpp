@@ -33,7 +33,7 @@ class RateLimitService::Single final : public rls::Listener {
     } catch (const std::bad_alloc&) {
       return refuse_unread({.kind = rls::Refusal::Kind::out_of_memory, .text = {}});
     }
-    call_.start(request_, *this);
+    call_.start(request_, *this, reply_->span());
   }
 
   void answered(const rls::Response& response) override {

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "agent/rls/counter_name.hpp"
+#include "agent/rls/describe_call.hpp"
 #include "common/domain/plan.hpp"
 
 namespace sluice::agent::rls {
@@ -51,10 +52,11 @@ void Call::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& out
   }
 }
 
-void Call::start(const Request& request, Listener& listener) {
+void Call::start(const Request& request, Listener& listener, const tracing::ActiveSpan& span) {
   request_ = &request;
   listener_ = &listener;
   started_ = std::chrono::steady_clock::now();
+  spans_.begin({.request = &span}, nullptr);
   in_force_ = service_.in_force();
   judgement_count_ = open_ = 0;
   in_store_ = ended_ = false;
@@ -211,6 +213,7 @@ bool Call::take_redis_time() const {
 
 void Call::ask_store() {
   open_ = judgement_count_;
+  spans_.ask(service_.resources().traced_store);
   in_store_ = true;
   limiter::CounterStore& store = service_.resources().store;
   const std::size_t count = judgement_count_;  // the last outcome may end this call, and begin another one
@@ -224,6 +227,7 @@ void Call::ask_store() {
 
 void Call::on_all_outcomes() {
   const limiter::StoreError* const error = store_error();
+  spans_.answered(error);
   if (error == nullptr) return answer();
   refuse(is_overload(error->fault) ? Refusal::Kind::overload : Refusal::Kind::store_unavailable,
          std::string(limiter::describe(error->fault)));
@@ -251,6 +255,7 @@ DescriptorVerdict Call::verdict_of(std::size_t index, DescriptorTally& tally) {
     return verdict;
   }
   const Judged& outcome = *judgements_[line.judgement].outcome;
+  verdict.over_limit = !outcome.allowed;
   if (service_.resources().rule_metrics != nullptr) count_hits(line, *verdict.descriptor, outcome);
   verdict.status.limit = line.limit;
   verdict.status.reset_seconds = seconds_until_reset(outcome.now_us, line.limit.unit);
@@ -295,6 +300,9 @@ void Call::answer() {
   DescriptorTally tally{};
   for (std::size_t i = 0; i < request_->descriptors.size(); ++i) verdicts_.push_back(verdict_of(i, tally));
   const Response response = make_response(*request_, verdicts_, service_.options().parts);
+  if (tracing::Span* const span = spans_.check()) [[unlikely]]
+    describe_answer(service_.options().tenant, *request_, verdicts_, response, *span);
+  spans_.end();
   place_.leave();
   const InForce in_force = std::exchange(in_force_, {});  // an idle Call must not keep a former configuration alive
   service_.resources().counts.add(tally);
@@ -303,6 +311,9 @@ void Call::answer() {
 }
 
 void Call::refuse(Refusal::Kind kind, std::string text) {
+  if (tracing::Span* const span = spans_.check()) [[unlikely]]
+    describe_refusal(service_.options().tenant, *request_, kind, *span);
+  spans_.end();
   place_.leave();
   in_force_ = {};
   service_.resources().counts.count(kind);

@@ -45,8 +45,9 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // `request` must stay valid until the listener is called. From then on start() may be called again.
-  void start(const Request& request, Listener& listener);
+  // `request` must stay valid until the listener is called. From then on start() may be called again. `span`: that of
+  // the request; empty if it is not traced.
+  void start(const Request& request, Listener& listener, const tracing::ActiveSpan& span = {});
 
   // Whether the counter store may still answer, because an allocation failed while it took the call. Then neither start
   // nor destroy this object.
@@ -105,6 +106,7 @@ class Call {
   std::chrono::steady_clock::time_point started_;
   InForce in_force_;
   decide::InFlight::Place place_;
+  decide::CheckSpans spans_;
   std::vector<Line> lines_;  // by descriptor; more than that are left from former requests
 
   // The vectors must not grow while an outcome is missing, because the store has pointers into them.

@@ -20,6 +20,8 @@ std::vector<telemetry::LabelledReading<Counts>> readings(
   return found;
 }
 
+}  // namespace
+
 RequestOutcome outcome_of(Refusal::Kind kind) {
   switch (kind) {
     case Refusal::Kind::invalid:
@@ -33,8 +35,6 @@ RequestOutcome outcome_of(Refusal::Kind kind) {
   }
   return RequestOutcome::unavailable;
 }
-
-}  // namespace
 
 void Counts::count(Refusal::Kind kind) noexcept { count(outcome_of(kind)); }
 

@@ -28,6 +28,8 @@ enum class DescriptorOutcome : std::uint8_t {
 inline constexpr std::array<std::string_view, 5> kDescriptorOutcomes{"ok", "over_limit", "shadowed", "unlimited",
                                                                      "no_limit"};
 
+RequestOutcome outcome_of(Refusal::Kind kind);
+
 // How many descriptors of one request had each outcome. All workers share the Counts, so a request adds to them once.
 using DescriptorTally = std::array<std::uint64_t, kDescriptorOutcomes.size()>;
 

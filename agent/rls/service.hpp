@@ -12,6 +12,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "agent/decide/check_spans.hpp"
 #include "agent/decide/in_flight.hpp"
 #include "agent/decide/redis_time.hpp"
 #include "agent/rls/counts.hpp"
@@ -38,7 +39,8 @@ struct Resources {
   std::function<std::int64_t()> agents;  // that serve the tenant, at least 1
   std::function<bool()> is_only_tenant;  // whether the agent serves no other tenant
   Counts& counts;
-  RuleMetrics* rule_metrics = nullptr;  // nullptr: nothing is counted for each rule
+  RuleMetrics* rule_metrics = nullptr;                // nullptr: nothing is counted for each rule
+  const decide::TracedStore* traced_store = nullptr;  // for spans; nullptr: counters in memory
 };
 
 // The configuration in force.

@@ -13,6 +13,7 @@ struct DescriptorVerdict {
   const Descriptor* descriptor = nullptr;
   const rls_config::Rule* rule = nullptr;  // the rule that judged; nullptr: none, or a limit of the request
   Status status;
+  bool over_limit = false;  // also of shadow_mode
 };
 
 struct ResponseParts {

@@ -10,6 +10,7 @@
 #include "common/base/text.hpp"
 #include "common/grpc/dispatcher.hpp"
 #include "common/grpc/timeout.hpp"
+#include "common/tracing/attribute_names.hpp"
 
 namespace sluice::grpc {
 namespace {
@@ -25,6 +26,12 @@ bool is_grpc(std::string_view type) {
   constexpr std::string_view kProto = "+proto";
   if (type.starts_with(kProto)) type.remove_prefix(kProto.size());
   return type.empty() || type.front() == ';';
+}
+
+// Of these codes the server is to blame, as OpenTelemetry's conventions for gRPC have it.
+bool is_failure(Code code) {
+  return code == Code::unknown || code == Code::deadline_exceeded || code == Code::unimplemented ||
+         code == Code::internal || code == Code::unavailable || code == Code::data_loss;
 }
 
 }  // namespace
@@ -46,6 +53,8 @@ void Call::begin(http2::Stream& stream) {
   service_ = route->service;
   method_ = route->method;
   label_ = route->label;
+  if (dispatcher_.tracer_ != nullptr && service_->is_traced()) [[unlikely]]
+    begin_span(stream.header("traceparent"), stream.header("tracestate"));
   const Method& method = service_->methods()[method_];
   if (!read_deadline()) return;
   reader_.begin(method.max_message);
@@ -182,7 +191,7 @@ void Call::on_closed() {
   forget_deadline();
   CallListener* listener = std::exchange(listener_, nullptr);
   if (!std::exchange(finished_, true)) {
-    dispatcher_.observer_.ended(label_, Code::cancelled);
+    ended(Code::cancelled);
     if (listener != nullptr) listener->on_over();
   }
   dispatcher_.open_.erase(dispatcher_.open_.iterator_to(*this));
@@ -211,7 +220,7 @@ void Call::end_for(const Status& status) {
 
 void Call::refuse_http(std::string_view status) {
   finished_ = true;
-  dispatcher_.observer_.ended(label_, Code::unknown);
+  ended(Code::unknown);
   stream_->respond({{":status", status}}, true);
 }
 
@@ -234,7 +243,7 @@ void Call::finish(const Status& status, std::string_view message, bool with_mess
   finished_ = true;
   forget_deadline();
   listener_ = nullptr;
-  dispatcher_.observer_.ended(label_, status.code);
+  ended(status.code);
   std::array<http2::Field, 6> fields{};
   std::size_t count = 0;
   if (!began_) {  // the status comes with the header fields
@@ -257,6 +266,34 @@ void Call::finish(const Status& status, std::string_view message, bool with_mess
   if (began_) return stream_->end(all);
   began_ = true;
   stream_->respond(all, true);
+}
+
+void Call::ended(Code code) {
+  dispatcher_.observer_.ended(label_, code);
+  if (span_) [[unlikely]]
+    end_span(code);
+}
+
+void Call::trace_below(std::string_view traceparent, std::string_view tracestate) {
+  if (dispatcher_.tracer_ == nullptr || over()) return;
+  span_.discard();
+  begin_span(traceparent, tracestate);
+}
+
+void Call::begin_span(std::string_view traceparent, std::string_view tracestate) {
+  namespace attribute = tracing::attribute;
+  span_ = dispatcher_.tracer_->start_request("gRPC", tracing::SpanKind::server, traceparent, tracestate);
+  if (!span_) return;
+  span_->name.assign(service_->name()).append("/").append(service_->methods()[method_].name);
+  span_->set(attribute::kRpcSystem, "grpc");
+  span_->set(attribute::kRpcMethod, span_->name);
+  if (!peer().empty()) span_->set(attribute::kNetworkPeerAddress, peer());
+}
+
+void Call::end_span(Code code) {
+  span_->set(tracing::attribute::kRpcStatus, to_string(code));
+  if (is_failure(code)) span_->fail(to_string(code));
+  span_.end();
 }
 
 std::string_view Call::metadata(std::string_view name) const {
@@ -292,6 +329,10 @@ Reply::~Reply() {
 std::string_view Reply::metadata(std::string_view name) const { return call_->metadata(name); }
 std::string_view Reply::peer() const { return call_->peer(); }
 bool Reply::over() const { return call_->over(); }
+const tracing::ActiveSpan& Reply::span() const { return call_->span(); }
+void Reply::trace_below(std::string_view traceparent, std::string_view tracestate) {
+  call_->trace_below(traceparent, tracestate);
+}
 
 bool Reply::listen(CallListener& listener) {
   if (call_->over()) return false;

@@ -18,6 +18,7 @@
 #include "common/grpc/status.hpp"
 #include "common/http/host.hpp"
 #include "common/http2/stream.hpp"
+#include "common/tracing/tracer.hpp"
 
 namespace sluice::grpc {
 
@@ -44,6 +45,8 @@ class Call final : public boost::intrusive::list_base_hook<>, public DeadlineHol
   bool over() const { return stream_ == nullptr || finished_; }
   void set_listener(CallListener* listener) { listener_ = listener; }
   bool finished() const { return finished_; }
+  const tracing::ActiveSpan& span() const { return span_; }
+  void trace_below(std::string_view traceparent, std::string_view tracestate);
 
   void retain() noexcept { ++references_; }
   void release() noexcept;
@@ -66,6 +69,9 @@ class Call final : public boost::intrusive::list_base_hook<>, public DeadlineHol
   void refuse_http(std::string_view status);
   void write_headers();
   void end_for(const Status& status);
+  void ended(Code code);
+  void begin_span(std::string_view traceparent, std::string_view tracestate);
+  void end_span(Code code);
 
   Dispatcher& dispatcher_;
   http2::Stream* stream_ = nullptr;  // nullptr once it is closed
@@ -77,6 +83,7 @@ class Call final : public boost::intrusive::list_base_hook<>, public DeadlineHol
   std::size_t buffered_ = 0;   // this call's part of Dispatcher::buffered_
   Deadlines::Time ends_by_;    // see has_deadline_
   http::Ticks arrive_by_ = 0;  // of a single message
+  tracing::ActiveSpan span_;   // ends with finished_
   std::uint32_t references_ = 0;
   bool has_deadline_ = false;
   bool streams_ = false;   // the client streams

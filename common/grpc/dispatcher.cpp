@@ -15,8 +15,9 @@ std::vector<std::string> method_labels(std::span<const ServiceTable> services) {
   return labels;
 }
 
-Dispatcher::Dispatcher(std::span<Service* const> services, CallObserver& observer, Alarm& alarm)
-    : observer_(observer), alarm_(alarm), deadlines_(alarm) {
+Dispatcher::Dispatcher(std::span<Service* const> services, CallObserver& observer, Alarm& alarm,
+                       tracing::Tracer* tracer)
+    : observer_(observer), alarm_(alarm), tracer_(tracer), deadlines_(alarm) {
   for (Service* service : services) {
     for (std::size_t i = 0; i < service->methods().size(); ++i) {
       routes_.push_back(

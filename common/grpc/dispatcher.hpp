@@ -47,7 +47,9 @@ class Dispatcher final : public http2::Handler {
   static constexpr std::size_t kMaxBuffered = 64UL << 20;
 
   // All references outlive the dispatcher. No two services have the same name.
-  Dispatcher(std::span<Service* const> services, CallObserver& observer, Alarm& alarm);
+  // `tracer`: nullptr if calls are not traced.
+  Dispatcher(std::span<Service* const> services, CallObserver& observer, Alarm& alarm,
+             tracing::Tracer* tracer = nullptr);
   ~Dispatcher();
 
   void on_request(http2::Stream& stream) override;
@@ -70,6 +72,7 @@ class Dispatcher final : public http2::Handler {
   std::vector<Route> routes_;  // sorted by path
   CallObserver& observer_;
   Alarm& alarm_;
+  tracing::Tracer* const tracer_;
   Deadlines deadlines_;
   Pool<Call> pool_;
   boost::intrusive::list<Call, boost::intrusive::constant_time_size<false>> open_;

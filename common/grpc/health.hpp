@@ -31,6 +31,7 @@ class HealthService final : public Service {
 
   std::string_view name() const override { return kName; }
   std::span<const Method> methods() const override { return method_table(); }
+  bool is_traced() const override { return false; }
   void handle(std::size_t method, std::span<char> message, Reply reply) override;
 
  private:

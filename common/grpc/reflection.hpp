@@ -29,6 +29,7 @@ class ReflectionService final : public Service {
 
   std::string_view name() const override { return name_; }
   std::span<const Method> methods() const override { return method_table(); }
+  bool is_traced() const override { return false; }
   void handle(std::size_t, std::span<char>, Reply) override {}
   void open(std::size_t method, Reply reply) override;
 

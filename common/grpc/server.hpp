@@ -20,8 +20,8 @@ namespace sluice::grpc {
 class Server final : private Alarm {
  public:
   Server(boost::asio::io_context& context, const http::ServerOptions& options, const http2::SessionLimits& limits,
-         std::span<Service* const> services, CallObserver& observer)
-      : timer_(context), dispatcher_(services, observer, *this), http_(context, options, limits, dispatcher_) {}
+         std::span<Service* const> services, CallObserver& observer, tracing::Tracer* tracer = nullptr)
+      : timer_(context), dispatcher_(services, observer, *this, tracer), http_(context, options, limits, dispatcher_) {}
 
   // For listening and statistics.
   http2::Server& http() { return http_; }

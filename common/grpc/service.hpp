@@ -12,6 +12,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include "common/grpc/status.hpp"
+#include "common/tracing/tracer.hpp"
 
 namespace sluice::grpc {
 
@@ -51,6 +52,11 @@ class Reply {
   std::string_view peer() const;  // the client's address; "" for Unix sockets
   bool over() const;              // the client no longer waits
 
+  // The span of the call; empty if it is not traced, or over.
+  const tracing::ActiveSpan& span() const;
+  // Puts the call into another trace than that of its metadata. REQUIRES: span() has no children yet.
+  void trace_below(std::string_view traceparent, std::string_view tracestate);
+
   // Returns false if the call is over. REQUIRES: `listener` lives until on_over(), or until the answer.
   bool listen(CallListener& listener);
 
@@ -84,6 +90,8 @@ class Service {
   virtual std::string_view name() const = 0;  // "sluice.v1.Decisions"
   // The list stays the same.
   virtual std::span<const Method> methods() const = 0;
+  // Whether calls get spans. Those of probes and tools only fill the collector.
+  virtual bool is_traced() const { return true; }
 
   // `method`: an index into methods(). A call of a method whose client sends one message: here it is. The bytes may be
   // changed, and are valid as long as the Reply.

@@ -39,6 +39,9 @@ inline constexpr std::string_view kOverLimit = "ratelimit.over_limit";
 inline constexpr std::string_view kShadow = "ratelimit.shadow";
 inline constexpr std::string_view kSubjectHash = "ratelimit.subject_hash";
 inline constexpr std::string_view kHeldMs = "ratelimit.held_ms";
+inline constexpr std::string_view kDomain = "ratelimit.domain";
+inline constexpr std::string_view kDescriptors = "ratelimit.descriptors";
+inline constexpr std::string_view kDescriptorsOver = "ratelimit.descriptors_over_limit";
 inline constexpr std::string_view kRequestId = "ratelimit.request_id";
 
 }  // namespace sluice::tracing::attribute
