@@ -35,6 +35,7 @@
 #include "server/admin/service.hpp"
 #include "server/auth/metrics.hpp"
 #include "server/auth/token_lookups.hpp"
+#include "server/console/console.hpp"
 #include "server/counters/metrics.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/fleet/fleet.hpp"
@@ -104,7 +105,10 @@ class App {
         executor_(pool_, throttle_, config.admin_rates, clock_, log_),
         service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout, tracer()),
         sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options()),
-        dispatch_({{sync::SyncService::kPrefix, sync_}}, service_),
+        console_(console::embedded_bundle()),
+        dispatch_({{[](std::string_view path) { return path.starts_with(sync::SyncService::kPrefix); }, sync_},
+                   {[this](std::string_view path) { return console_.has(path); }, console_}},
+                  service_),
         server_(loop_, http_options(), dispatch_),
         shutdown_(loop_, log_, config.drain_timeout),
         tidy_timer_(loop_),
@@ -239,6 +243,7 @@ class App {
   std::optional<kubernetes::ApiClient> review_api_;  // only for token reviews, so that they delay nothing else
   std::optional<identity::Reviewer> reviewer_;       // only with --kubernetes
   sync::SyncService sync_;
+  console::Console console_;
   http::Dispatch dispatch_;
   sluice::http::Server server_;
   program::Shutdown shutdown_;

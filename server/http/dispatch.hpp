@@ -1,9 +1,11 @@
-// Hands each request to the handler for its path: agent routes to policy sync, the rest to the admin API.
+// Hands each request to the handler for its path: agent routes to policy sync, views to the console, the rest to the
+// admin API.
 //
 // Thread: the event loop's.
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -16,7 +18,7 @@ namespace sluice::server::http {
 class Dispatch final : public sluice::http::Handler {
  public:
   struct Part {
-    std::string_view prefix;  // of paths, such as "/v1/sync/"
+    std::function<bool(std::string_view path)> has;
     sluice::http::Handler& handler;
   };
   // `others` handles all other paths. REQUIRES: all handlers outlive this object.
@@ -35,7 +37,7 @@ class Dispatch final : public sluice::http::Handler {
 
  private:
   sluice::http::Handler& of(std::string_view path) const {
-    const auto found = std::ranges::find_if(parts_, [path](const Part& part) { return path.starts_with(part.prefix); });
+    const auto found = std::ranges::find_if(parts_, [path](const Part& part) { return part.has(path); });
     return found == parts_.end() ? others_ : found->handler;
   }
 

@@ -1,5 +1,6 @@
 #include "server/sync/call.hpp"
 
+#include "server/http/field_list.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/refusal.hpp"
 
@@ -19,7 +20,7 @@ void SyncCall::read(const sluice::http::Request& request) {
                        "the header is missing: a watch must name its agent, Sluice-Agent: <agent_id>");
   }
   credentials.authorization = request.header("authorization");
-  gzip = takes_gzip(request.header("accept-encoding"));
+  gzip = http::takes_coding(request.header("accept-encoding"), "gzip");
   reads_newer_fields = sync::reads_newer_fields(request.header("sluice-reads"));
 }
 

@@ -12,6 +12,7 @@
 #include "common/json/fields.hpp"
 #include "common/sync/report.hpp"
 #include "common/sync/snapshot_document.hpp"
+#include "server/http/field_list.hpp"
 #include "server/http/refusal.hpp"
 
 namespace sluice::server::sync {
@@ -19,25 +20,6 @@ namespace {
 
 std::string_view method_of(std::string_view name) { return name.substr(0, name.find(' ')); }
 std::string_view path_of(std::string_view name) { return name.substr(name.find(' ') + 1); }
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
-// Removes and returns the part up to `end`; removes `end` too.
-std::string_view cut(std::string_view& text, char end) {
-  const std::size_t at = std::min(text.find(end), text.size());
-  const std::string_view part = text.substr(0, at);
-  text.remove_prefix(std::min(at + 1, text.size()));
-  return trimmed(part);
-}
-
-bool same_word(std::string_view text, std::string_view lower) {
-  return std::ranges::equal(text, lower,
-                            [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-}
 
 using Parameters = std::map<std::string, std::string, std::less<>>;
 
@@ -62,18 +44,6 @@ std::optional<sluice::sync::Position> position_of(const Parameters& given,
   auto position = sluice::sync::parse_position(revision->second, chain->second, names);
   if (!position) throw http::Refusal(400, "invalid", position.error().text);
   return std::move(*position);
-}
-
-// Whether the weight of a content coding is zero: "q=0", "q=0.000".
-bool is_refused(std::string_view parameters) {
-  while (!parameters.empty()) {
-    std::string_view parameter = cut(parameters, ';');
-    const std::string_view name = cut(parameter, '=');
-    if (!same_word(name, "q")) continue;
-    const std::string_view value = trimmed(parameter);
-    return value.starts_with('0') && value.find_first_not_of("0.") == std::string_view::npos;
-  }
-  return false;
 }
 
 }  // namespace
@@ -121,20 +91,9 @@ std::string agent_id_of(std::string_view header) {
 
 bool reads_newer_fields(std::string_view header) {
   while (!header.empty()) {
-    if (same_word(cut(header, ','), sluice::sync::kReadsNewerFields)) return true;
+    if (http::same_word(http::cut(header, ','), sluice::sync::kReadsNewerFields)) return true;
   }
   return false;
-}
-
-bool takes_gzip(std::string_view accept_encoding) {
-  bool any = false;
-  while (!accept_encoding.empty()) {
-    std::string_view item = cut(accept_encoding, ',');
-    const std::string_view coding = cut(item, ';');
-    if (same_word(coding, "gzip") || same_word(coding, "x-gzip")) return !is_refused(item);
-    if (coding == "*") any = !is_refused(item);
-  }
-  return any;
 }
 
 }  // namespace sluice::server::sync

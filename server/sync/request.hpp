@@ -43,7 +43,4 @@ std::string agent_id_of(std::string_view header);
 // Whether the agent ignores fields that it does not know: sync::kReadsField. Unknown words are ignored.
 bool reads_newer_fields(std::string_view header);
 
-// RFC 9110 section 12.5.3.
-bool takes_gzip(std::string_view accept_encoding);
-
 }  // namespace sluice::server::sync

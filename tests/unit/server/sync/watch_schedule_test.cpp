@@ -141,12 +141,6 @@ TEST_CASE("fetches are spread by the number of those who hear, and come back lat
   CHECK(sync::reconnect_max_for(1'000'000'000) == sluice::sync::kMaxReconnect);
 }
 
-TEST_CASE("gzip is taken where the caller says so") {
-  for (const char* yes : {"gzip", "deflate, gzip", "GZIP;q=0.5", "br;q=1.0, *", "x-gzip"}) CHECK(sync::takes_gzip(yes));
-  for (const char* no : {"", "identity", "gzip;q=0", "gzip ; q=0.000", "*;q=0", "gzipped"})
-    CHECK_FALSE(sync::takes_gzip(no));
-}
-
 TEST_CASE("a position counts if it is given whole, and what an agent of another release adds is ignored") {
   const std::string chain(64, 'a');
   const sluice::sync::Position seven{7, chain};

@@ -1,0 +1,83 @@
+// Calls to the admin API. The types come from the server's OpenAPI document, so a change of the API is a compile error
+// here.
+import createClient from "openapi-fetch";
+import { signal } from "@preact/signals";
+import type { components, paths } from "./schema";
+
+export type Schema<Name extends keyof components["schemas"]> = components["schemas"][Name];
+
+// Why a call failed, for people. `status` 0: no answer came.
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly requestId: string,
+    readonly faults: readonly Fault[],
+  ) {
+    super(detail);
+  }
+}
+
+export interface Fault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+// The server's health as the calls of this page see it.
+export const connection = signal<"fine" | "away" | "database_away">("fine");
+export const signedOut = signal<string>(""); // why the session has ended; "": it has not
+
+let token = "";
+export function useToken(value: string): void {
+  token = value;
+}
+
+const request: typeof fetch = async (input, init) => {
+  const headers = new Headers(input instanceof Request ? input.headers : init?.headers);
+  if (token !== "") headers.set("Authorization", `Bearer ${token}`);
+  const made = input instanceof Request ? new Request(input, { headers }) : new Request(input, { ...init, headers });
+  return fetch(made);
+};
+
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: request });
+
+interface Answer<Data> {
+  data?: Data;
+  error?: unknown;
+  response: Response;
+}
+
+// The data of a call, or an ApiError thrown.
+export async function dataOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
+  let answer: Answer<Data>;
+  try {
+    answer = await call;
+  } catch (failure) {
+    if (failure instanceof DOMException && failure.name === "AbortError") throw failure;
+    connection.value = "away";
+    throw new ApiError(0, "no_answer", "The server does not answer.", "", []);
+  }
+  const { response } = answer;
+  if (response.ok) {
+    connection.value = "fine";
+    return answer.data as NonNullable<Data>;
+  }
+  const error = problemOf(response, answer.error);
+  connection.value = response.status === 503 ? "database_away" : "fine";
+  if (response.status === 401) signedOut.value = error.message;
+  throw error;
+}
+
+function problemOf(response: Response, body: unknown): ApiError {
+  const problem = typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
+  const text = (name: string): string => (typeof problem[name] === "string" ? (problem[name] as string) : "");
+  const errors = Array.isArray(problem["errors"]) ? (problem["errors"] as Record<string, unknown>[]) : [];
+  return new ApiError(
+    response.status,
+    text("code"),
+    text("detail") || `The server answered ${response.status}.`,
+    text("request_id") || (response.headers.get("x-request-id") ?? ""),
+    errors.map((each) => ({ pointer: String(each["pointer"] ?? ""), detail: String(each["detail"] ?? "") })),
+  );
+}

@@ -1,0 +1,175 @@
+// The frame around every view: navigation, the tenant, the state of the connection, the palette.
+import type { ComponentType, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { connection, signedOut } from "./api/client";
+import { listTenants } from "./api/lists";
+import { useQuery } from "./api/query";
+import { kViewPaths, type ViewPath } from "./paths";
+import { followLinks, go, link, match, place, setQuery, tenant } from "./router";
+import { caller, may, signOut, type Permission } from "./session";
+import { Toasts } from "./ui/dialog";
+import { Icon, type IconName } from "./ui/icons";
+import { Palette } from "./ui/palette";
+import { utc } from "./words/time";
+import { Audit } from "./views/audit";
+import { Bindings } from "./views/bindings";
+import { Explain } from "./views/explain";
+import { Fleet } from "./views/fleet";
+import { Keys } from "./views/keys";
+import { NotFound } from "./views/not_found";
+import { Overview } from "./views/overview";
+import { Plan } from "./views/plan";
+import { Plans } from "./views/plans";
+import { Policies } from "./views/policies";
+import { Policy } from "./views/policy";
+import { SignIn } from "./views/sign_in";
+import { Subject } from "./views/subject";
+import { Tenants } from "./views/tenants";
+import { Tokens } from "./views/tokens";
+
+interface View {
+  readonly view: ComponentType<{ parts: Record<string, string> }>;
+  readonly title: string;
+  readonly icon?: IconName; // in the navigation
+  readonly needs?: Permission;
+}
+
+const kViews: Record<ViewPath, View> = {
+  "/": { view: Overview, title: "Overview", icon: "overview" },
+  "/policies": { view: Policies, title: "Policies", icon: "policies" },
+  "/policies/:id": { view: Policy, title: "Policy" },
+  "/plans": { view: Plans, title: "Plans", icon: "plans" },
+  "/plans/:id": { view: Plan, title: "Plan" },
+  "/explain": { view: Explain, title: "Explain", icon: "explain" },
+  "/subject": { view: Subject, title: "Subject", icon: "subject" },
+  "/keys": { view: Keys, title: "API keys", icon: "keys" },
+  "/tenants": { view: Tenants, title: "Tenants", icon: "tenants" },
+  "/tokens": { view: Tokens, title: "Tokens", icon: "tokens", needs: "read_tokens" },
+  "/bindings": { view: Bindings, title: "Bindings", icon: "bindings", needs: "read_tokens" },
+  "/fleet": { view: Fleet, title: "Fleet", icon: "fleet" },
+  "/audit": { view: Audit, title: "Audit", icon: "audit", needs: "read_audit" },
+};
+
+export interface Route extends View {
+  readonly path: ViewPath;
+}
+
+const kRoutes: readonly Route[] = kViewPaths.map((path) => ({ path, ...kViews[path] }));
+
+const offered = (route: Route): boolean => route.needs === undefined || may(route.needs);
+
+export function App(): JSX.Element {
+  if (caller.value === null || signedOut.value !== "") return <SignIn />;
+  return <Frame />;
+}
+
+function Frame(): JSX.Element {
+  const [searching, setSearching] = useState(false);
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const typing = (event.target as Element).closest("input, textarea, select") !== null;
+      if ((event.key === "k" && (event.metaKey || event.ctrlKey)) || (event.key === "/" && !typing)) {
+        event.preventDefault();
+        setSearching(true);
+      }
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+
+  const found = findRoute(place.value.path);
+  useEffect(() => {
+    document.title = `${found?.route.title ?? "Not found"} · Sluice`;
+  }, [found?.route.title]);
+  const View = found?.route.view ?? NotFound;
+  return (
+    <div class="frame" onClick={followLinks}>
+      <a class="skip" href="#view" data-external>
+        Skip to the content
+      </a>
+      <nav aria-label="Views">
+        <a class="brand" href={link("/")}>
+          Sluice
+        </a>
+        <button type="button" class="search" onClick={() => setSearching(true)}>
+          <Icon name="search" /> Search <kbd>/</kbd>
+        </button>
+        <ul>
+          {kRoutes.filter((route) => route.icon !== undefined && offered(route)).map((route) => (
+            <li key={route.path}>
+              <a href={link(route.path)} aria-current={isUnder(route) ? "page" : undefined}>
+                {route.icon && <Icon name={route.icon} />}
+                {route.title}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <Account />
+      </nav>
+      <main id="view" tabIndex={-1}>
+        <Connection />
+        <View parts={found?.parts ?? {}} />
+      </main>
+      {searching && <Palette routes={kRoutes.filter((route) => route.icon !== undefined && offered(route))} close={() => setSearching(false)} />}
+      <Toasts />
+    </div>
+  );
+}
+
+const isUnder = (route: Route): boolean =>
+  route.path === "/" ? place.value.path === "/" : `${place.value.path}/`.startsWith(`${route.path}/`);
+
+function findRoute(path: string): { route: Route; parts: Record<string, string> } | null {
+  for (const route of kRoutes) {
+    const parts = match(route.path, path);
+    if (parts !== null && offered(route)) return { route, parts };
+  }
+  return null;
+}
+
+function Connection(): JSX.Element | null {
+  if (connection.value === "fine") return null;
+  return (
+    <p class="notice" role="status">
+      {connection.value === "away"
+        ? "The server does not answer. What you see is its last answer; this page tries again by itself."
+        : "The server cannot use PostgreSQL now. Agents go on deciding; this page tries again by itself."}
+    </p>
+  );
+}
+
+function Account(): JSX.Element {
+  const tenants = useQuery("tenants", listTenants, 60_000);
+  return (
+    <div class="account">
+      <label class="field">
+        Tenant
+        <select value={tenant.value} onChange={(event) => setQuery({ tenant: event.currentTarget.value }, false)}>
+          <option value="">All</option>
+          {(tenants.data?.items ?? []).map((each) => (
+            <option key={each.id} value={each.id}>
+              {each.name ? `${each.name} (${each.id})` : each.id}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={utc.value} onChange={(event) => (utc.value = event.currentTarget.checked)} />
+        Times in UTC
+      </label>
+      <p class="quiet">
+        {caller.value?.name || caller.value?.id}, {caller.value?.role}
+      </p>
+      <button
+        type="button"
+        class="small"
+        onClick={() => {
+          signOut();
+          go("/");
+        }}
+      >
+        Sign out
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+// Dialogs, and short messages that go away by themselves.
+import { signal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../api/client";
+import { Failure } from "./parts";
+
+export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="dialog-title">
+      <h2 id="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+// Asks before `run`, and stays open with the reason if that fails. `type`: what must be typed to go on.
+export function Confirm({ title, verb, type, danger, run, close, children }: {
+  title: string;
+  verb: string;
+  type?: string;
+  danger?: boolean;
+  run: () => Promise<void>;
+  close: () => void;
+  children?: ComponentChildren;
+}): JSX.Element {
+  const [typed, setTyped] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      await run();
+      close();
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} close={close}>
+      <form onSubmit={(event) => void submit(event)}>
+        {children}
+        {type !== undefined && (
+          <label class="field">
+            Type <code>{type}</code> to go on
+            <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
+          </label>
+        )}
+        {error && <Failure error={error} />}
+        <div class="actions">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class={danger ? "danger" : "primary"} disabled={busy || (type !== undefined && typed !== type)}>
+            {busy ? "Working …" : verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly undo?: () => void;
+}
+
+const toasts = signal<readonly Toast[]>([]);
+let made = 0;
+
+// `undo`: offered beside the message.
+export function say(text: string, undo?: () => void): void {
+  const toast: Toast = { id: ++made, text, ...(undo ? { undo } : {}) };
+  toasts.value = [...toasts.value, toast];
+  setTimeout(() => drop(toast.id), undo ? 10_000 : 5_000);
+}
+
+const drop = (id: number): void => {
+  toasts.value = toasts.value.filter((each) => each.id !== id);
+};
+
+export function Toasts(): JSX.Element {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map((toast) => (
+        <div key={toast.id} class="toast">
+          {toast.text}
+          {toast.undo && (
+            <button
+              type="button"
+              class="small"
+              onClick={() => {
+                drop(toast.id);
+                toast.undo?.();
+              }}
+            >
+              Undo
+            </button>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+// A table that stays quick with ten thousand rows: only those near the window are in the page.
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { param, setQuery } from "../router";
+import { CopyButton } from "./parts";
+
+export interface Column<Row> {
+  readonly name: string; // in the address, and in CSV
+  readonly title: string;
+  readonly show: (row: Row) => ComponentChildren;
+  readonly text: (row: Row) => string | number; // for sorting and CSV
+  readonly number?: boolean; // aligned right
+  readonly wide?: boolean; // not on narrow screens
+}
+
+const kRowHeight = 41; // as style.css has it
+const kAhead = 10;
+
+export function Table<Row>({ rows, columns, id, label }: {
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  id: (row: Row) => string;
+  label: string;
+}): JSX.Element {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [from, setFrom] = useState(0);
+  const [height, setHeight] = useState(window.innerHeight);
+  const sorted = sortRows(rows, columns);
+
+  useEffect(() => {
+    const measure = (): void => {
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      setFrom(Math.max(0, Math.floor(-top / kRowHeight) - kAhead));
+      setHeight(window.innerHeight);
+    };
+    measure();
+    addEventListener("scroll", measure, { passive: true });
+    addEventListener("resize", measure);
+    return () => {
+      removeEventListener("scroll", measure);
+      removeEventListener("resize", measure);
+    };
+  }, [rows.length]);
+
+  const count = Math.ceil(height / kRowHeight) + 2 * kAhead;
+  const first = Math.min(from, Math.max(0, sorted.length - count));
+  const shown = sorted.slice(first, first + count);
+  const after = sorted.length - first - shown.length;
+  return (
+    <div class="table">
+      <table aria-label={label} aria-rowcount={sorted.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map((column) => (
+              <HeadCell key={column.name} column={column} />
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {first > 0 && <Gap rows={first} columns={columns.length} />}
+          {shown.map((row, index) => (
+            <tr key={id(row)} aria-rowindex={first + index + 2}>
+              {columns.map((column) => (
+                <td key={column.name} class={cellClass(column)}>
+                  {column.show(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          {after > 0 && <Gap rows={after} columns={columns.length} />}
+        </tbody>
+      </table>
+      <footer class="quiet">
+        {sorted.length} {sorted.length === 1 ? "row" : "rows"}
+        <CopyButton text={csvOf(sorted, columns)} label="Copy as CSV" />
+      </footer>
+    </div>
+  );
+}
+
+function Gap({ rows, columns }: { rows: number; columns: number }): JSX.Element {
+  return (
+    <tr aria-hidden="true" class="gap">
+      <td colSpan={columns} height={rows * kRowHeight} />
+    </tr>
+  );
+}
+
+const cellClass = (column: { number?: boolean; wide?: boolean }): string =>
+  `${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`.trim();
+
+function HeadCell<Row>({ column }: { column: Column<Row> }): JSX.Element {
+  const sort = param("sort");
+  const down = sort === `-${column.name}`;
+  const up = sort === column.name;
+  const next = up ? `-${column.name}` : down ? "" : column.name;
+  return (
+    <th scope="col" class={cellClass(column)} aria-sort={up ? "ascending" : down ? "descending" : "none"}>
+      <button type="button" onClick={() => setQuery({ sort: next })}>
+        {column.title}
+        <span aria-hidden="true">{up ? " ↑" : down ? " ↓" : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): readonly Row[] {
+  const sort = param("sort");
+  const column = columns.find((each) => each.name === sort.replace(/^-/, ""));
+  if (column === undefined) return rows;
+  const sign = sort.startsWith("-") ? -1 : 1;
+  const order = new Intl.Collator("en", { numeric: true });
+  return [...rows].sort((left, right) => {
+    const a = column.text(left);
+    const b = column.text(right);
+    return sign * (typeof a === "number" && typeof b === "number" ? a - b : order.compare(String(a), String(b)));
+  });
+}
+
+// A cell that a spreadsheet would take for a formula begins with a quote.
+export function csvCell(value: string | number): string {
+  const text = typeof value === "number" ? String(value) : value.replace(/^[=+\-@\t\r]/, "'$&");
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function csvOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const lines = [columns.map((column) => csvCell(column.title)).join(",")];
+  for (const row of rows) lines.push(columns.map((column) => csvCell(column.text(row))).join(","));
+  return lines.join("\r\n");
+}

@@ -1,0 +1,122 @@
+// Who changed what, when, from where.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { api, dataOf, type Schema } from "../api/client";
+import { given } from "../api/lists";
+import { useQuery } from "../api/query";
+import { param, setQuery, tenant } from "../router";
+import { Badge, Code, Empty, Failure, Heading, Loaded } from "../ui/parts";
+import { range, RangePicker, sinceOf } from "../ui/range";
+import { Diff } from "../ui/versions";
+import { timeText } from "../words/time";
+import { ApiError } from "../api/client";
+
+type Entry = Schema<"AuditEntry">;
+type Kind = Schema<"Kind">;
+
+const kKinds: readonly Kind[] = ["organization", "tenant", "plan", "policy", "override", "key", "token", "agent-token", "binding"] as Kind[];
+const kPage = 100;
+
+const load = (cursor: string, signal?: AbortSignal): Promise<Schema<"AuditEntries">> =>
+  dataOf(
+    api.GET("/v1/admin/audit", {
+      ...(signal ? { signal } : {}),
+      params: {
+        query: {
+          limit: kPage,
+          since: sinceOf(range()),
+          ...given("tenant_id", tenant.value),
+          ...(param("kind") === "" ? {} : { kind: param("kind") as Kind }),
+          ...given("object_id", param("object")),
+          ...given("actor_id", param("actor")),
+          ...given("cursor", cursor),
+        },
+      },
+    }),
+  );
+
+export function Audit(): JSX.Element {
+  const key = `${tenant.value} ${range().name} ${param("kind")} ${param("object")} ${param("actor")}`;
+  const first = useQuery(`audit ${key}`, (signal) => load("", signal));
+  return (
+    <>
+      <Heading title="Audit" below="Every change, in a chain of hashes that nobody can alter unseen.">
+        <RangePicker />
+      </Heading>
+      <div class="filters" role="search">
+        <select aria-label="Kind" value={param("kind")} onChange={(event) => setQuery({ kind: event.currentTarget.value }, false)}>
+          <option value="">All kinds</option>
+          {kKinds.map((kind) => (
+            <option key={kind} value={kind}>
+              {kind}
+            </option>
+          ))}
+        </select>
+        <input
+          placeholder="Id of the object"
+          aria-label="Object"
+          value={param("object")}
+          onChange={(event) => setQuery({ object: event.currentTarget.value }, false)}
+        />
+        <input
+          placeholder="Id of the token"
+          aria-label="Actor"
+          value={param("actor")}
+          onChange={(event) => setQuery({ actor: event.currentTarget.value }, false)}
+        />
+      </div>
+      <Loaded query={first}>{(data) => <Entries key={key} first={data} />}</Loaded>
+      <h2>Verify</h2>
+      <p class="quiet">The chain is verified where PostgreSQL can be reached, not through this server:</p>
+      <Code text="sluice-server audit verify --database-url postgresql://ROLE@HOST/NAME --head audit.head" />
+    </>
+  );
+}
+
+function Entries({ first }: { first: Schema<"AuditEntries"> }): JSX.Element {
+  const [more, setMore] = useState<readonly Entry[]>([]);
+  const [next, setNext] = useState(first.next);
+  const [error, setError] = useState<ApiError | null>(null);
+  const items = [...first.items, ...more];
+  const loadMore = async (): Promise<void> => {
+    try {
+      const page = await load(next ?? "");
+      setMore((old) => [...old, ...page.items]);
+      setNext(page.next);
+      setError(null);
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []));
+    }
+  };
+  if (items.length === 0) return <Empty title="Nothing was changed in this time" />;
+  return (
+    <>
+      <ol class="versions">
+        {items.map((entry) => (
+          <li key={`${entry.organization_id}/${entry.seq}`}>
+            <details>
+              <summary>
+                <time dateTime={entry.at}>{timeText(entry.at)}</time> <Badge tone={entry.action === "delete" || entry.action === "revoke" ? "bad" : "calm"}>{entry.action}</Badge>{" "}
+                {entry.kind} <b>{entry.object_id}</b> {entry.tenant_id && <span class="quiet">of {entry.tenant_id}</span>}{" "}
+                <span class="quiet">
+                  by {entry.actor_id} ({entry.actor_role})
+                </span>
+              </summary>
+              <p class="quiet">
+                From {entry.source}, request <code>{entry.request_id}</code>, revision {entry.revision}, entry {entry.seq} of{" "}
+                {entry.organization_id ?? "the platform"}
+              </p>
+              <Diff before={entry.before} after={entry.after} />
+            </details>
+          </li>
+        ))}
+      </ol>
+      {error && <Failure error={error} />}
+      {next !== null && (
+        <button type="button" onClick={() => void loadMore()}>
+          Older entries
+        </button>
+      )}
+    </>
+  );
+}
