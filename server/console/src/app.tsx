@@ -1,13 +1,13 @@
 // The frame around every view: navigation, the tenant, the state of the connection, the palette.
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { connection, signedOut } from "./api/client";
+import { connection, sessionEnded } from "./api/client";
 import { listTenants } from "./api/lists";
 import { useQuery } from "./api/query";
 import { kViewPaths, type ViewPath } from "./paths";
 import { followLinks, go, link, match, place, setQuery, tenant } from "./router";
-import { caller, may, signOut, type Permission } from "./session";
-import { Toasts } from "./ui/dialog";
+import { may, resume, session, signOut, type Permission } from "./session";
+import { say, Toasts } from "./ui/dialog";
 import { Icon, type IconName } from "./ui/icons";
 import { Palette } from "./ui/palette";
 import { utc } from "./words/time";
@@ -58,8 +58,21 @@ const kRoutes: readonly Route[] = kViewPaths.map((path) => ({ path, ...kViews[pa
 
 const offered = (route: Route): boolean => route.needs === undefined || may(route.needs);
 
-export function App(): JSX.Element {
-  if (caller.value === null || signedOut.value !== "") return <SignIn />;
+const kResumeEvery = 2_000; // ms, while the server does not answer
+
+export function App(): JSX.Element | null {
+  const [resuming, setResuming] = useState(true);
+  useEffect(() => {
+    const attempt = (): void => {
+      resume().then(
+        () => setResuming(false),
+        () => setTimeout(attempt, kResumeEvery),
+      );
+    };
+    attempt();
+  }, []);
+  if (resuming) return <Connection />;
+  if (session.value === null || sessionEnded.value) return <SignIn />;
   return <Frame />;
 }
 
@@ -158,14 +171,16 @@ function Account(): JSX.Element {
         Times in UTC
       </label>
       <p class="quiet">
-        {caller.value?.name || caller.value?.id}, {caller.value?.role}
+        {session.value?.name || session.value?.token_id}, {session.value?.role}
       </p>
       <button
         type="button"
         class="small"
         onClick={() => {
-          signOut();
-          go("/");
+          signOut().then(
+            () => go("/"),
+            (failure: unknown) => say(`You are still signed in. ${String(failure)}`),
+          );
         }}
       >
         Sign out

@@ -1,29 +1,56 @@
-// Who is signed in, and what they may do. The token stays in memory: a reload asks for it again.
+// Who is signed in, and what they may do. The browser keeps the session's cookie where no script can read it; this page
+// knows only whose it is, and the token that proves that a call comes from this page.
 import { computed, signal } from "@preact/signals";
-import { api, dataOf, signedOut, useToken, type Schema } from "./api/client";
+import { api, ApiError, dataOf, sessionEnded, useCsrfToken, type Schema } from "./api/client";
 
-export type Caller = Schema<"Caller">;
-export type Permission = Caller["permissions"][number];
+export type Session = Schema<"Session">;
+export type Permission = Session["permissions"][number];
 
-export const caller = signal<Caller | null>(null);
+export const session = signal<Session | null>(null);
 
-// Throws ApiError if the token is not valid.
-export async function signIn(token: string): Promise<void> {
-  useToken(token.trim());
-  signedOut.value = "";
+// Whether a session is worth asking for: asking without one counts as a failed sign-in.
+const kMark = "sluice_signed_in";
+
+function begin(begun: Session): void {
+  useCsrfToken(begun.csrf_token ?? "");
+  localStorage.setItem(kMark, "yes");
+  session.value = begun;
+  sessionEnded.value = false;
+}
+
+function forget(): void {
+  useCsrfToken("");
+  localStorage.removeItem(kMark);
+  session.value = null;
+}
+
+// Goes on with the session of an earlier visit, if there is one. Throws ApiError if the server cannot say.
+export async function resume(): Promise<void> {
+  if (localStorage.getItem(kMark) === null) return;
   try {
-    caller.value = await dataOf(api.GET("/v1/admin/whoami"));
+    begin(await dataOf(api.GET("/v1/admin/session")));
   } catch (failure) {
-    useToken("");
-    signedOut.value = "";
-    throw failure;
+    if (!(failure instanceof ApiError) || failure.status !== 401) throw failure;
+    forget();
   }
 }
 
-export function signOut(): void {
-  useToken("");
-  caller.value = null;
+// Throws ApiError if the token is not valid.
+export async function signIn(token: string): Promise<void> {
+  const headers = { Authorization: `Bearer ${token.trim()}` };
+  begin(await dataOf(api.POST("/v1/admin/session", { headers, body: {} }), "signing in"));
 }
 
-const permissions = computed(() => new Set<Permission>(caller.value?.permissions ?? []));
+// Throws ApiError if the server did not end the session; then this page goes on with it.
+export async function signOut(): Promise<void> {
+  try {
+    await dataOf(api.DELETE("/v1/admin/session"));
+  } catch (failure) {
+    if (!(failure instanceof ApiError) || failure.status !== 401) throw failure;
+  }
+  forget();
+  sessionEnded.value = false;
+}
+
+const permissions = computed(() => new Set<Permission>(session.value?.permissions ?? []));
 export const may = (permission: Permission): boolean => permissions.value.has(permission);

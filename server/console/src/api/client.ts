@@ -26,17 +26,16 @@ export interface Fault {
 
 // The server's health as the calls of this page see it.
 export const connection = signal<"fine" | "away" | "database_away">("fine");
-export const signedOut = signal<string>(""); // why the session has ended; "": it has not
+export const sessionEnded = signal(false); // since it was used last
 
-let token = "";
-export function useToken(value: string): void {
-  token = value;
+let csrfToken = "";
+export function useCsrfToken(value: string): void {
+  csrfToken = value;
 }
 
-const request: typeof fetch = async (input, init) => {
-  const headers = new Headers(input instanceof Request ? input.headers : init?.headers);
-  if (token !== "") headers.set("Authorization", `Bearer ${token}`);
-  const made = input instanceof Request ? new Request(input, { headers }) : new Request(input, { ...init, headers });
+// The browser adds the session's cookie by itself.
+const request = (made: Request): Promise<Response> => {
+  if (made.method !== "GET" && csrfToken !== "") made.headers.set("X-CSRF-Token", csrfToken);
   return fetch(made);
 };
 
@@ -48,8 +47,8 @@ interface Answer<Data> {
   response: Response;
 }
 
-// The data of a call, or an ApiError thrown.
-export async function dataOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
+// The data of a call, or an ApiError thrown. A 401 means that the session has ended, but for the call that starts one.
+export async function dataOf<Data>(call: Promise<Answer<Data>>, purpose?: "signing in"): Promise<NonNullable<Data>> {
   let answer: Answer<Data>;
   try {
     answer = await call;
@@ -65,7 +64,7 @@ export async function dataOf<Data>(call: Promise<Answer<Data>>): Promise<NonNull
   }
   const error = problemOf(response, answer.error);
   connection.value = response.status === 503 ? "database_away" : "fine";
-  if (response.status === 401) signedOut.value = error.message;
+  if (response.status === 401 && purpose !== "signing in") sessionEnded.value = true;
   throw error;
 }
 

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError, signedOut } from "../api/client";
+import { ApiError, sessionEnded } from "../api/client";
 import { signIn } from "../session";
 import { Code, Failure } from "../ui/parts";
 
@@ -24,7 +24,7 @@ export function SignIn(): JSX.Element {
     <main class="sign-in">
       <form onSubmit={(event) => void submit(event)}>
         <h1>Sluice</h1>
-        {signedOut.value !== "" && <p class="notice">You were signed out: {signedOut.value}</p>}
+        {sessionEnded.value && <p class="notice">Your session has ended. Sign in again to go on where you were.</p>}
         <label class="field">
           Admin token
           <input
