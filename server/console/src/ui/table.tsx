@@ -90,6 +90,8 @@ const cellClass = (column: { number?: boolean; wide?: boolean }): string =>
   `${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`.trim();
 
 function HeadCell<Row>({ column }: { column: Column<Row> }): JSX.Element {
+  // A column of buttons: there is nothing to sort by.
+  if (column.title === "") return <td class={cellClass(column)} />;
   const sort = param("sort");
   const down = sort === `-${column.name}`;
   const up = sort === column.name;

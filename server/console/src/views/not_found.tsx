@@ -1,11 +1,15 @@
+// An address that is of no view, or of one that the role may not see.
 import type { JSX } from "preact";
 import { link } from "../router";
-import { Empty } from "../ui/parts";
+import { Heading } from "../ui/parts";
 
 export function NotFound(): JSX.Element {
   return (
-    <Empty title="There is no such view">
-      It may have another address now, or your token may not see it. <a href={link("/")}>To the overview</a>
-    </Empty>
+    <>
+      <Heading title="There is no such view" below="It may have another address now, or your token may not see it." />
+      <p>
+        <a href={link("/")}>To the overview</a>
+      </p>
+    </>
   );
 }
