@@ -49,6 +49,9 @@
 #include "server/injector/injector.hpp"
 #include "server/kubernetes/api_client.hpp"
 #include "server/metrics.hpp"
+#include "server/playground/agent_calls.hpp"
+#include "server/playground/metrics.hpp"
+#include "server/playground/visitors.hpp"
 #include "server/postgres/metrics.hpp"
 #include "server/redis_users/keeper.hpp"
 #include "server/redis_users/metrics.hpp"
@@ -159,6 +162,7 @@ class App {
     if (exporter_) exporter_->start();
     start_sync();
     prepare_webhooks();
+    start_playground();
     if (!listen()) return 1;
     if (webhooks_) webhooks_->start();
     shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
@@ -208,6 +212,7 @@ class App {
   bool start_publisher();
   void start_sync();
   void prepare_webhooks();
+  void start_playground();
   bool listen();
   void drain();
   [[noreturn]] void leave();
@@ -239,9 +244,11 @@ class App {
   admin::CallerGate gate_;
   admin::Executor executor_;
   admin::AdminService service_;
-  std::optional<webhooks::Worker> webhooks_;         // only with --notify-secret-file
-  std::optional<kubernetes::ApiClient> review_api_;  // only for token reviews, so that they delay nothing else
-  std::optional<identity::Reviewer> reviewer_;       // only with --kubernetes
+  playground::Visitors visitors_;
+  std::optional<playground::AgentCalls> playground_;  // only with --playground-agent
+  std::optional<webhooks::Worker> webhooks_;          // only with --notify-secret-file
+  std::optional<kubernetes::ApiClient> review_api_;   // only for token reviews, so that they delay nothing else
+  std::optional<identity::Reviewer> reviewer_;        // only with --kubernetes
   sync::SyncService sync_;
   console::Console console_;
   http::Dispatch dispatch_;
@@ -367,6 +374,15 @@ void App::prepare_webhooks() {
   executor_.set_webhooks(*config_.webhooks);
   webhooks_.emplace(config_.database, *config_.webhooks, webhooks::Worker::Options{}, log_);
   metrics_.add(webhooks::metrics(), webhooks_->statistics());
+}
+
+void App::start_playground() {
+  if (!config_.playground) return;
+  executor_.set_playground(*config_.playground);
+  playground_.emplace(loop_, *config_.playground, log_);
+  service_.set_agent(*playground_);
+  metrics_.add(playground::metrics(), playground_->statistics());
+  if (!config_.playground->public_tenant.empty()) gate_.admit_visitors(visitors_);
 }
 
 bool App::listen() {

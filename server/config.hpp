@@ -18,6 +18,7 @@
 #include "server/import_command.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
+#include "server/playground/flags.hpp"
 #include "server/postgres/pool.hpp"
 #include "server/redis_users/flags.hpp"
 #include "server/sessions/flags.hpp"
@@ -73,6 +74,7 @@ struct Config {
   identity::IdentitySettings identity;
   redis_users::Settings redis_users;
   std::optional<webhooks::Setup> webhooks;
+  std::optional<playground::Setup> playground;
   std::optional<injector::InjectorOptions> injector;
   kubernetes::Settings kubernetes;
 

@@ -11,6 +11,7 @@
 #include "server/identity/flags.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
+#include "server/playground/flags.hpp"
 #include "server/redis_users/flags.hpp"
 #include "server/sessions/flags.hpp"
 #include "server/webhooks/flags.hpp"
@@ -133,6 +134,12 @@ inline constexpr std::array kFlags{
     webhooks::kAllow,
     webhooks::kTlsCa,
     webhooks::kGiveUp,
+
+    playground::kAgent,
+    playground::kAgentCa,
+    playground::kInsecureAgent,
+    playground::kKeyFile,
+    playground::kPublic,
 
     FlagSpec{"changes-retention", "Agents", "DURATION", "720h",
              "How long the server keeps which objects a revision changed: 1h to 87600h. An agent that was away longer "

@@ -17,6 +17,7 @@
 #include "server/identity/metrics.hpp"
 #include "server/injector/metrics.hpp"
 #include "server/kubernetes/metrics.hpp"
+#include "server/playground/metrics.hpp"
 #include "server/postgres/metrics.hpp"
 #include "server/redis_users/metrics.hpp"
 #include "server/sessions/metrics.hpp"
@@ -68,6 +69,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   }
   append_specs(specs, redis_users::metrics(), "with `--redis-users per-scope`");
   append_specs(specs, webhooks::metrics(), "with `--notify-secret-file`");
+  append_specs(specs, playground::metrics(), "with `--playground-agent`");
   append_specs(specs, identity::metrics(), "with `--kubernetes`");
   append_specs(specs, tls_metrics(), "with `--tls-cert` or `--tls-self-managed`");
   append_specs(specs, kubernetes::metrics(), "with `--tls-self-managed`");

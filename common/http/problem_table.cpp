@@ -98,7 +98,8 @@ constexpr std::array kTable{
                 "its use.",
                 "Run fewer agents. Those that end, or are silent for 10 minutes, make room."},
     ProblemKind{429, "/problems/rate-limited", server,
-                "The token has made as many calls in this second as the server allows; `detail` gives the rate.",
+                "The token, or the address that uses the playground without one, has made as many calls as the server "
+                "allows, or has too many checks in flight; `detail` gives the bound.",
                 "Wait for `Retry-After`. The call was not carried out."},
     ProblemKind{429, "/problems/too-many-failures", server,
                 "Too many authentications have failed, from this address or in total.",
@@ -117,6 +118,8 @@ constexpr std::array kTable{
                 "Repeat the call with the same `Idempotency-Key`, or read the object."},
     ProblemKind{503, "/problems/no-counters", server, "The server was started without `--counters`.",
                 "Start it with the Redis that agents count in."},
+    ProblemKind{503, "/problems/no-playground", server, "The server has no agent for the playground.",
+                "Start it with `--playground-agent` and the agent's URL."},
     ProblemKind{503, "/problems/no-policies", agent, "The agent has no policies yet.",
                 "Wait for `Retry-After`. If it lasts, `/readyz` and the agent's log say why."},
     ProblemKind{503, "/problems/no-webhooks", server, "The server was started without `--notify-secret-file`.",
@@ -128,6 +131,8 @@ constexpr std::array kTable{
         "Too many calls wait for PostgreSQL, or other requests use the memory that this one needs. On an agent, "
         "for `/json`: too many requests are in flight, or Redis is busy.",
         "Wait for `Retry-After`. Nothing was changed."},
+    ProblemKind{503, "/problems/playground-unavailable", server, "The playground's agent did not answer.",
+                "Start the agent, or correct `--playground-agent`. The server asks it anew with each check."},
     ProblemKind{503, "/problems/unavailable", server, "PostgreSQL, or the Kubernetes API, cannot be reached.",
                 "Wait for `Retry-After`. The server recovers by itself."},
     ProblemKind{505, "/problems/http-version", both, "The request is of another HTTP version than 1.0 and 1.1.",

@@ -18,12 +18,17 @@
 #include "server/counters/rules.hpp"
 #include "server/http/answer.hpp"
 #include "server/http/request_memory.hpp"
+#include "server/playground/check_answer.hpp"
 #include "server/postgres/transaction.hpp"
 #include "server/sessions/cookie.hpp"
 #include "server/store/change_log.hpp"
 
 namespace sluice::server::counters {
 class Publisher;
+}
+
+namespace sluice::server::playground {
+struct Setup;
 }
 
 namespace sluice::server::webhooks {
@@ -82,6 +87,8 @@ struct Answer : http::Answer {
   // How long the call may wait, counted from its arrival. The server repeats the call until this time is over or an
   // answer has `wait` 0.
   std::chrono::milliseconds wait{0};
+  // If set, the answer is that of the playground's agent to this check, which the service asks after the transaction.
+  std::optional<playground::AgentCheck> agent_check = {};
 };
 
 struct FinishedAnswer : http::Answer {
@@ -91,6 +98,7 @@ struct FinishedAnswer : http::Answer {
   std::string secret_headers;  // as Answer::secret_headers
   std::string replay_body;     // the body if the caller repeats the call with the same Idempotency-Key
   std::chrono::milliseconds wait{0};
+  std::optional<playground::AgentCheck> agent_check = {};
 };
 
 // Another call may have changed an object since this call read it. The executor repeats the call, and answers 409 after
@@ -105,12 +113,13 @@ struct Context {
   store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
-  TokenRates::PerSecond default_rates;         // of tokens without a quota
-  std::vector<counters::RulesPtr> compiled{};  // Draft::rules (drafts.hpp) of this call's drafts
-  counters::Publisher* publisher = nullptr;    // nullptr if the server runs without Redis
-  std::vector<counters::CounterRef> resets{};  // counters to reset after the commit
-  const webhooks::Setup* webhooks = nullptr;   // nullptr if the server runs without webhooks to customers
-  bool wrote_rows = false;                     // rows that `log` does not name, and that must be committed
+  TokenRates::PerSecond default_rates;            // of tokens without a quota
+  std::vector<counters::RulesPtr> compiled{};     // Draft::rules (drafts.hpp) of this call's drafts
+  counters::Publisher* publisher = nullptr;       // nullptr if the server runs without Redis
+  std::vector<counters::CounterRef> resets{};     // counters to reset after the commit
+  const webhooks::Setup* webhooks = nullptr;      // nullptr if the server runs without webhooks to customers
+  const playground::Setup* playground = nullptr;  // nullptr if the server runs without a playground
+  bool wrote_rows = false;                        // rows that `log` does not name, and that must be committed
 };
 
 // Throws Refusal, ConcurrentChange, or what libpqxx throws; then the executor rolls the transaction back.

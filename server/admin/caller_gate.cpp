@@ -56,7 +56,25 @@ http::Refusal unauthorized(auth::FailureThrottle& throttle, const Call& call, Cr
   return refusal;
 }
 
+std::optional<http::Refusal> CallerGate::refusal_of_visitor(const Call& call, bool charged) {
+  if (visitors_ == nullptr) {
+    return http::Refusal(
+        403, "forbidden",
+        "The playground of this server needs signing in. Without it, the playground works only for the "
+        "tenant of --playground, and the server was started without this flag.");
+  }
+  if (charged) return std::nullopt;
+  const auto wait = visitors_->charge(call.source, clock_.now_us());
+  if (wait.count() == 0) return std::nullopt;
+  return http::Refusal(
+      429, "rate-limited",
+      "Too many calls of the playground without signing in, from your address or from all together. The "
+      "call was not carried out.",
+      {}, fmt::format("Retry-After: {}\r\n", wait.count()));
+}
+
 void CallerGate::check(const Call& call, bool charged, Next next) {
+  if (call.route->open) return next(refusal_of_visitor(call, charged));
   if (!tokens_) return next(std::nullopt);
   if (!call.session.empty() && sessions_.find(call.session.hash) == nullptr) {
     return look_up_session(call, charged, std::move(next));

@@ -23,6 +23,7 @@
 #include "server/auth/token_lookups.hpp"
 #include "server/auth/token_quotas.hpp"
 #include "server/http/refusal.hpp"
+#include "server/playground/visitors.hpp"
 #include "server/sessions/known_sessions.hpp"
 
 namespace sluice::server::admin {
@@ -47,11 +48,15 @@ class CallerGate {
     quotas_ = std::move(quotas);
   }
 
+  // Lets calls of open routes pass, at the rates of `visitors`. Without it, they are refused.
+  void admit_visitors(playground::Visitors& visitors) { visitors_ = &visitors; }
+
   // Calls `next` once: at once, or after a look-up. `charged`: the call was counted before, when the server asked
   // whether to read its body. REQUIRES: `call` lives until then.
   void check(const Call& call, bool charged, Next next);
 
  private:
+  std::optional<http::Refusal> refusal_of_visitor(const Call& call, bool charged);
   void look_up_session(const Call& call, bool charged, Next next);
   void check_token(const Call& call, bool charged, Next next);
   auth::KnownMatch match(const Call& call) const;
@@ -68,6 +73,7 @@ class CallerGate {
   auth::KnownTokensPtr tokens_;  // nullptr: not read yet
   auth::KnownQuotasPtr quotas_;  // nullptr: as tokens_
   auth::MissedIds missed_;
+  playground::Visitors* visitors_ = nullptr;
 };
 
 }  // namespace sluice::server::admin

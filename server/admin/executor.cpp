@@ -11,6 +11,7 @@
 #include "server/admin/caller_gate.hpp"
 #include "server/admin/idempotency.hpp"
 #include "server/admin/name_check.hpp"
+#include "server/admin/playground_api.hpp"
 #include "server/admin/quota_check.hpp"
 #include "server/admin/routes.hpp"
 #include "server/auth/authenticate.hpp"
@@ -128,6 +129,7 @@ FinishedAnswer Executor::with_retries(postgres::Session& session, const Call& ca
 
 // Also limits `tx` to the caller's scope, and checks the caller's permission. Throws Refusal.
 auth::Principal Executor::authenticate_caller(postgres::Transaction& tx, const Call& call) {
+  if (call.route->open) return enter_as_visitor(tx, playground_);
   const std::int64_t now_us = clock_.now_us();
   auto principal = call.session.empty() ? auth::authenticate(tx, call.authorization, now_us)
                                         : sessions::authenticate(tx, call.session.hash, now_us);
@@ -166,7 +168,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
                      .idempotent = false,
                      .counters = {},
                      .rules = {}};
-  const bool idempotent = !call.idempotency_key.empty() && call.route->changes();
+  const bool idempotent = !call.idempotency_key.empty() && call.route->changes() && !call.route->asks_agent;
   if (idempotent) {
     if (auto earlier = begin_idempotent(tx, done.principal, call)) {
       done.answer = std::move(*earlier);
@@ -182,7 +184,8 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
                   .snapshots = snapshots_,
                   .default_rates = default_rates_,
                   .publisher = publisher_,
-                  .webhooks = webhooks_};
+                  .webhooks = webhooks_,
+                  .playground = playground_};
   done.answer = call.route->handler(context);
   done.wrote_rows = context.wrote_rows;
   if (!log.empty()) {

@@ -36,6 +36,9 @@ class Executor {
   // REQUIRES: called before the first run().
   void set_webhooks(const webhooks::Setup& webhooks) { webhooks_ = &webhooks; }
 
+  // REQUIRES: called before the first run().
+  void set_playground(const playground::Setup& setup) { playground_ = &setup; }
+
   // While PostgreSQL is away, refused calls are counted in this outage's lines, and have no lines of their own.
   // REQUIRES: called before the first run().
   void set_outage(telemetry::OutageLog& outage) { outage_ = &outage; }
@@ -70,6 +73,7 @@ class Executor {
   TenantSnapshots snapshots_;
   counters::Publisher* publisher_ = nullptr;
   const webhooks::Setup* webhooks_ = nullptr;
+  const playground::Setup* playground_ = nullptr;
   telemetry::OutageLog* outage_ = nullptr;
 };
 

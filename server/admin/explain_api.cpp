@@ -78,24 +78,6 @@ void check_key(Context& context, const ExplainParameters& parameters) {
                      fmt::format("tenant {} has no key {}", parameters.tenant_id, quoted(parameters.key_id)));
 }
 
-// "judged" means that an agent's reason depends on counters. Where the reason is "unknown_plan" or "missing_key", an
-// agent refuses the check.
-std::string_view reason_of(const Selection& selection) {
-  switch (selection.kind) {
-    case Selection::Kind::rulebooks:
-      return !selection.enforced() ? "shadow" : "judged";
-    case Selection::Kind::settled:
-      return to_string(selection.settled.reason);
-    case Selection::Kind::unknown_plan:
-      return "unknown_plan";
-    case Selection::Kind::missing_dimension:
-      return "missing_key";
-    case Selection::Kind::out_of_time:  // explanations have no bound
-      break;
-  }
-  return "";
-}
-
 // "null" means that the decision depends on counters.
 std::string_view allowed_text(const Selection& selection) {
   switch (selection.kind) {
@@ -151,7 +133,7 @@ std::string answer_of(const Selection& selection, const policy::TenantView& tena
                       const store::Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
                                 json::string_literal(parameters.tenant_id), revision.number, allowed_text(selection),
-                                reason_of(selection), selection.mode == Mode::shadow);
+                                selection_reason(selection), selection.mode == Mode::shadow);
   if (selection.primary() != nullptr) append_rulebook(out, selection, tenant, parameters.request);
   if (selection.kind == Selection::Kind::rulebooks) {
     append_uncounted_units(out, *selection.primary(), parameters.request);
@@ -162,6 +144,22 @@ std::string answer_of(const Selection& selection, const policy::TenantView& tena
 }
 
 }  // namespace
+
+std::string_view selection_reason(const Selection& selection) {
+  switch (selection.kind) {
+    case Selection::Kind::rulebooks:
+      return !selection.enforced() ? "shadow" : "judged";
+    case Selection::Kind::settled:
+      return to_string(selection.settled.reason);
+    case Selection::Kind::unknown_plan:
+      return "unknown_plan";
+    case Selection::Kind::missing_dimension:
+      return "missing_key";
+    case Selection::Kind::out_of_time:  // explanations have no bound
+      break;
+  }
+  return "";
+}
 
 Answer explain_request(Context& context) {
   json::Tree tree;

@@ -78,9 +78,9 @@ class OperationBuilder {
   openapi::Operation operation() const {
     return {.method = route_.method,
             .path = route_.path,
-            .needs = needs(route_),
-            .extensions = {{"x-permission", std::string(to_string(route_.permission))},
-                           {"x-level", std::string(to_string(route_.level))}},
+            .open = route_.open,
+            .needs = route_.open ? "Needs no token, and works only with --playground." : needs(route_),
+            .extensions = extensions(),
             .parameters = parameters(),
             .media = media(),
             .successes = successes(),
@@ -91,7 +91,14 @@ class OperationBuilder {
   bool has_variable() const { return route_.path.find('{') != std::string_view::npos; }
   bool takes(std::string_view parameter) const { return route_.parameters.find(parameter) != std::string_view::npos; }
   bool is(std::string_view method) const { return route_.method == method; }
+  bool idempotent() const { return route_.changes() && !route_.asks_agent && !route_.open; }
   bool reads_body() const { return route_.changes() && !is("DELETE"); }
+
+  std::map<std::string_view, std::string> extensions() const {
+    if (route_.open) return {};
+    return {{"x-permission", std::string(to_string(route_.permission))},
+            {"x-level", std::string(to_string(route_.level))}};
+  }
 
   std::vector<std::string_view> parameters() const {
     std::vector<std::string_view> names;
@@ -99,7 +106,7 @@ class OperationBuilder {
     if (writes_one_) names.push_back("IfMatch");
     if (reads_one_) names.push_back("IfNoneMatch");
     if (is("PUT") && creates_) names.push_back("IfAbsent");
-    if (route_.changes()) names.push_back("IdempotencyKey");
+    if (idempotent()) names.push_back("IdempotencyKey");
     names.push_back("RequestId");
     return names;
   }
@@ -116,8 +123,8 @@ class OperationBuilder {
     std::vector<std::string_view> headers{"X-Request-Id"};
     const bool one_object = creates_ || reads_one_ || writes_one_;
     if (one_object && !is("DELETE")) headers.push_back("ETag");
-    if (route_.changes() && route_.permission != auth::Permission::read) headers.push_back("Sluice-Revision");
-    if (route_.changes()) headers.push_back("Idempotency-Replayed");
+    if (idempotent() && route_.permission != auth::Permission::read) headers.push_back("Sluice-Revision");
+    if (idempotent()) headers.push_back("Idempotency-Replayed");
     std::vector<std::string_view> created = headers;
     created.push_back("Location");
     std::string_view done = takes("cursor") ? "A page." : "The present state.";
@@ -136,6 +143,7 @@ class OperationBuilder {
                   {"415", "UnsupportedMediaType"},
                   {"429", "TooManyFailures"},
                   {"503", "Unavailable"}});
+    if (route_.open) names.erase("401");
     if (has_variable() && !is("PUT")) names.emplace("404", "NotFound");
     if (route_.changes()) names.insert({{"409", "ConcurrentChange"}, {"422", "Unprocessable"}});
     if (!route_.changes() && has_variable() && takes("tenant_id")) names.emplace("422", "TenantMissing");

@@ -16,6 +16,7 @@
 #include "server/admin/objects_api.hpp"
 #include "server/admin/overrides_api.hpp"
 #include "server/admin/paging.hpp"
+#include "server/admin/playground_api.hpp"
 #include "server/admin/quotas_api.hpp"
 #include "server/admin/sessions_api.hpp"
 #include "server/admin/tokens_api.hpp"
@@ -110,6 +111,7 @@ Answer list(Context& context) {
   return list_objects(context, kind, filters);
 }
 
+constexpr std::size_t kPlaygroundBody = 16 << 10;  // bytes
 constexpr std::string_view kPage = "limit,cursor";
 constexpr std::string_view kTenant = "tenant_id";
 constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
@@ -291,6 +293,49 @@ constexpr std::array kRoutes{
           json::kMaxBytes, !kOneSnapshot, kTakesYaml},
     Route{"POST", "/v1/admin/explain", auth::Permission::read, auth::Level::tenant, &explain_request, kTenant, 1 << 20,
           kOneSnapshot},
+
+    // A check of the playground charges counters, as resetting them changes them.
+    Route{.method = "GET",
+          .path = "/v1/admin/playground",
+          .permission = auth::Permission::read,
+          .level = auth::Level::tenant,
+          .handler = &describe_playground},
+    Route{.method = "POST",
+          .path = "/v1/admin/playground/check",
+          .permission = auth::Permission::operate,
+          .level = auth::Level::tenant,
+          .handler = &check_in_playground,
+          .max_body = kPlaygroundBody,
+          .asks_agent = true},
+    Route{.method = "POST",
+          .path = "/v1/admin/playground/state",
+          .permission = auth::Permission::read,
+          .level = auth::Level::tenant,
+          .handler = &read_playground_state,
+          .max_body = kPlaygroundBody,
+          .one_snapshot = true},
+    Route{.method = "GET",
+          .path = "/v1/playground",
+          .permission = auth::Permission::read,
+          .level = auth::Level::tenant,
+          .handler = &show_public_playground,
+          .open = true},
+    Route{.method = "POST",
+          .path = "/v1/playground/check",
+          .permission = auth::Permission::read,
+          .level = auth::Level::tenant,
+          .handler = &check_in_playground,
+          .max_body = kPlaygroundBody,
+          .open = true,
+          .asks_agent = true},
+    Route{.method = "POST",
+          .path = "/v1/playground/state",
+          .permission = auth::Permission::read,
+          .level = auth::Level::tenant,
+          .handler = &read_playground_state,
+          .max_body = kPlaygroundBody,
+          .one_snapshot = true,
+          .open = true},
 };
 
 std::vector<std::string_view> segments(std::string_view path) {

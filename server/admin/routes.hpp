@@ -22,6 +22,8 @@ struct Route {
   bool one_snapshot = false;         // all reads of the transaction see the same state of the database
   bool takes_yaml = false;
   bool takes_text = false;  // any text, whatever type of text the call names
+  bool open = false;        // needs no token: for the public tenant of the playground, with rates for each address
+  bool asks_agent = false;  // may charge a check, so it takes no Idempotency-Key
 
   // Also true for a POST that changes nothing, such as /v1/admin/validate.
   bool changes() const { return method != "GET"; }

@@ -107,6 +107,10 @@ void read_query(std::string_view query, Call& call) {
 
 void check_idempotency_key(const Call& call) {
   const std::string& key = call.idempotency_key;
+  if (call.route->asks_agent && !key.empty()) {
+    http::refuse_fault(400, "Idempotency-Key",
+                       "a check of the playground is made anew with each call; leave Idempotency-Key out");
+  }
   const bool good =
       key.size() <= kMaxIdempotencyKey && std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
   if (!good) {
@@ -272,6 +276,7 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
       if (!pending->asks_for_body()) free_memory(pending->call, answer);
     }
     boost::asio::post(loop_, [this, pending = std::move(pending), answer = std::move(answer)]() mutable {
+      if (answer.agent_check) return ask_agent(std::move(pending), *answer.agent_check);
       if (!waiting_.keep_waiting(pending, answer)) finish(*pending, std::move(answer));
     });
   };
@@ -281,6 +286,16 @@ void AdminService::submit(std::shared_ptr<Pending> pending) {
   finish(submitted, http::problem(http::Refusal(503, "overload", "Too many calls are waiting; try again.", {},
                                                 "Retry-After: 1\r\n"),
                                   submitted.call.request_id));
+}
+
+// The call holds no thread of the pool while the agent judges.
+void AdminService::ask_agent(std::shared_ptr<Pending> pending, const playground::AgentCheck& check) {
+  if (pending->answered) return;  // the call timed out, so nobody waits for the check
+  const auto arrived = pending->arrived;
+  const std::string request_id = pending->call.request_id;
+  agent_->ask(check, request_id, arrived, [this, pending = std::move(pending)](http::Answer answer) {
+    finish(*pending, FinishedAnswer(std::move(answer)));
+  });
 }
 
 void AdminService::track_deadline(const std::shared_ptr<Pending>& pending) {

@@ -27,6 +27,7 @@
 #include "server/admin/openapi.hpp"
 #include "server/admin/pending_call.hpp"
 #include "server/admin/waiting_calls.hpp"
+#include "server/playground/agent_calls.hpp"
 #include "server/postgres/pool.hpp"
 #include "server/sessions/request_check.hpp"
 
@@ -66,6 +67,9 @@ class AdminService final : public sluice::http::Handler {
   void admit(sluice::http::Request& head, sluice::http::Admission admission) override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;
 
+  // REQUIRES: called before the first call. `agent` outlives this object's calls.
+  void set_agent(playground::AgentCalls& agent) { agent_ = &agent; }
+
   // Answers all calls that wait for a condition (WaitingCalls), because the server drains.
   void end_waiting() { waiting_.end(); }
 
@@ -80,6 +84,7 @@ class AdminService final : public sluice::http::Handler {
   void give_up_late_calls();
   void set_aside(const sluice::http::Request& request, Pending& pending);
   std::optional<http::Refusal> read_body(Pending& pending);
+  void ask_agent(std::shared_ptr<Pending> pending, const playground::AgentCheck& check);
   void finish(Pending& pending, FinishedAnswer answer);
 
   boost::asio::io_context& loop_;
@@ -95,6 +100,7 @@ class AdminService final : public sluice::http::Handler {
   // In the order of PendingCall::begin. May contain answered calls.
   std::deque<std::weak_ptr<Pending>> calls_;
   WaitingCalls waiting_;
+  playground::AgentCalls* agent_ = nullptr;  // nullptr: no playground
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;
 };

@@ -9,6 +9,7 @@ import pytest
 
 from support.agent import Agent
 from support.markdown import ROOT
+from support.process import free_port
 from support.redis_server import RedisServer
 from support.server import Server
 
@@ -19,7 +20,9 @@ def clone(program: Path, server_program: Path, module_folder: Path, redis: Redis
     """A folder as scripts/up leaves it: a server and two agents of the tests' own behind .run/env."""
     webhook_key = module_folder / "webhook.key"
     webhook_key.write_text("a key of more than 32 bytes for webhooks")
-    server = module_server("--counters", redis.counters, "--redis-deadline", "2s", "--notify-secret-file", str(webhook_key)).start()
+    port = free_port()   # of the first agent
+    server = module_server("--counters", redis.counters, "--redis-deadline", "2s", "--notify-secret-file", str(webhook_key),
+                           "--playground-agent", f"http://127.0.0.1:{port}").start()
     folder = module_folder / "clone"
     run, programs = folder / ".run", folder / "build/release/bin"
     run.mkdir(parents=True)
@@ -38,8 +41,10 @@ def clone(program: Path, server_program: Path, module_folder: Path, redis: Redis
     key = (run / "key").read_text().strip()
     agents = [Agent(program, folder / name, None, redis.counters,
                     ["--redis-deadline", "2s", "--server", f"http://127.0.0.1:{server.port}", "--agent-id", name,
-                     "--agent-token-file", str(run / "agent-token")]).start() for name in ("agent", "agent2")]
+                     "--agent-token-file", str(run / "agent-token")]) for name in ("agent", "agent2")]
+    agents[0].port = port
     for agent in agents:
+        agent.start()
         agent.wait_for_redis(key, "pro")
     first, second = agents
     (run / "env").write_text(f"AGENT=http://127.0.0.1:{first.port}\nAGENT_ADMIN=http://127.0.0.1:{first.admin_port}\n"

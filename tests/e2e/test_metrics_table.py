@@ -18,7 +18,7 @@ EXTRAS = ("--metrics-policy-label", "--metrics-aliases")
 # What an agent says that takes its policies from a file, and listens without TLS and without further services.
 LOCAL = AGENT.types_without("--server", "--tls", "--grpc", "--otlp", "--ratelimit-config", "--ratelimit-metrics", "--metrics-aliases")
 # What a server has outside of Kubernetes that listens without TLS.
-PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users", "--notify", "--otlp")
+PLAIN = SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users", "--notify", "--playground", "--otlp")
 
 
 def bundle_of(key: MintedKey) -> Bundle:
@@ -117,4 +117,4 @@ def test_without_counters_the_server_lacks_only_what_is_about_them(module_server
     server = module_server().start()
     with server.admin() as admin:
         assert admin.get("/organizations").status == 200
-    assert types_of(str(server.probe("/metrics").body)) == SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users", "--counters", "--notify", "--otlp")
+    assert types_of(str(server.probe("/metrics").body)) == SERVER.types_without("--tls", "--kubernetes", "--webhook", "--redis-users", "--counters", "--notify", "--playground", "--otlp")

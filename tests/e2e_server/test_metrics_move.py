@@ -383,6 +383,8 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "sluice_override_outbox_rows": "e2e_server/test_server_overrides.py",
         "sluice_postgres_connections": "e2e_server/test_server_http.py",
         "sluice_postgres_errors_total": "faults_server/test_server_killed.py",
+        "sluice_playground_checks_total": "e2e_server/test_playground.py",
+        "sluice_playground_in_flight": "e2e_server/test_playground.py",
         "sluice_postgres_waiting_requests": "faults_server/test_server_locks.py",
         "sluice_redis_connected": "faults_server/test_server_outage_log.py",
         "sluice_redis_tenant_share": "unit/server/counters/tenant_shares_test.cpp:shares[0].share",

@@ -61,7 +61,8 @@ def test_every_example_of_the_description_works_as_it_stands(make_server: Callab
     redis = make_redis()
     key = tmp_path / "webhook.key"
     key.write_text("a key of more than 32 bytes for webhooks")
-    server = make_server("--counters", redis.counters, "--redis-deadline", "2s", "--notify-secret-file", str(key)).start()
+    server = make_server("--counters", redis.counters, "--redis-deadline", "2s", "--notify-secret-file", str(key),
+                         "--playground-agent", "http://127.0.0.1:9").start()
     with Client(server.port) as client:
         document = document_of(client)
     with server.admin() as admin:
@@ -71,7 +72,8 @@ def test_every_example_of_the_description_works_as_it_stands(make_server: Callab
         for method in METHODS:
             for path, item in paths:
                 is_creating = method == "post" and path.removeprefix(f"{ADMIN}/") in CREATED
-                if method in item and path.startswith(ADMIN) and not is_creating:
+                # test_playground.py has an agent.
+                if method in item and path.startswith(ADMIN) and not is_creating and path != f"{ADMIN}/playground/check":
                     send(admin, document, method, path, item[method], made)
 
 

@@ -72,7 +72,8 @@ def server(module_server: Callable[..., Server], redis: RedisServer, module_fold
     """One for the module, with a Redis, without which there are no overrides, and with a key for webhooks."""
     key = module_folder / "webhook.key"
     key.write_text("k" * 32)
-    return module_server("--counters", redis.counters, "--notify-secret-file", str(key)).start()
+    return module_server("--counters", redis.counters, "--notify-secret-file", str(key),
+                         "--playground-agent", "http://127.0.0.1:9").start()
 
 
 @pytest.fixture(scope="module")

@@ -63,24 +63,25 @@ Make = Callable[[AdminClient, Place], Ask]
 
 @dataclass(frozen=True)
 class Row:
-    """What is expected of a route. `ask` may prepare, as platform_admin, what a call then uses up. `outside`: the answer about
-    a place beyond the caller's scope. `of`: what must be in scope, the tenant, its organization, or nothing ("any");
-    "session": a call with a token finds nothing."""
+    """What is expected of a route. `ask` may prepare, as platform_admin, what a call then uses up. `inside`: the answer to a
+    caller who may; `outside`: about a place beyond the caller's scope. `of`: what must be in scope, the tenant, its
+    organization, or nothing ("any"); "session": a call with a token finds nothing."""
 
     permission: str
     level: str
     ask: Make
     outside: int = 404
     of: str = "tenant"
+    inside: int = 200
     lists: str = ""   # of a list: the member of its items that names their place
 
     def expected(self, caller: Caller, place: Place) -> int:
         """The status; 200 stands for every success."""
         if caller.role not in PERMISSIONS[self.permission] or REACH[caller.scope] < REACH[self.level]:
             return 403
-        inside = {"tenant": caller.sees, "organization": caller.sees_organization, "any": lambda _: True,
+        within = {"tenant": caller.sees, "organization": caller.sees_organization, "any": lambda _: True,
                   "session": lambda _: False}[self.of](place)
-        return 200 if inside else self.outside
+        return self.inside if within else self.outside
 
 
 def _at(path: str, body: Optional[dict[str, Any]] = None) -> Make:
@@ -330,5 +331,11 @@ ROUTES: dict[str, Row] = {
     "POST /validate": Row("read", "tenant", lambda _, place: Ask("/validate", {
         "kind": "plan", "tenant_id": place.tenant, "object": bucket(id="pro")}), 422),
     "POST /explain": Row("read", "tenant", lambda _, place: Ask("/explain", {
+        "tenant_id": place.tenant, "request": {"subject": "user:42", "resource": "x"}})),
+    "GET /playground": Row("read", "tenant", lambda *_: Ask("/playground"), of="any"),
+    # The server has no key of the tenant, and so asks for one.
+    "POST /playground/check": Row("operate", "tenant", lambda _, place: Ask("/playground/check", {
+        "tenant_id": place.tenant, "request": {"subject": "user:42", "resource": "x"}}), inside=422),
+    "POST /playground/state": Row("read", "tenant", lambda _, place: Ask("/playground/state", {
         "tenant_id": place.tenant, "request": {"subject": "user:42", "resource": "x"}})),
 }
