@@ -143,7 +143,8 @@ def scraped(make_server: Callable[..., Server], make_agent: Callable[..., Agent]
     secret = tmp_path / "redis-users-secret"
     secret.write_text("a secret of more than 32 bytes for passwords")
     server = make_server("--counters", redis.counters, "--redis-survey-every", "200ms", "--redis-users", "per-scope",
-                         "--redis-users-secret-file", str(secret), "--notify-secret-file", str(secret)).start()
+                         "--redis-users-secret-file", str(secret), "--notify-secret-file", str(secret),
+                         "--playground-agent", "http://127.0.0.1:9").start()
     with server.admin() as admin:
         token = admin.create("/agent-tokens", {"name": "agents"})["token"]
         tenant = admin.tenant()
