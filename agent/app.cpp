@@ -25,6 +25,7 @@
 #include "agent/startup.hpp"
 #include "agent/usage/metrics.hpp"
 #include "agent/usage/usage.hpp"
+#include "agent/whatif/recording.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
 #include "common/otlp/metrics.hpp"
@@ -204,6 +205,7 @@ class App {
   std::optional<rpc::Metrics> grpc_metrics_;      // only with --grpc
   std::optional<rls::RuleMetrics> rule_metrics_;  // only with --ratelimit-metrics
   std::optional<usage::Usage> usage_;             // only with --server
+  std::optional<whatif::Recording> recording_;    // only with --record-decisions
   policies::LiveAgents live_agents_;
   policies::PolicyMetrics policy_metrics_;
   const policies::ConfiguredLimits configured_limits_{policy_metrics_};
@@ -235,7 +237,8 @@ void App::follow_server(policies::SnapshotSwap::Publish publish) {
                                   },
                               .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, now()); },
                               .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
-                              .degraded = [this] { return degraded_stores(); }};
+                              .degraded = [this] { return degraded_stores(); },
+                              .recording = recording_ ? &*recording_ : nullptr};
   metrics_.add(usage::metrics(), *usage_);
   if (!config_.server->login_file.empty()) shared_.redis_login_rejected = [this] { server_->redis_login_rejected(); };
   policies::ServerOptions options = *config_.server;
@@ -259,6 +262,7 @@ bool App::load() {
            (rate_limits_ ? "; with --ratelimit-config alone it answers POST /json" : "");
   };
   if (config_.server) shared_.usage = &usage_.emplace(config_.workers, usage::UsageBounds{}, now());
+  if (config_.record_decisions > 0) shared_.recording = &recording_.emplace(config_.workers, config_.record_decisions);
   for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
   return load_policies() && load_rate_limits();
 }
@@ -290,6 +294,7 @@ bool App::load_policies() {
   auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
     if (publication.snapshot) counters_.set_tenants(publication.snapshot->tenants.size());
     policy_metrics_.set_snapshot(publication.snapshot);
+    if (recording_ && publication.snapshot) recording_->note_tenants(*publication.snapshot, clock_.now_us());
     for (Worker& worker : workers_) worker.set_snapshot(publication, on_used);
   };
   if (config_.server) {

@@ -10,6 +10,7 @@
 
 #include "agent/flag_table.hpp"
 #include "agent/server_flags.hpp"
+#include "agent/whatif/recording.hpp"
 #include "common/base/version.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
@@ -244,6 +245,15 @@ void read_headers(ConfigReader& reader, Config& config) {
   }
 }
 
+void read_record_decisions(ConfigReader& reader, Config& config) {
+  constexpr std::string_view kFlag = "record-decisions";
+  if (!reader.value(kFlag).given) return;
+  const std::size_t least = whatif::Recording::least_bytes(config.workers);
+  config.record_decisions = reader.byte_size(kFlag, 64'000, std::size_t{256} << 20, "64kB to 256MiB");
+  if (config.record_decisions < least)
+    reader.fault(kFlag, fmt::format("must be {} bytes or more: 32KiB for each of --workers", least));
+}
+
 void read_serving(ConfigReader& reader, Config& config) {
   config.workers = reader.number("workers", 1, 256);
   config.max_in_flight = reader.number("max-in-flight", 1, 1'000'000);
@@ -252,6 +262,7 @@ void read_serving(ConfigReader& reader, Config& config) {
   config.matching_budget = reader.duration("matching-budget", 1ms, 1s, "1ms to 1s");
   config.redis_budget = reader.duration("redis-budget", 1ms, 1s, "1ms to 1s");
   config.memory_limit = reader.byte_size("memory-limit", 1'000'000, 64'000'000'000, "1MB to 64GB");
+  read_record_decisions(reader, config);
   config.drain_timeout = reader.duration("drain-timeout", 0ms, 10min, "0s to 10m");
   config.startup_wait = reader.duration("startup-wait", 0ms, 10min, "0s to 10m");
   read_headers(reader, config);

@@ -52,6 +52,7 @@ struct Config {
 
   std::optional<redis::Options> redis;  // nullopt: counters in memory
   std::size_t memory_limit = 0;         // bytes that counters in memory may take
+  std::size_t record_decisions = 0;     // bytes of recorded checks, of all workers; 0: none are recorded
 
   std::string listen;                  // such as "127.0.0.1:8088"
   http::CertificateFiles certificate;  // of `listen`; empty without TLS

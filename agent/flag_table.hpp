@@ -47,6 +47,10 @@ inline constexpr std::array kFlags{
              "Name of this agent in reports, unique among agents: visible ASCII. Default: the host's name."},
     FlagSpec{"pod", "Policies", "NAME", "",
              "Name of the agent's pod in reports. Default: POD_NAME, or the host's name."},
+    FlagSpec{"record-decisions", "Policies", "SIZE", "",
+             "Keep the newest checks of tenants with `record_requests` in so much memory, so that the server can ask "
+             "what an edited policy would have denied (POST /v1/admin/whatif): 64kB to 256MiB, such as 4MiB, at least "
+             "32KiB for each of --workers. A question takes as much again while it is answered. Default: keep none."},
     FlagSpec{"no-snapshot", "Policies", "deny|allow", "deny",
              "The answer to checks while there are no policies: deny is 503, allow is 200."},
     FlagSpec{"mode", "Policies", "enforce|shadow|off", "enforce",

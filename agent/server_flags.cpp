@@ -22,9 +22,10 @@ using namespace std::chrono_literals;
 using program::ConfigReader;
 
 // Flags that have no use without --server. config.cpp checks --redis-password-from-server.
-constexpr std::array<std::string_view, 10> kServerFlags{
+constexpr std::array<std::string_view, 11> kServerFlags{
     "agent-token-file", "server-tls-ca",    "server-tls-cert", "server-tls-key", "insecure-server",
-    "snapshot-cache",   "max-snapshot-age", "report-interval", "agent-id",       "pod"};
+    "snapshot-cache",   "max-snapshot-age", "report-interval", "agent-id",       "pod",
+    "record-decisions"};
 
 std::string host_name() {
   std::array<char, 256> name{};

@@ -68,6 +68,7 @@ Worker::Worker(std::size_t index, WorkerShared& shared)
       overrides_(context_, *store_, shared.metrics, shared.log, [this] { publish_overrides(); }),
       ticker_(context_) {
   if (shared.tracer != nullptr) decider_.trace(*shared.tracer, redis_ ? &traced_store_ : nullptr);
+  if (shared.recording != nullptr) recorder_.record_into(shared.recording->worker(index), shared.clock);
   if (shared.options.ratelimit) serve_rate_limits();
   if (shared.grpc != nullptr) {
     http::ServerOptions options = shared.http;

@@ -24,6 +24,7 @@
 #include "agent/policies/override_publisher.hpp"
 #include "agent/rls/service.hpp"
 #include "agent/usage/recorder.hpp"
+#include "agent/whatif/recording.hpp"
 #include "common/http/tls.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/limiter/redis_store.hpp"
@@ -60,6 +61,7 @@ struct WorkerShared {
   http::ServerOptions http;
   decide::LocalLimits::LiveAgents live_agents;
   usage::Usage* usage = nullptr;                      // nullptr without --server
+  whatif::Recording* recording = nullptr;             // nullptr without --record-decisions
   tracing::Tracer* tracer = nullptr;                  // nullptr: nothing is traced
   rpc::Metrics* grpc = nullptr;                       // nullptr without --grpc
   std::function<void()> redis_login_rejected = {};    // called on a worker's loop

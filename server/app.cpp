@@ -41,6 +41,7 @@
 #include "server/fleet/fleet.hpp"
 #include "server/fleet/fleet_store.hpp"
 #include "server/fleet/metrics.hpp"
+#include "server/fleet/whatif_answers.hpp"
 #include "server/http/dispatch.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/request_memory.hpp"
@@ -233,6 +234,7 @@ class App {
   telemetry::Registry metrics_;
   admin::CallMetrics calls_;
   fleet::Fleet fleet_;
+  fleet::WhatIfAnswers whatif_answers_{loop_, pool_};
   std::unique_ptr<counters::Publisher> publisher_;  // only with --counters
   sync::Feed feed_;
   sync::Retention retention_;
@@ -339,6 +341,7 @@ sync::SyncService::Options App::sync_options() {
   sync::SyncService::Options options;
   options.counters = counters_login_.get();
   options.tracer = tracer();
+  options.answers = &whatif_answers_;
   options.answered = [this](std::optional<sync::SyncRoute> route, unsigned status, std::chrono::nanoseconds took) {
     calls_.count_other(route ? std::optional(static_cast<std::size_t>(*route)) : std::nullopt, status, took);
   };

@@ -69,6 +69,7 @@ SyncClient::Impl::Impl(boost::asio::io_context& context, SyncOptions options, Sy
                        trace_.end_report(why.code);
                        if (observer_.report_failed) observer_.report_failed(why);
                      }}),
+      answers_(context, link_),
       fetch_backoff_(options_.first_retry, sync::Reconnect::kCap),
       refusal_backoff_(options_.refusal_retry, kMaxRefusalRetry),
       fetch_timer_(context),
@@ -94,6 +95,7 @@ void SyncClient::Impl::stop(std::function<void()> done) {
   refusal_timer_.clear();
   snapshots_.cancel();
   stream_.close();
+  answers_.stop();
   reporter_.send_last(options_.last_report_timeout, std::move(done));
 }
 
@@ -168,7 +170,13 @@ void SyncClient::Impl::on_lost(const Error& why) {
 
 void SyncClient::Impl::on_line(const sync::WatchLine& line) {
   if (const auto* announcement = std::get_if<sync::Announcement>(&line)) return on_announcement(*announcement);
+  if (const auto* question = std::get_if<sync::WhatIfQuestion>(&line)) return on_question(*question);
   on_heartbeat(std::get<sync::Heartbeat>(line));
+}
+
+// A server asks again on each new stream.
+void SyncClient::Impl::on_question(const sync::WhatIfQuestion& question) {
+  if (answers_.begin(question.id)) host_.on_question(question);
 }
 
 // A refused position needs no fetch here: refusal_timer_ fetches it again.

@@ -9,6 +9,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "agent/follow/answer_sender.hpp"
 #include "agent/follow/deadline_timer.hpp"
 #include "agent/follow/fetch.hpp"
 #include "agent/follow/reporter.hpp"
@@ -29,6 +30,7 @@ class SyncClient::Impl {
   void accepted();
   void refused(const Error& why);
   void report_soon() { reporter_.send_soon(); }
+  void answer(const sync::WhatIfAnswer& answer) { answers_.send(answer); }
   void stop(std::function<void()> done);
 
   const std::optional<sync::ScopeState>& state() const { return state_; }
@@ -47,6 +49,7 @@ class SyncClient::Impl {
   void on_line(const sync::WatchLine& line);
   void on_announcement(const sync::Announcement& line);
   void on_heartbeat(const sync::Heartbeat& line);
+  void on_question(const sync::WhatIfQuestion& question);
   void adopt(const sync::Position& head);  // takes a later position without a fetch: nothing in the scope changed
 
   void schedule_fetch();
@@ -73,6 +76,7 @@ class SyncClient::Impl {
   WatchStream stream_;
   http_client::Client snapshots_;
   Reporter reporter_;
+  AnswerSender answers_;
   sync::Coalescer coalescer_;
   Backoff fetch_backoff_;
   Backoff refusal_backoff_;

@@ -21,6 +21,7 @@ void SyncClient::start(std::optional<sync::ScopeState> in_force) { impl_->start(
 void SyncClient::accepted() { impl_->accepted(); }
 void SyncClient::refused(const Error& why) { impl_->refused(why); }
 void SyncClient::report_soon() { impl_->report_soon(); }
+void SyncClient::answer(const sync::WhatIfAnswer& answer) { impl_->answer(answer); }
 void SyncClient::stop(std::function<void()> done) { impl_->stop(std::move(done)); }
 const std::optional<sync::ScopeState>& SyncClient::state() const { return impl_->state(); }
 std::optional<sync::Position> SyncClient::position() const { return impl_->position(); }

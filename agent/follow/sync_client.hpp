@@ -96,6 +96,9 @@ class SyncHost {
 
   virtual void on_live_agents(const sync::LiveAgents& live) { static_cast<void>(live); }
 
+  // A question of what-if, once each. The host answers with SyncClient::answer(), within the call or later.
+  virtual void on_question(const sync::WhatIfQuestion& question) { static_cast<void>(question); }
+
   // Returns one sentence for each problem outside the client, for the next report.
   virtual std::vector<std::string> other_degraded() const { return {}; }
   // AgentState::counters_generation, for the next report.
@@ -138,6 +141,9 @@ class SyncClient {
   // After any other error the client fetches a full snapshot.
   void accepted();
   void refused(const Error& why);
+
+  // Sends the answer to a question. If it cannot be sent, it is dropped: the server counts the agent as silent.
+  void answer(const sync::WhatIfAnswer& answer);
 
   // Call this when other_degraded() or counters_generation() has changed.
   void report_soon();

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "common/sync/snapshot_document.hpp"
+
 namespace sluice::agent::follow {
 namespace {
 
@@ -30,6 +32,7 @@ void WatchStream::open() {
   auto request = link_.request(listener_.target());
   if (!request) return on_lost(request.error());
   request->max_body = sync::kMaxWatchLineBytes;
+  request->fields.emplace_back(sync::kReadsField, sync::kReadsWhatIf);
   request->idle_timeout = kOpenTimeout + 10 * silence_;  // expect_line() detects silence earlier
   request->on_line = [this](std::string_view line) { on_line(line); };
   expect_line(kOpenTimeout);

@@ -68,6 +68,7 @@ ServerSource::ServerSource(ServerOptions options, ServerHooks hooks, const Clock
         options_.sync.agent_id, [this] { return token_.read(); }, options_.login_file,
         [this] { client_.report_soon(); }, log_);
   }
+  if (hooks_.recording != nullptr) judge_.emplace(*hooks_.recording, clock_);
   metrics_.add(ServerSource::metric_table(), *this);
 }
 
@@ -138,6 +139,7 @@ void ServerSource::stop() {
     client_.stop([this] { context_.stop(); });
   });
   thread_.join();
+  if (judge_) judge_->stop();
   if (saver_) saver_->stop();
 }
 
@@ -246,6 +248,20 @@ void ServerSource::end_start(const sync::Position& position) {
 
 void ServerSource::on_live_agents(const sync::LiveAgents& live) {
   if (hooks_.live_agents) hooks_.live_agents(live);
+}
+
+void ServerSource::on_question(const sync::WhatIfQuestion& question) {
+  if (!judge_) return client_.answer({.question_id = question.id, .status = sync::WhatIfStatus::no_recording});
+  if (!swap_.in_force() || !client_.state()) {
+    return client_.answer(
+        {.question_id = question.id, .status = sync::WhatIfStatus::failed, .text = "the agent has no policies"});
+  }
+  judge_->ask({.asked = question,
+               .in_force = swap_.in_force(),
+               .state = *client_.state(),
+               .done = [this](sync::WhatIfAnswer answer) {
+                 boost::asio::post(context_, [this, answer = std::move(answer)] { client_.answer(answer); });
+               }});
 }
 
 void ServerSource::collect(sync::ReportQueue& queue) {

@@ -21,6 +21,7 @@
 #include "agent/follow/deadline_timer.hpp"
 #include "agent/follow/sync_client.hpp"
 #include "agent/policies/counters_login.hpp"
+#include "agent/policies/question_judge.hpp"
 #include "agent/policies/snapshot_swap.hpp"
 #include "agent/policies/state_saver.hpp"
 #include "agent/policies/token_file.hpp"
@@ -52,6 +53,8 @@ struct ServerHooks {
   std::function<void(const sync::LiveAgents& live)> live_agents = {};
   // Returns one sentence for each problem of the agent's other parts.
   std::function<std::vector<std::string>()> degraded = {};
+  // What questions of what-if are answered from; nullptr: nothing is recorded. Outlives the source.
+  const whatif::Recording* recording = nullptr;
 };
 
 class ServerSource final : private follow::SyncHost {
@@ -82,6 +85,7 @@ class ServerSource final : private follow::SyncHost {
   Result<std::string> token() override { return token_.read(); }
   void on_confirmed(const sync::Position& position) override;
   void on_live_agents(const sync::LiveAgents& live) override;
+  void on_question(const sync::WhatIfQuestion& question) override;
   std::vector<std::string> other_degraded() const override;
   std::vector<std::string> own_degraded() const;
   std::string counters_generation() const override { return login_ ? login_->generation() : std::string(); }
@@ -110,6 +114,7 @@ class ServerSource final : private follow::SyncHost {
   follow::DeadlineTimer age_timer_;
   follow::DeadlineTimer refresh_timer_;
   follow::SyncClient client_;
+  std::optional<QuestionJudge> judge_;            // only if checks are recorded
   std::optional<StateSaver::LoadedState> saved_;  // the last good state, from load_first() to follow()
   // The time at which the server confirmed the last good state. "" if there is no such state, and after the first
   // confirmation in this run.

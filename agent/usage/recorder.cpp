@@ -34,6 +34,8 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   if (check.span != nullptr) [[unlikely]]
     describe_check(check);
   if (log_.wants(decision.allowed)) log(check);
+  if (ring_ != nullptr) [[unlikely]]
+    record(check);
 }
 
 void Recorder::decided_without_tenant(const Decision& decision, decide::OverloadCause overload) {
@@ -109,6 +111,18 @@ void Recorder::note_quotas(const decide::DecidedCheck& check, const decide::Judg
   };
   for (const limiter::QuotaMark& mark : judgement.outcome->marks) note(mark);
   if (const auto mark = used_up(judgement)) note(*mark);
+}
+
+// An overloaded agent has not matched the check, and does not know all its dimensions.
+void Recorder::record(const decide::DecidedCheck& check) {
+  if (!check.tenant.tenant.record_requests || check.decision.reason == Reason::overload) return;
+  whatif::RecordHead head{
+      .at_us = 0, .tenant = check.tenant.name->hash, .bytes = 0, .allowed = check.decision.allowed, .batch = false};
+  const bool judged = !check.judgements.empty();
+  head.batch = judged && check.judgements.front().call.origin.batch;
+  const bool has_time = judged && check.judgements.front().outcome;
+  head.at_us = has_time ? check.judgements.front().outcome->now_us : clock_->now_us();
+  ring_->record(head, check.request);
 }
 
 void Recorder::log(const decide::DecidedCheck& check) {

@@ -1,4 +1,5 @@
-// Counts and logs the decisions of one worker: metrics, the decision log, and usage for the server's analytics.
+// Counts, logs and records the decisions of one worker: metrics, the decision log, usage for the server's analytics,
+// and checks for what-if.
 //
 // Thread: one worker's. In the steady state it allocates nothing.
 #pragma once
@@ -7,6 +8,8 @@
 
 #include "agent/decide/observer.hpp"
 #include "agent/usage/usage.hpp"
+#include "agent/whatif/request_ring.hpp"
+#include "common/base/clock.hpp"
 #include "common/telemetry/decision_log.hpp"
 #include "common/telemetry/metrics.hpp"
 
@@ -17,6 +20,12 @@ class Recorder final : public decide::DecisionObserver {
   // `policy_label`: add a policy label to decision metrics. `usage`: nullptr without --server.
   Recorder(telemetry::Metrics& metrics, telemetry::DecisionLog& log, bool policy_label, WorkerUsage* usage)
       : metrics_(metrics), log_(log), policy_label_(policy_label), usage_(usage) {}
+
+  // From now on, also records the checks of tenants that ask for it. `clock`: for checks that the store did not judge.
+  void record_into(whatif::RequestRing& ring, const Clock& clock) {
+    ring_ = &ring;
+    clock_ = &clock;
+  }
 
   void decided(const decide::DecidedCheck& check) override;
   void decided_without_tenant(const Decision& decision, decide::OverloadCause overload) override;
@@ -40,11 +49,14 @@ class Recorder final : public decide::DecisionObserver {
   void note_quotas(const decide::DecidedCheck& check, const decide::Judgement& judgement);
   void count_usage(const decide::DecidedCheck& check, UsageCounters& counters);
   void log(const decide::DecidedCheck& check);
+  void record(const decide::DecidedCheck& check);
 
   telemetry::Metrics& metrics_;
   telemetry::DecisionLog& log_;
   const bool policy_label_;
   WorkerUsage* const usage_;
+  whatif::RequestRing* ring_ = nullptr;
+  const Clock* clock_ = nullptr;
   boost::unordered_flat_map<const void*, Counts> counts_;  // key: the address of a tenant or rulebook of the snapshot
   Counts without_tenant_;                                  // for overload and no_snapshot
 };

@@ -24,6 +24,7 @@ struct Tenant {
   bool default_deny = false;                      // if true, a check that no policy matches is denied
   bool allows_plan_id = true;                     // if false, a check that names a plan_id is answered 404
   std::optional<TrailingSlash> trailing_slash{};  // absent: distinct
+  bool record_requests = false;                   // agents may keep its checks in memory for what-if
 
   TrailingSlash slash() const { return trailing_slash.value_or(TrailingSlash::distinct); }
   bool operator==(const Tenant&) const = default;

@@ -97,6 +97,9 @@ constexpr std::array kTable{
                 "A token, a tenant or an organization has as many agents as it may have; `detail` names the quota and "
                 "its use.",
                 "Run fewer agents. Those that end, or are silent for 10 minutes, make room."},
+    ProblemKind{429, "/problems/too-many-questions", server,
+                "Agents are answering another question of what-if of this tenant, or as many as they may at once.",
+                "Ask again after `Retry-After`."},
     ProblemKind{429, "/problems/rate-limited", server,
                 "The token, or the address that uses the playground without one, has made as many calls as the server "
                 "allows, or has too many checks in flight; `detail` gives the bound.",

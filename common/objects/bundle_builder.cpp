@@ -89,6 +89,7 @@ void BundleBuilder::read_tenant(json::Fields& fields, Tenant& item) {
                                quoted(*slash)));
     }
   }
+  if (const auto record = fields.boolean(tenant_field::kRecordRequests)) item.record_requests = *record;
   tenants_.add(fields, item.id, item.organization_id);
   fields.reject_unknown();
 }

@@ -97,8 +97,12 @@ inline constexpr Field kTrailingSlash{
     .help =
         "same: GET:/orders and GET:/orders/ are one resource; the root keeps its slash. A body that creates a "
         "tenant gets same if it leaves the field out; other bodies that leave it out keep what is stored."};
+inline constexpr Field kRecordRequests =
+    row::flag("record_requests", "false",
+              "true: agents with --record-decisions keep the tenant's checks of the last minutes in memory, so that "
+              "POST /v1/admin/whatif can judge them by an edited policy.");
 inline constexpr std::array kAll{object_field::kId, object_field::kName, kOrganizationId, kMode,
-                                 kDefault,          kAllowsPlanId,       kTrailingSlash};
+                                 kDefault,          kAllowsPlanId,       kTrailingSlash,  kRecordRequests};
 }  // namespace tenant_field
 
 namespace enforcement_field {

@@ -20,6 +20,7 @@ void write_tenant(json::Writer& out, const Tenant& item) {
   if (item.default_deny) out.field("default", "deny");
   if (!item.allows_plan_id) out.field("plan_calls", false);
   if (item.trailing_slash) out.field("trailing_slash", to_string(*item.trailing_slash));
+  if (item.record_requests) out.field("record_requests", true);
   out.end_object();
 }
 

@@ -33,6 +33,7 @@ inline constexpr std::size_t kMaxSnapshotBytes = json::kMaxBytes;  // after deco
 // because servers of earlier releases refuse an unknown query parameter.
 inline constexpr std::string_view kReadsField = "Sluice-Reads";
 inline constexpr std::string_view kReadsNewerFields = "newer-fields";  // it ignores fields that it does not know
+inline constexpr std::string_view kReadsWhatIf = "whatif";             // on a watch: it answers questions of what-if
 
 struct SnapshotDocument {
   Position head;                      // the position after this document

@@ -45,7 +45,15 @@ void read_tenants(json::Fields& fields, json::FaultList& faults, Heartbeat& out)
   }
 }
 
+WatchLine read_whatif(const json::Value& value, const json::Place& at, json::FaultList& faults) {
+  json::Fields fields(value, at, faults);
+  return fields.is_object() ? read_question(fields).value_or(WhatIfQuestion()) : WhatIfQuestion();
+}
+
 WatchLine read_line(json::Fields& fields, json::FaultList& faults) {
+  if (const json::Value* const question = fields.take("whatif")) {
+    return read_whatif(*question, fields.at().member("whatif"), faults);
+  }
   const Position head = read_position(fields);
   if (!fields.boolean("heartbeat").value_or(false)) {
     const auto spread = read_ms(fields, "spread_ms", std::chrono::milliseconds(0), kMaxSpread);
@@ -82,6 +90,15 @@ std::string write_line(const Heartbeat& line) {
     out.end_object();
   }
   if (line.reconnect_max) out.field("reconnect_max_ms", std::int64_t{line.reconnect_max->count()});
+  out.end_object();
+  return out.take() + '\n';
+}
+
+std::string write_line(const WhatIfQuestion& line) {
+  json::Writer out(json::Writer::Layout::compact);
+  out.begin_object();
+  out.key("whatif");
+  write_question(out, line);
   out.end_object();
   return out.take() + '\n';
 }

@@ -1,7 +1,10 @@
-// The lines that a server sends on a watch: announcements of a new position, and heartbeats.
+// The lines that a server sends on a watch: announcements of a new position, heartbeats, and questions of what-if.
 //
 //   {"revision":7,"chain":"…","spread_ms":0,"traceparent":"00-…"}
 //   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
+//   {"whatif":{"id":"…","tenant_id":"shop","policy_id":"orders","from_us":…,"to_us":…,"policy":{…}}}
+//
+// Agents that do not say that they read questions (kReadsWhatIf) get none: they would refuse such a line.
 //
 // `tenants` has the number of live agents of each tenant. The first heartbeat of a watch has this member; later
 // heartbeats have it only if the numbers have changed. `traceparent` is there only if the change is traced. Unknown
@@ -21,6 +24,7 @@
 
 #include "common/base/error.hpp"
 #include "common/sync/position.hpp"
+#include "common/sync/whatif.hpp"
 
 namespace sluice::sync {
 
@@ -53,11 +57,12 @@ struct Heartbeat {
   bool operator==(const Heartbeat&) const = default;
 };
 
-using WatchLine = std::variant<Announcement, Heartbeat>;
+using WatchLine = std::variant<Announcement, Heartbeat, WhatIfQuestion>;
 
 // Returns the JSON of `line` with a line feed at its end.
 std::string write_line(const Announcement& line);
 std::string write_line(const Heartbeat& line);
+std::string write_line(const WhatIfQuestion& line);
 
 // Reads one line, without its line feed.
 std::expected<WatchLine, Faults> parse_watch_line(std::string_view line);

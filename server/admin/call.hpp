@@ -59,7 +59,8 @@ struct Call {
   std::string idempotency_key;
   std::string source;  // the peer's address
   std::string request_id;
-  tracing::Parent trace;  // of the spans of its statements
+  std::string resumed = {};  // Answer::resume of the attempt before; "": this is the first attempt
+  tracing::Parent trace;     // of the spans of its statements
 
   std::string_view parameter(std::string_view name) const {
     for (const auto& [known, value] : query) {
@@ -89,6 +90,7 @@ struct Answer : http::Answer {
   std::chrono::milliseconds wait{0};
   // If set, the answer is that of the playground's agent to this check, which the service asks after the transaction.
   std::optional<playground::AgentCheck> agent_check = {};
+  std::string resume = {};  // names, for the next attempt, what this one began
 };
 
 struct FinishedAnswer : http::Answer {
@@ -99,6 +101,7 @@ struct FinishedAnswer : http::Answer {
   std::string replay_body;     // the body if the caller repeats the call with the same Idempotency-Key
   std::chrono::milliseconds wait{0};
   std::optional<playground::AgentCheck> agent_check = {};
+  std::string resume = {};
 };
 
 // Another call may have changed an object since this call read it. The executor repeats the call, and answers 409 after

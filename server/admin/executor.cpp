@@ -168,7 +168,7 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
                      .idempotent = false,
                      .counters = {},
                      .rules = {}};
-  const bool idempotent = !call.idempotency_key.empty() && call.route->changes() && !call.route->asks_agent;
+  const bool idempotent = !call.idempotency_key.empty() && call.route->takes_idempotency_key();
   if (idempotent) {
     if (auto earlier = begin_idempotent(tx, done.principal, call)) {
       done.answer = std::move(*earlier);

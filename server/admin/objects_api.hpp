@@ -56,6 +56,11 @@ extern const Resource kTenants;
 extern const Resource kPlans;
 extern const Resource kPolicies;
 
+// The draft of the object as if it were created, or put in place of the one with its id. A secret that an answer to a
+// new object would show is in `secret`.
+Draft checked_draft(Context& context, json::Tree& tree, const Resource& resource, const json::Value& object,
+                    const std::string& tenant_id, std::optional<Secret>& secret);
+
 Answer list_objects(Context& context, Kind kind, const std::vector<store::Filter>& filters);
 Answer create_object(Context& context, const Resource& resource);
 Answer get_object(Context& context, Kind kind);

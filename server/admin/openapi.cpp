@@ -38,20 +38,22 @@ openapi::Operation open_operation(std::string_view path) {
 }
 
 // The routes of policy sync, which server/sync answers.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAgentRoutes{{{"GET", "/v1/sync/snapshot"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAgentRoutes{{{"GET", "/v1/sync/snapshot"},
                                                                                      {"GET", "/v1/sync/watch"},
                                                                                      {"POST", "/v1/sync/report"},
-                                                                                     {"GET", "/v1/sync/counters"}}};
+                                                                                     {"GET", "/v1/sync/counters"},
+                                                                                     {"POST", "/v1/sync/whatif"}}};
 
 openapi::Operation agent_operation(std::string_view method, std::string_view path) {
-  openapi::Operation operation{
-      .method = method,
-      .path = path,
-      .credential = "agentToken",
-      .needs = "Needs an agent token, or in Kubernetes the token of a bound service account.",
-      .parameters = {"RequestId"},
-      .successes = {{"200", {"The answer.", {"X-Request-Id"}}}, {"304", {"Unchanged.", {"X-Request-Id"}}}},
-      .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
+  openapi::Operation operation{.method = method,
+                               .path = path,
+                               .credential = "agentToken",
+                               .needs = "Needs an agent token, or in Kubernetes the token of a bound service account.",
+                               .parameters = {"RequestId"},
+                               .successes = {{"200", {"The answer.", {"X-Request-Id"}}},
+                                             {"204", {"Taken.", {"X-Request-Id"}}},
+                                             {"304", {"Unchanged.", {"X-Request-Id"}}}},
+                               .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
   operation.problems.insert({{"401", "Unauthorized"}, {"429", "TooManyFailures"}, {"503", "Unavailable"}});
   if (method == "POST") operation.media = {"application/json"};
   return operation;
@@ -91,7 +93,6 @@ class OperationBuilder {
   bool has_variable() const { return route_.path.find('{') != std::string_view::npos; }
   bool takes(std::string_view parameter) const { return route_.parameters.find(parameter) != std::string_view::npos; }
   bool is(std::string_view method) const { return route_.method == method; }
-  bool idempotent() const { return route_.changes() && !route_.asks_agent && !route_.open; }
   bool reads_body() const { return route_.changes() && !is("DELETE"); }
 
   std::map<std::string_view, std::string> extensions() const {
@@ -106,7 +107,7 @@ class OperationBuilder {
     if (writes_one_) names.push_back("IfMatch");
     if (reads_one_) names.push_back("IfNoneMatch");
     if (is("PUT") && creates_) names.push_back("IfAbsent");
-    if (idempotent()) names.push_back("IdempotencyKey");
+    if (route_.takes_idempotency_key()) names.push_back("IdempotencyKey");
     names.push_back("RequestId");
     return names;
   }
@@ -123,8 +124,8 @@ class OperationBuilder {
     std::vector<std::string_view> headers{"X-Request-Id"};
     const bool one_object = creates_ || reads_one_ || writes_one_;
     if (one_object && !is("DELETE")) headers.push_back("ETag");
-    if (idempotent() && route_.permission != auth::Permission::read) headers.push_back("Sluice-Revision");
-    if (idempotent()) headers.push_back("Idempotency-Replayed");
+    if (route_.changes() && route_.permission != auth::Permission::read) headers.push_back("Sluice-Revision");
+    if (route_.takes_idempotency_key()) headers.push_back("Idempotency-Replayed");
     std::vector<std::string_view> created = headers;
     created.push_back("Location");
     std::string_view done = takes("cursor") ? "A page." : "The present state.";

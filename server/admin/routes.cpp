@@ -22,6 +22,7 @@
 #include "server/admin/tokens_api.hpp"
 #include "server/admin/versions_api.hpp"
 #include "server/admin/webhooks_api.hpp"
+#include "server/admin/whatif_api.hpp"
 
 namespace sluice::server::admin {
 namespace {
@@ -118,6 +119,7 @@ constexpr std::string_view kTenantPage = "limit,cursor,tenant_id";
 constexpr bool kOneSnapshot = true;
 constexpr bool kTakesYaml = true;
 constexpr bool kTakesText = true;
+constexpr bool kAsksAgents = true;
 
 constexpr std::array kRoutes{
     Route{"GET", "/v1/admin/organizations", auth::Permission::read, auth::Level::tenant, &list<Kind::organization>,
@@ -293,6 +295,13 @@ constexpr std::array kRoutes{
           json::kMaxBytes, !kOneSnapshot, kTakesYaml},
     Route{"POST", "/v1/admin/explain", auth::Permission::read, auth::Level::tenant, &explain_request, kTenant, 1 << 20,
           kOneSnapshot},
+    Route{.method = "POST",
+          .path = "/v1/admin/whatif",
+          .permission = auth::Permission::read,
+          .level = auth::Level::tenant,
+          .handler = &ask_whatif,
+          .parameters = kTenant,
+          .asks_agents = true},
 
     // A check of the playground charges counters, as resetting them changes them.
     Route{.method = "GET",
@@ -306,7 +315,7 @@ constexpr std::array kRoutes{
           .level = auth::Level::tenant,
           .handler = &check_in_playground,
           .max_body = kPlaygroundBody,
-          .asks_agent = true},
+          .answered_by_agent = true},
     Route{.method = "POST",
           .path = "/v1/admin/playground/state",
           .permission = auth::Permission::read,
@@ -327,7 +336,7 @@ constexpr std::array kRoutes{
           .handler = &check_in_playground,
           .max_body = kPlaygroundBody,
           .open = true,
-          .asks_agent = true},
+          .answered_by_agent = true},
     Route{.method = "POST",
           .path = "/v1/playground/state",
           .permission = auth::Permission::read,

@@ -107,7 +107,7 @@ void read_query(std::string_view query, Call& call) {
 
 void check_idempotency_key(const Call& call) {
   const std::string& key = call.idempotency_key;
-  if (call.route->asks_agent && !key.empty()) {
+  if (call.route->answered_by_agent && !key.empty()) {
     http::refuse_fault(400, "Idempotency-Key",
                        "a check of the playground is made anew with each call; leave Idempotency-Key out");
   }

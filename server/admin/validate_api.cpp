@@ -85,23 +85,11 @@ ValidateParameters read_validate_parameters(Context& context, const json::Value&
 // Answers with the document that would be stored if the object were created or replaced. The answer for a new API key
 // has no hash, because nobody gets the secret.
 Answer canonical_answer(Context& context, json::Tree& tree, const ValidateParameters& parameters) {
-  const auto& [resource, given_object, tenant_id] = parameters;
-  Remarks remarks;
-  const json::Value object =
-      resource->translate == nullptr ? given_object : resource->translate(context, tree, given_object, remarks);
-  if (!remarks.faults.empty()) http::refuse_faults(422, std::move(remarks.faults));
-  const std::string_view given = object.text_of("id");
-  const std::string id = is_given(object, "id") ? std::string(given) : resource->make_id(context.tx, tenant_id, object);
-  json::Value body = with_ids(tree, object, resource->kind, tenant_id, id);
+  const Kind kind = parameters.resource->kind;
   std::optional<Secret> secret;
-  if (resource->complete != nullptr) {
-    const auto before = store::find(context.tx, resource->kind, tenant_id, id);
-    body = resource->complete(context, tree, body, before ? &*before : nullptr, secret, remarks);
-    if (!remarks.faults.empty()) http::refuse_faults(422, std::move(remarks.faults));
-  }
-  Draft made = resource->draft(context.tx, body);
-  std::ranges::move(remarks.warnings, std::back_inserter(made.warnings));
-  if (!secret) return valid(store::shown_document(resource->kind, made.document), made.warnings);
+  const Draft made =
+      checked_draft(context, tree, *parameters.resource, parameters.object, parameters.tenant_id, secret);
+  if (!secret) return valid(store::shown_document(kind, made.document), made.warnings);
   static constexpr std::array<std::string_view, 1> kMade{"key_hash"};
   std::string shown;
   json::append(shown, json::edited(tree, tree.parse(made.document).value(), kMade));
@@ -121,6 +109,24 @@ Answer validate_object(Context& context, json::Tree& tree, const json::Value& bo
 }
 
 }  // namespace
+
+Draft checked_draft(Context& context, json::Tree& tree, const Resource& resource, const json::Value& object,
+                    const std::string& tenant_id, std::optional<Secret>& secret) {
+  Remarks remarks;
+  const json::Value read = resource.translate == nullptr ? object : resource.translate(context, tree, object, remarks);
+  if (!remarks.faults.empty()) http::refuse_faults(422, std::move(remarks.faults));
+  const std::string id =
+      is_given(read, "id") ? std::string(read.text_of("id")) : resource.make_id(context.tx, tenant_id, read);
+  json::Value body = with_ids(tree, read, resource.kind, tenant_id, id);
+  if (resource.complete != nullptr) {
+    const auto before = store::find(context.tx, resource.kind, tenant_id, id);
+    body = resource.complete(context, tree, body, before ? &*before : nullptr, secret, remarks);
+    if (!remarks.faults.empty()) http::refuse_faults(422, std::move(remarks.faults));
+  }
+  Draft made = resource.draft(context.tx, body);
+  std::ranges::move(remarks.warnings, std::back_inserter(made.warnings));
+  return made;
+}
 
 Answer validate_body(Context& context) {
   if (context.call.yaml) return validate_bundle(context);

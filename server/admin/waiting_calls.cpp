@@ -12,7 +12,9 @@ bool WaitingCalls::keep_waiting(const std::shared_ptr<PendingCall>& call, const 
   const auto until = call->arrived + answer.wait;
   if (ended_ || call->answered || now >= until || calls_.size() >= kMaxCalls) return false;
   const auto due = std::min(now + kRepeatEvery, until);
-  calls_.emplace(due, Waiting{.call = std::make_shared<PendingCall>(*call), .answer = answer});
+  auto next = std::make_shared<PendingCall>(*call);
+  next->call.resumed = answer.resume;
+  calls_.emplace(due, Waiting{.call = std::move(next), .answer = answer});
   wake_at_next();
   return true;
 }

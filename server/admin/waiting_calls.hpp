@@ -1,5 +1,5 @@
-// Repeats calls that wait for a condition: GET /v1/admin/revisions/{revision}?wait=…. Between two attempts, a call uses
-// no thread of the pool.
+// Repeats calls that wait for a condition: GET /v1/admin/revisions/{revision}?wait=… and POST /v1/admin/whatif. Between
+// two attempts, a call uses no thread of the pool.
 //
 // Thread: the server's loop.
 #pragma once

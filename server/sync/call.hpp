@@ -43,6 +43,7 @@ struct SyncCall {
   http::RequestMemory::SharePtr memory = {};  // what the body has set aside
   bool gzip = false;
   bool reads_newer_fields = false;
+  bool reads_whatif = false;     // only for SyncRoute::watch
   bool calls_functions = false;  // only for SyncRoute::counters
   DatabaseQuery query = DatabaseQuery::not_sent;
   tracing::ActiveSpan span;         // empty if the request is not traced

@@ -30,11 +30,13 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-// A connection that receives notifications of new revisions.
+// A connection that receives notifications of new revisions, and of questions of what-if.
 class Feed::Connection {
  public:
-  Connection(const postgres::DatabaseOptions& database, std::function<void()> received)
-      : connection_(postgres::connect(database)), receiver_(*connection_, std::move(received)) {}
+  Connection(const postgres::DatabaseOptions& database, const std::function<void()>& received)
+      : connection_(postgres::connect(database)),
+        revisions_(*connection_, "sluice_revision", received),
+        questions_(*connection_, std::string(kQuestionChannel), received) {}
 
   pqxx::connection& connection() { return *connection_; }
   int socket() const { return connection_->sock(); }
@@ -48,16 +50,17 @@ class Feed::Connection {
  private:
   class Receiver final : public pqxx::notification_receiver {
    public:
-    Receiver(pqxx::connection& connection, std::function<void()> received)
-        : notification_receiver(connection, "sluice_revision"), received_(std::move(received)) {}
-    void operator()(const std::string& /*revision*/, int /*backend*/) override { received_(); }
+    Receiver(pqxx::connection& connection, const std::string& channel, std::function<void()> received)
+        : notification_receiver(connection, channel), received_(std::move(received)) {}
+    void operator()(const std::string& /*payload*/, int /*backend*/) override { received_(); }
 
    private:
     std::function<void()> received_;
   };
 
   std::unique_ptr<pqxx::connection> connection_;
-  Receiver receiver_;
+  Receiver revisions_;
+  Receiver questions_;
 };
 
 Feed::Feed(Options options, telemetry::Log& log)
@@ -192,6 +195,7 @@ bool Feed::advance() {
     postgres::Transaction tx(connection_->connection());
     tx.use_one_snapshot();
     tx.enter(postgres::Scope::everything("sluice-server"));
+    if (question_listener_) publish_questions(read_questions(tx));
     if (state_) {
       Advance advance = read_next(tx, *state_, published);
       if (advance.progress == Progress::unchanged) return true;
@@ -221,6 +225,12 @@ bool Feed::advance() {
                    {std::string(to_string(postgres::classify(error))), postgres::describe(error)});
     return false;
   }
+}
+
+void Feed::publish_questions(OpenQuestions open) {
+  if (open.empty() && !asked_) return;
+  asked_ = !open.empty();
+  question_listener_(std::move(open));
 }
 
 void Feed::publish(SyncState next) {

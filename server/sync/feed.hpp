@@ -25,6 +25,7 @@
 #include "common/telemetry/outage_log.hpp"
 #include "common/tracing/tracer.hpp"
 #include "server/postgres/pool.hpp"
+#include "server/sync/questions.hpp"
 #include "server/sync/sync_state.hpp"
 
 namespace sluice::server::sync {
@@ -36,7 +37,8 @@ class Feed {
     std::chrono::milliseconds poll_every{2'000};
     tracing::Tracer* tracer = nullptr;  // nullptr: no traces
   };
-  using Listener = std::function<void(SyncStatePtr)>;  // gets each new state, in order
+  using Listener = std::function<void(SyncStatePtr)>;           // gets each new state, in order
+  using QuestionListener = std::function<void(OpenQuestions)>;  // gets the open questions whenever they may differ
 
   static constexpr std::chrono::milliseconds kPace{20};
 
@@ -45,6 +47,8 @@ class Feed {
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
+  // REQUIRES: called before start().
+  void listen_for_questions(QuestionListener listener) { question_listener_ = std::move(listener); }
   // Does not wait for PostgreSQL. REQUIRES: not called before.
   void start(Listener listener);
   // Returns false if the thread still waits for PostgreSQL after `patience`. The thread then ends with the process.
@@ -80,6 +84,7 @@ class Feed {
   bool run_round();
   bool advance();
   void publish(SyncState next);
+  void publish_questions(OpenQuestions open);
   void await_next_round();
   void back_off(std::chrono::nanoseconds time);
   void finish_polls(bool succeeded);
@@ -92,12 +97,14 @@ class Feed {
   telemetry::Log& log_;
   telemetry::OutageLog outage_;
   Listener listener_;
+  QuestionListener question_listener_;
   Statistics statistics_;
   int wake_ = -1;  // an eventfd
 
   // Only the feed's thread uses these.
   std::unique_ptr<Connection> connection_;
   SyncStatePtr state_;
+  bool asked_ = false;  // the last round found questions
   sluice::sync::Coalescer pace_{kPace};
 
   std::atomic<std::int64_t> busy_since_ms_{0};  // on the steady clock; 0: no round runs

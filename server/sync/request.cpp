@@ -21,6 +21,13 @@ namespace {
 std::string_view method_of(std::string_view name) { return name.substr(0, name.find(' ')); }
 std::string_view path_of(std::string_view name) { return name.substr(name.find(' ') + 1); }
 
+bool has_word(std::string_view list, std::string_view lower) {
+  while (!list.empty()) {
+    if (http::same_word(http::cut(list, ','), lower)) return true;
+  }
+  return false;
+}
+
 using Parameters = std::map<std::string, std::string, std::less<>>;
 
 // An agent of another release may send parameters that this server does not know, so it ignores them.
@@ -53,7 +60,7 @@ SyncRoute sync_route_of(std::string_view method, std::string_view path) {
   if (found == kRouteNames.end()) {
     throw http::Refusal(404, "not-found",
                         "There is no such path. Paths for agents: /v1/sync/snapshot, /v1/sync/watch, /v1/sync/report, "
-                        "/v1/sync/counters.");
+                        "/v1/sync/counters, /v1/sync/whatif.");
   }
   const std::string_view allowed = method_of(*found);
   if (allowed != method) {
@@ -89,11 +96,8 @@ std::string agent_id_of(std::string_view header) {
   return std::string(header);
 }
 
-bool reads_newer_fields(std::string_view header) {
-  while (!header.empty()) {
-    if (http::same_word(http::cut(header, ','), sluice::sync::kReadsNewerFields)) return true;
-  }
-  return false;
-}
+bool reads_newer_fields(std::string_view header) { return has_word(header, sluice::sync::kReadsNewerFields); }
+
+bool reads_whatif(std::string_view header) { return has_word(header, sluice::sync::kReadsWhatIf); }
 
 }  // namespace sluice::server::sync

@@ -15,10 +15,11 @@
 
 namespace sluice::server::sync {
 
-enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters };
+enum class SyncRoute : std::uint8_t { snapshot, watch, report, counters, whatif };
 // By SyncRoute.
-inline constexpr std::array<std::string_view, 4> kRouteNames{"GET /v1/sync/snapshot", "GET /v1/sync/watch",
-                                                             "POST /v1/sync/report", "GET /v1/sync/counters"};
+inline constexpr std::array<std::string_view, 5> kRouteNames{"GET /v1/sync/snapshot", "GET /v1/sync/watch",
+                                                             "POST /v1/sync/report", "GET /v1/sync/counters",
+                                                             "POST /v1/sync/whatif"};
 
 // Refuses an unknown path (404), and a method that the path does not accept (405).
 SyncRoute sync_route_of(std::string_view method, std::string_view path);
@@ -42,5 +43,7 @@ std::string agent_id_of(std::string_view header);
 
 // Whether the agent ignores fields that it does not know: sync::kReadsField. Unknown words are ignored.
 bool reads_newer_fields(std::string_view header);
+// Whether the agent answers questions of what-if.
+bool reads_whatif(std::string_view header);
 
 }  // namespace sluice::server::sync

@@ -61,7 +61,7 @@ SyncService::SyncService(boost::asio::io_context& loop, Feed& feed, FleetPort& f
       options_(std::move(options)),
       authenticator_(throttle, clock, statistics_),
       documents_(loop, statistics_),
-      watches_(loop, fleet, statistics_, clock, options_.watch) {}
+      watches_(loop, fleet, options_.answers, statistics_, clock, options_.watch) {}
 
 void SyncService::review_through(identity::Reviewer& reviewer) {
   authenticator_.review_through(reviewer);
@@ -69,6 +69,11 @@ void SyncService::review_through(identity::Reviewer& reviewer) {
 }
 
 void SyncService::start() {
+  if (options_.answers != nullptr) {
+    feed_.listen_for_questions([this](OpenQuestions open) {
+      boost::asio::post(loop_, [this, open = std::move(open)] { watches_.ask(open); });
+    });
+  }
   feed_.start([this](const SyncStatePtr& state) {
     boost::asio::post(loop_, [this, state] {
       state_ = state;
@@ -84,7 +89,8 @@ bool SyncService::stop_within(std::chrono::milliseconds patience) {
 }
 
 std::size_t SyncService::body_limit(std::string_view /*method*/, std::string_view path) const {
-  return path == "/v1/sync/report" ? sluice::sync::kMaxReportBytes : kNoBody;
+  if (path == "/v1/sync/report") return sluice::sync::kMaxReportBytes;
+  return path == "/v1/sync/whatif" ? sluice::sync::kMaxWhatIfAnswerBytes : kNoBody;
 }
 
 void SyncService::handle(sluice::http::Request& request, sluice::http::Reply reply) {
@@ -145,6 +151,8 @@ void SyncService::answer_call(const CallPtr& call) {
       return answer_report(call, token);
     case SyncRoute::counters:
       return answer_counters(call, *token);
+    case SyncRoute::whatif:
+      return take_answer(call, *token);
   }
 }
 
@@ -274,7 +282,7 @@ void SyncService::answer_watch(const CallPtr& call, std::shared_ptr<const AgentT
   const std::string headers = http::answer_headers("", call->request_id);
   watches_.open(std::move(std::get<sluice::http::Reply>(call->answer)),
                 {.status = 200, .content_type = "application/x-ndjson", .headers = headers}, std::move(token),
-                call->agent_id, call->positions.since, state_, changed);
+                call->agent_id, call->positions.since, state_, changed, call->reads_whatif);
   answered(*call, 200);
 }
 
@@ -318,6 +326,18 @@ void SyncService::answer_counters(const CallPtr& call, const AgentToken& token) 
     throw unavailable("The login to the counters' Redis cannot be read; the server's log says why.");
   }
   send(*call, {.status = 200, .body = *login});
+}
+
+void SyncService::take_answer(const CallPtr& call, const AgentToken& token) {
+  auto answer = sluice::sync::parse_answer(call->body);
+  if (!answer) http::refuse_faults(400, std::move(answer.error()));
+  if (options_.answers == nullptr) http::refuse_unknown("question", answer->question_id);
+  options_.answers->store(token.caller, call->agent_id, *answer, [this, call](AnswerPort::Stored stored) {
+    if (stored == AnswerPort::Stored::yes) return send(*call, {.status = 204});
+    refuse(*call, stored == AnswerPort::Stored::unavailable
+                      ? unavailable("PostgreSQL cannot be reached, so the answer was not stored.")
+                      : http::Refusal(404, "not-found", "There is no such question for this agent, or it is over."));
+  });
 }
 
 // An agent of an older release loads scripts. The login that could do that is good for the counters of all tenants.

@@ -1,4 +1,5 @@
-// Serves the routes of policy sync from memory: snapshot, watch, report, and the login to the counters' Redis.
+// Serves the routes of policy sync from memory: snapshot, watch, report, the login to the counters' Redis, and answers
+// to questions of what-if.
 //
 // If an agent names a revision above the server's, another chain or an unknown token, the server queries PostgreSQL
 // before it answers, because the state in its memory may be outdated.
@@ -30,6 +31,7 @@
 #include "server/sync/documents.hpp"
 #include "server/sync/feed.hpp"
 #include "server/sync/fleet_port.hpp"
+#include "server/sync/questions.hpp"
 #include "server/sync/request.hpp"
 #include "server/sync/statistics.hpp"
 #include "server/sync/watches.hpp"
@@ -44,6 +46,7 @@ class SyncService final : public sluice::http::Handler {
     WatchOptions watch;
     std::chrono::milliseconds query_timeout{2'000};  // for PostgreSQL
     const CountersLogin* counters = nullptr;         // nullptr: agents get no login
+    AnswerPort* answers = nullptr;                   // nullptr: agents are asked nothing
     tracing::Tracer* tracer = nullptr;               // nullptr: no traces
     // Called for each answer; nullopt: the path is no route, or its method is another. A watch is answered once it
     // begins.
@@ -88,6 +91,7 @@ class SyncService final : public sluice::http::Handler {
   void answer_watch(const CallPtr& call, std::shared_ptr<const AgentToken> token);
   void answer_report(const CallPtr& call, const std::shared_ptr<const AgentToken>& token);
   void answer_counters(const CallPtr& call, const AgentToken& token);
+  void take_answer(const CallPtr& call, const AgentToken& token);
   [[noreturn]] void refuse_old_agent(const SyncCall& call, const AgentToken& token);
   void take_report(SyncCall& call, const AgentToken& token, std::expected<sluice::sync::ReportDocument, Faults> report);
   void begin_span(SyncCall& call, const sluice::http::Request& request) const;

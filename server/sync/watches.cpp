@@ -1,6 +1,7 @@
 #include "server/sync/watches.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -95,9 +96,10 @@ struct Watches::ScopeWatches {
 class Watches::Watch final : public sluice::http::StreamEvents {
  public:
   Watch(Watches& all, std::shared_ptr<const AgentToken> its_token, std::string its_agent_id,
-        const WatchSchedule& its_schedule)
+        const WatchSchedule& its_schedule, bool its_reads_whatif)
       : token(std::move(its_token)),
         agent_id(std::move(its_agent_id)),
+        reads_whatif(its_reads_whatif),
         schedule(its_schedule),
         timer(all.loop_),
         all_(all) {}
@@ -110,9 +112,11 @@ class Watches::Watch final : public sluice::http::StreamEvents {
 
   std::shared_ptr<const AgentToken> token;
   const std::string agent_id;
+  const bool reads_whatif;
   sluice::http::Stream stream;
-  bool open = false;        // the watch is in the list of its scope
-  std::string traceparent;  // for the next announcement
+  bool open = false;                  // the watch is in the list of its scope
+  std::string traceparent;            // for the next announcement
+  std::deque<std::string> questions;  // lines that are not sent yet
   WatchSchedule schedule;
   boost::asio::steady_timer timer;
   Time timer_set_to = Time::max();
@@ -125,9 +129,15 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   Watches& all_;
 };
 
-Watches::Watches(boost::asio::io_context& loop, FleetPort& fleet, SyncStatistics& statistics, const Clock& clock,
-                 WatchOptions options)
-    : loop_(loop), fleet_(fleet), statistics_(statistics), clock_(clock), options_(options), review_timer_(loop) {}
+Watches::Watches(boost::asio::io_context& loop, FleetPort& fleet, AnswerPort* answers, SyncStatistics& statistics,
+                 const Clock& clock, WatchOptions options)
+    : loop_(loop),
+      fleet_(fleet),
+      answers_(answers),
+      statistics_(statistics),
+      clock_(clock),
+      options_(options),
+      review_timer_(loop) {}
 
 Watches::~Watches() = default;
 
@@ -143,7 +153,8 @@ Watches::Time Watches::end_time(const AgentToken& token, Time now) {
 
 void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head,
                    std::shared_ptr<const AgentToken> token, std::string agent_id,
-                   const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state, bool changed) {
+                   const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state, bool changed,
+                   bool reads_whatif) {
   state_ = state;
   const Time now = steady_clock::now();
   std::uniform_int_distribution<std::int64_t> phase(0, options_.heartbeat_every.count() - 1);
@@ -152,7 +163,7 @@ void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head
                                 .heartbeat_phase = std::chrono::milliseconds(phase(random_)),
                                 .end = end_time(*token, now)});
   const SyncScope scope = SyncScope::of(token->caller);
-  auto watch = std::make_shared<Watch>(*this, std::move(token), std::move(agent_id), schedule);
+  auto watch = std::make_shared<Watch>(*this, std::move(token), std::move(agent_id), schedule, reads_whatif);
   watch->stream = reply.stream(head, *watch);
   if (!watch->stream.open()) return;  // the peer is gone, and no callback will follow
   watch->scope = scopes_.try_emplace(scope).first;
@@ -164,6 +175,9 @@ void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head
   }
   statistics_.watches = static_cast<std::int64_t>(++count_);
   fleet_.watch_began(watch->token->caller, watch->agent_id, held);
+  for (const auto& question : questions_) {
+    if (scope.contains(question->organization_id, question->question.tenant_id)) ask_one(*watch, *question);
+  }
   send_due(*watch);
 }
 
@@ -250,6 +264,30 @@ void Watches::wake_changed(const SyncStatePtr& before) {
   }
 }
 
+void Watches::ask(const OpenQuestions& open) {
+  const OpenQuestions before = std::exchange(questions_, open);
+  for (const auto& question : open) {
+    const auto same = [&](const auto& known) { return known->question.id == question->question.id; };
+    if (std::ranges::any_of(before, same)) continue;
+    std::vector<std::shared_ptr<Watch>> asked;
+    for (auto& [scope, group] : scopes_) {
+      if (!scope.contains(question->organization_id, question->question.tenant_id)) continue;
+      asked.insert(asked.end(), group.watches.begin(), group.watches.end());
+    }
+    for (const auto& watch : asked) {
+      ask_one(*watch, *question);
+      if (watch->open) send_due(*watch);
+    }
+  }
+}
+
+void Watches::ask_one(Watch& watch, const OpenQuestion& question) {
+  if (watch.reads_whatif) return watch.questions.push_back(write_line(question.question));
+  answers_->store(watch.token->caller, watch.agent_id,
+                  {.question_id = question.question.id, .status = sluice::sync::WhatIfStatus::too_old},
+                  [](AnswerPort::Stored) {});
+}
+
 void Watches::end_all() {
   std::vector<std::shared_ptr<Watch>> all;
   for (auto& [scope, group] : scopes_) all.insert(all.end(), group.watches.begin(), group.watches.end());
@@ -272,6 +310,7 @@ bool Watches::still_open(Watch& watch) const {
 
 // Can destroy `watch`: do not use `watch` after the call.
 void Watches::send_due(Watch& watch) {
+  while (!watch.questions.empty() && watch.stream.write(watch.questions.front())) watch.questions.pop_front();
   for (;;) {
     const Time now = steady_clock::now();
     const WatchSchedule::Action action = watch.schedule.next(now);

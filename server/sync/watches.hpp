@@ -25,6 +25,7 @@
 #include "common/http/server.hpp"
 #include "common/sync/watch_line.hpp"
 #include "server/identity/reviewer.hpp"
+#include "server/sync/questions.hpp"
 #include "server/sync/statistics.hpp"
 #include "server/sync/sync_state.hpp"
 #include "server/sync/watch_schedule.hpp"
@@ -47,23 +48,26 @@ std::optional<std::chrono::milliseconds> reconnect_max_for(std::size_t fleet);
 
 class Watches {
  public:
-  Watches(boost::asio::io_context& loop, FleetPort& fleet, SyncStatistics& statistics, const Clock& clock,
-          WatchOptions options);
+  // `answers`: gets "too old" for agents that cannot read questions; nullptr if nothing is asked.
+  Watches(boost::asio::io_context& loop, FleetPort& fleet, AnswerPort* answers, SyncStatistics& statistics,
+          const Clock& clock, WatchOptions options);
   ~Watches();
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
   // `head`: the response's status and header fields. `held`: the position of the agent's snapshot, if any. `state`: the
-  // newest state. `changed`: the agent's snapshot may be older than `state`.
+  // newest state. `changed`: the agent's snapshot may be older than `state`. `reads_whatif`: it answers questions.
   void open(sluice::http::Reply reply, const sluice::http::Response& head, std::shared_ptr<const AgentToken> token,
             std::string agent_id, const std::optional<sluice::sync::Position>& held, const SyncStatePtr& state,
-            bool changed);
+            bool changed, bool reads_whatif);
 
   // REQUIRES: called before the first stream opens.
   void review_through(identity::Reviewer& reviewer);
 
   // Ends the watches that must not stay open, and wakes each watch that may have a changed object in its scope.
   void announce(const SyncStatePtr& state);
+  // These questions are open now. Asks each agent whose scope has the tenant, once on each of its streams.
+  void ask(const OpenQuestions& open);
   void end_all();
 
   std::size_t open_count() const { return count_; }
@@ -77,6 +81,7 @@ class Watches {
   void reviewed(const std::weak_ptr<Watch>& of, const identity::CachedReviewPtr& result);
   void wake_changed(const SyncStatePtr& before);
   bool still_open(Watch& watch) const;
+  void ask_one(Watch& watch, const OpenQuestion& question);
   void send_due(Watch& watch);
   std::string line_for(Watch& watch, WatchSchedule::Action action);
   void refresh_live(ScopeWatches& scope, Time now);
@@ -87,6 +92,7 @@ class Watches {
 
   boost::asio::io_context& loop_;
   FleetPort& fleet_;
+  AnswerPort* const answers_;
   SyncStatistics& statistics_;
   const Clock& clock_;
   const WatchOptions options_;
@@ -94,6 +100,7 @@ class Watches {
   identity::Reviewer* reviewer_ = nullptr;
   boost::asio::steady_timer review_timer_;
   SyncStatePtr state_;
+  OpenQuestions questions_;
   std::map<SyncScope, ScopeWatches> scopes_;
   std::size_t count_ = 0;
 };

@@ -109,6 +109,8 @@ def send(admin: AdminClient, document: dict[str, Any], method: str, path: str, o
         caller = BrowserSession.sign_in(admin) if path == f"{ADMIN}/session" else admin
         answer = caller.request(method.upper(), path.removeprefix(ADMIN), query=query)
         assert answer.status == 200, (method, path, answer)
+    if path == f"{ADMIN}/whatif":   # the bundle that was applied before says nothing of it
+        assert admin.patch("/tenants/shop", {"record_requests": True}).status == 200
     for kind, media in content.items():
         for example in media["examples"].values():
             value = example["value"]

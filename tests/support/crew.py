@@ -1,6 +1,6 @@
 """Agents that follow one server through a relay, with a policy whose limit tells which revision decides."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -61,14 +61,15 @@ class Crew:
         return int(answer.body["revision"])
 
     def hire(self, count: int = 1, *flags: str, relay: Optional[Relay] = None, token_file: Optional[Path] = None,
-             counters: str = "memory") -> list[Agent]:
+             counters: str = "memory", env: Optional[Mapping[str, str]] = None) -> list[Agent]:
         """Starts agents and waits until each decides by the server's policies."""
         made = []
         for _ in range(count):
             name = f"agent-{len(self.agents)}"
             agent = self.make_agent(
                 None, counters, "--server", (relay or self.relay).url, "--agent-token-file", str(token_file or self.token_file),
-                "--agent-id", name, "--snapshot-cache", str(self.folder / f"{name}.snapshot"), *flags)
+                "--agent-id", name, "--snapshot-cache", str(self.folder / f"{name}.snapshot"), *flags,
+                env=env)
             made.append(agent.launch())
             self.agents.append(agent)
         for agent in made:

@@ -25,6 +25,7 @@ _UNDO: dict[int, list[str]] = {
     12: ["DROP TABLE usage_quotas"],
     13: ["ALTER TABLE webhook_deliveries DROP COLUMN attempts_before", "DROP TABLE webhook_looks"],
     14: ["DROP TABLE console_sessions"],
+    15: ["DROP TABLE whatif_answers, whatif_questions"],
 }
 
 

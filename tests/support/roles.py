@@ -257,6 +257,12 @@ def _mode(_: AdminClient, place: Place) -> Ask:
     return Ask(f"/modes/tenants/{place.tenant}", {"mode": "enforce"})
 
 
+def _whatif(admin: AdminClient, place: Place) -> Ask:
+    assert admin.patch(f"/tenants/{place.tenant}", {"record_requests": True}).status == 200
+    return Ask("/whatif", {"tenant_id": place.tenant, "wait": "0s", "policy": {
+        "id": fresh_id("edited"), "limits": [{"name": "m", "algorithm": "fixed_window", "limit": 1, "window": "1m"}]}})
+
+
 # Every route there is. Who adds one adds its row here.
 ROUTES: dict[str, Row] = {
     "GET /organizations": Row("read", "tenant", lambda *_: Ask("/organizations"), of="any", lists="id"),
@@ -330,6 +336,7 @@ ROUTES: dict[str, Row] = {
         {"from": "gubernator", "tenant_id": place.tenant}), 422),
     "POST /validate": Row("read", "tenant", lambda _, place: Ask("/validate", {
         "kind": "plan", "tenant_id": place.tenant, "object": bucket(id="pro")}), 422),
+    "POST /whatif": Row("read", "tenant", _whatif),
     "POST /explain": Row("read", "tenant", lambda _, place: Ask("/explain", {
         "tenant_id": place.tenant, "request": {"subject": "user:42", "resource": "x"}})),
     "GET /playground": Row("read", "tenant", lambda *_: Ask("/playground"), of="any"),

@@ -79,6 +79,13 @@ const std::map<std::string, std::string> kInserts = {
     {"usage_quotas",
      "(organization_id, tenant_id, policy_id, plan_id, limit_name, counter, percent, quota, period_from, period_to, "
      "subject, used) VALUES ('{0}', '{1}', '{2}', '', 'day', 'c', 80, 10, now(), now(), '', 8)"},
+    {"whatif_questions",
+     "(organization_id, tenant_id, id, policy_id, policy, from_us, to_us, expires_at) VALUES ('{0}', '{1}', '{2}', "
+     "'p', "
+     "'{{}}', 0, 1, now())"},
+    {"whatif_answers",
+     "(organization_id, tenant_id, question_id, scope, agent_id, answer) VALUES ('{0}', '{1}', '{2}', '{0}', 'a', "
+     "'{{}}')"},
 };
 
 // Nobody's in particular: what they hold is no tenant's. (Of agents' reports only the whole scope sees how far they are
@@ -91,6 +98,9 @@ const std::set<std::string> kWalled = {"settings", "report_marks", "webhook_look
 
 // Triggers add rows to them for the rows of other tables.
 const std::set<std::string> kCounted = {"organization_use", "quota_use"};
+
+// Rows of other tables refer to them.
+const std::set<std::string> kFirst = {"organizations", "tenants", "tokens", "webhooks", "whatif_questions"};
 
 std::string insert(const std::string& table, const std::string& organization, const std::string& tenant,
                    const std::string& id) {
@@ -113,12 +123,11 @@ void fill(const Store& store) {
       "1, '{}')");
   for (const std::string name : {"a", "b"}) {
     store.tamper(insert("tenants", name, "tenant-" + name, ""));
-    for (const std::string table : {"tokens", "webhooks"}) {  // sessions and deliveries refer to them
+    for (const std::string table : {"tokens", "webhooks", "whatif_questions"}) {
       store.tamper(insert(table, name, "tenant-" + name, "row-" + name));
     }
     for (const auto& [table, columns] : kInserts) {
-      if (table != "organizations" && table != "tenants" && table != "tokens" && table != "webhooks" &&
-          !kCounted.contains(table))
+      if (!kFirst.contains(table) && !kCounted.contains(table))
         store.tamper(insert(table, name, "tenant-" + name, "row-" + name));
     }
     for (const std::string& table : kCounted) {

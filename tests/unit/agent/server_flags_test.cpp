@@ -49,6 +49,23 @@ TEST_CASE("an agent of a server has no mode of its own") {
   CHECK(has(given.faults({"--server", "https://sluice.example", "--mode", "shadow"}), "has no use with --server"));
 }
 
+TEST_CASE("checks are recorded only for a server that can ask, and each worker needs some memory for them") {
+  const Given given;
+  const Texts server{"--server", "https://sluice.example"};
+  CHECK(given.read(server)->record_decisions == 0);
+  const auto with = [&](Texts more) {
+    more.insert(more.begin(), server.begin(), server.end());
+    return more;
+  };
+  CHECK(given.read(with({"--record-decisions", "4MiB"}))->record_decisions == 4U << 20U);
+  CHECK(has(given.faults(with({"--record-decisions", "1kB"})), "64kB to 256MiB"));
+  CHECK(has(given.faults(with({"--record-decisions", "64kB", "--workers", "8"})), "must be 262144 bytes or more"));
+  const program::Invocation alone({"--record-decisions", "4MiB"}, {});
+  const auto config = read_config(alone.argc(), alone.argv(), alone.environment());
+  REQUIRE_FALSE(config);
+  CHECK(has(program::describe(config.error(), "faulty", "sluice-agent"), "has no use without --server"));
+}
+
 TEST_CASE("an agent of a server knows where it is, who it is, and how it reports") {
   const Given given;
   const auto config = given.read({"--server", "https://sluice.example", "--snapshot-cache", given.folder + "/kept",

@@ -47,10 +47,14 @@ class Peer final : public sluice::http::ReplySink {
     events_->on_ended();
   }
 
-  // Since it was last asked: "i7" of an invalidation of revision 7, "h7" of a heartbeat.
+  // Since it was last asked: "i7" of an invalidation of revision 7, "h7" of a heartbeat, "q:id" of a question.
   std::string heard() {
     std::string text;
     for (const sluice::sync::WatchLine& line : lines) {
+      if (const auto* const question = std::get_if<sluice::sync::WhatIfQuestion>(&line)) {
+        text += fmt::format("{}q:{}", text.empty() ? "" : " ", question->id);
+        continue;
+      }
       const auto* const invalidation = std::get_if<sluice::sync::Announcement>(&line);
       const sluice::sync::Position& head =
           invalidation != nullptr ? invalidation->head : std::get<sluice::sync::Heartbeat>(line).head;
@@ -89,6 +93,22 @@ struct FakeFleet final : sync::FleetPort {
   std::size_t agents = 3;
 };
 
+struct FakeAnswers final : sync::AnswerPort {
+  void store(const sync::AgentCaller& caller, std::string_view, const sluice::sync::WhatIfAnswer& answer,
+             Done) override {
+    stored.push_back(fmt::format("{} {} {}", caller.token_id, answer.question_id, to_string(answer.status)));
+  }
+  std::vector<std::string> stored;
+};
+
+std::shared_ptr<const sync::OpenQuestion> question(const std::string& id, const std::string& organization,
+                                                   const std::string& tenant) {
+  return std::make_shared<const sync::OpenQuestion>(sync::OpenQuestion{
+      .organization_id = organization,
+      .question = {
+          .id = id, .tenant_id = tenant, .policy_id = "p", .policy = R"({"id":"p"})", .from_us = 1, .to_us = 2}});
+}
+
 std::shared_ptr<const sync::AgentToken> token_of(const std::string& id, const sync::SyncScope& scope) {
   return std::make_shared<sync::AgentToken>(sync::AgentToken{
       .caller = {.token_id = id, .organization_id = scope.organization_id, .tenant_ids = scope.tenant_ids},
@@ -109,10 +129,10 @@ struct Rig {
   sync::SyncStatePtr now() const { return std::make_shared<const sync::SyncState>(writer.state); }
   void announce() { watches.announce(now()); }
 
-  Peer& watch(const std::string& token, bool changed = false, bool writable = true) {
+  Peer& watch(const std::string& token, bool changed = false, bool writable = true, bool reads_whatif = true) {
     Peer& peer = peers.emplace_back();
     peer.writable = writable;
-    watches.open(peer.reply(), {.status = 200}, tokens.at(token), "agent", std::nullopt, now(), changed);
+    watches.open(peer.reply(), {.status = 200}, tokens.at(token), "agent", std::nullopt, now(), changed, reads_whatif);
     return peer;
   }
 
@@ -123,7 +143,8 @@ struct Rig {
   sync::SyncStatistics statistics;
   FakeFleet fleet;
   std::deque<Peer> peers;  // outlive the watches
-  sync::Watches watches{loop, fleet, statistics, clock, {}};
+  FakeAnswers answers;
+  sync::Watches watches{loop, fleet, &answers, statistics, clock, {}};
 };
 
 const sluice::sync::Heartbeat& heartbeat(const Peer& peer, std::size_t index = 0) {
@@ -206,7 +227,7 @@ TEST_CASE_FIXTURE(Rig, "an agent that was away hears the trace of what it has mi
   writer.write("acme", policy_of("shop", "p"), "{}", "trace-1")
       .write("globex", policy_of("mill", "p"), "{}", "trace-2");
   Peer& peer = peers.emplace_back();
-  watches.open(peer.reply(), {.status = 200}, tokens.at("t-acme"), "agent", at(0), now(), true);
+  watches.open(peer.reply(), {.status = 200}, tokens.at("t-acme"), "agent", at(0), now(), true, true);
   CHECK(trace_heard(peer) == "trace-1");
 }
 
@@ -266,9 +287,9 @@ TEST_CASE_FIXTURE(Rig, "the first heartbeat tells the live agents; one that was 
 
 TEST_CASE("a later heartbeat tells the live agents only where they changed") {
   Rig rig;
-  sync::Watches quick(rig.loop, rig.fleet, rig.statistics, rig.clock, {.heartbeat_every = 1ms});
+  sync::Watches quick(rig.loop, rig.fleet, nullptr, rig.statistics, rig.clock, {.heartbeat_every = 1ms});
   Peer peer;
-  quick.open(peer.reply(), {.status = 200}, rig.tokens.at("t-acme"), "agent", std::nullopt, rig.now(), false);
+  quick.open(peer.reply(), {.status = 200}, rig.tokens.at("t-acme"), "agent", std::nullopt, rig.now(), false, true);
   while (peer.lines.size() < 2) rig.loop.run_one();
   CHECK(heartbeat(peer, 0).live_agents.has_value());
   CHECK_FALSE(heartbeat(peer, 1).live_agents.has_value());
@@ -352,10 +373,50 @@ TEST_CASE_FIXTURE(Rig, "an agent that leaves is not watched any more, and one th
   CHECK(watches.open_count() == 0);
   Peer& gone = peers.emplace_back();
   gone.open = false;
-  watches.open(gone.reply(), {.status = 200}, tokens.at("t-acme"), "agent", std::nullopt, now(), false);
+  watches.open(gone.reply(), {.status = 200}, tokens.at("t-acme"), "agent", std::nullopt, now(), false, true);
   CHECK(fleet.watching == 0);
   CHECK(watches.open_count() == 0);
 }
 
 }  // namespace
+TEST_CASE_FIXTURE(Rig, "a question goes once to each agent whose scope has its tenant") {
+  Peer& platform = watch("t-platform");
+  Peer& acme = watch("t-acme");
+  Peer& globex = watch("t-globex");
+  Peer& shop = watch("t-shop");
+  for (Peer& peer : peers) peer.heard();
+  watches.ask({question("a", "acme", "lab")});
+  watches.ask({question("a", "acme", "lab"), question("b", "globex", "mill")});
+  CHECK(platform.heard() == "q:a q:b");
+  CHECK(acme.heard() == "q:a");
+  CHECK(globex.heard() == "q:b");
+  CHECK(shop.heard() == "");
+  CHECK(answers.stored.empty());
+}
+
+TEST_CASE_FIXTURE(Rig, "an agent that comes while a question is open is asked, and one that comes later is not") {
+  watches.ask({question("a", "acme", "lab")});
+  CHECK(watch("t-acme").heard() == "q:a h0");
+  watches.ask({});
+  CHECK(watch("t-acme").heard() == "h0");
+}
+
+TEST_CASE_FIXTURE(Rig, "a question waits for room in a full connection") {
+  Peer& acme = watch("t-acme");
+  acme.heard();
+  acme.writable = false;
+  watches.ask({question("a", "acme", "lab")});
+  CHECK(acme.heard() == "");
+  acme.make_room();
+  CHECK(acme.heard() == "q:a");
+}
+
+TEST_CASE_FIXTURE(Rig, "an agent that does not read questions gets none, and counts as too old") {
+  Peer& old = watch("t-acme", false, true, false);
+  old.heard();
+  watches.ask({question("a", "acme", "lab")});
+  CHECK(old.heard() == "");
+  CHECK(answers.stored == std::vector<std::string>{"t-acme a too_old"});
+}
+
 }  // namespace sluice::server::test

@@ -55,7 +55,7 @@ Names parameters_of(const admin::Route& route, const Names& answers) {
   Names names{"header X-Request-Id"};
   split_into(names, route.parameters);
   add_variables(names, route.path);
-  if (route.changes() && !route.asks_agent && !route.open) names.insert("header Idempotency-Key");
+  if (route.takes_idempotency_key()) names.insert("header Idempotency-Key");
   if (answers.contains("412")) names.insert("header If-Match");
   const bool creates = route.method == "PUT" && answers.contains("201");
   if (answers.contains("304") || creates) names.insert("header If-None-Match");
