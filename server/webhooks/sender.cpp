@@ -81,20 +81,21 @@ StuckLookups::~StuckLookups() {
   for (const auto& thread : threads_) thread->join();
 }
 
-bool StuckLookups::has_room() {
+void StuckLookups::drop_finished() {
   std::erase_if(threads_, [](const auto& thread) {
     const bool finished = thread->finished_within(std::chrono::milliseconds(0));
     if (finished) thread->join();
     return finished;
   });
-  return threads_.size() < kMost;
 }
 
 void StuckLookups::add(std::unique_ptr<boost::asio::io_context> loop) {
   const std::lock_guard lock(mutex_);
-  if (!has_room()) return;
-  std::shared_ptr<boost::asio::io_context> kept = std::move(loop);
-  threads_.emplace_back(std::make_unique<TimedJoinThread>())->start([kept]() mutable { kept.reset(); });
+  drop_finished();
+  if (threads_.size() >= kMost) return;
+  // The thread is the only owner, so nobody else waits in the destructor.
+  threads_.emplace_back(std::make_unique<TimedJoinThread>())
+      ->start([kept = std::shared_ptr<boost::asio::io_context>(std::move(loop))]() mutable { kept.reset(); });
 }
 
 bool StuckLookups::finished_by(std::chrono::steady_clock::time_point time) const {

@@ -42,7 +42,7 @@ class StuckLookups {
 
  private:
   static constexpr std::size_t kMost = 64;
-  bool has_room();
+  void drop_finished();  // REQUIRES: mutex_ is locked
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<TimedJoinThread>> threads_;
