@@ -138,12 +138,14 @@ if (cache === undefined) {
   process.exit(2);
 }
 const description = await readFile(descriptionFile, "utf8");
-const kept = join(cache, `${await keyOf(description)}.hpp`);
+const key = await keyOf(description);
+const kept = join(cache, `${key}.hpp`);
 let text = await textOf(kept);
 if (text === null) {
   await checkTypes(description);
   const files = await bundle();
   text = headerOf(await pageFor(files), files);
-  await write(kept, text);
+  // Not if somebody has saved a source meanwhile: the key would promise another content.
+  if ((await keyOf(description)) === key) await write(kept, text);
 }
 await write(header, text);

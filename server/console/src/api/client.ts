@@ -19,6 +19,10 @@ export class ApiError extends Error {
   }
 }
 
+// What was caught, as an ApiError. Anything else that is thrown is a fault of this page.
+export const errorOf = (failure: unknown): ApiError =>
+  failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []);
+
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;

@@ -1,6 +1,6 @@
 // Data that a view shows: loaded when the view appears, loaded again at an interval and after a failure.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "./client";
+import { ApiError, errorOf } from "./client";
 
 export interface Query<Data> {
   readonly data: Data | undefined; // the newest that has arrived; it stays while newer data is loaded or fails to
@@ -36,8 +36,7 @@ export function useQuery<Data>(key: string, load: (signal: AbortSignal) => Promi
         again(everyMs);
       } catch (failure) {
         if (abort.signal.aborted) return;
-        const error =
-          failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []);
+        const error = errorOf(failure);
         setState((old) => ({ ...(old.key === key ? old : { key }), error, loading: false }));
         if (error.status === 0 || error.status >= 500) again(kRetryMs);
       }

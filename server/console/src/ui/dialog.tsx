@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "../api/client";
+import { ApiError, errorOf } from "../api/client";
 import { Failure } from "./parts";
 
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }): JSX.Element {
@@ -37,7 +37,7 @@ export function Confirm({ title, verb, type, danger, run, close, children }: {
       await run();
       close();
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []));
+      setError(errorOf(failure));
     } finally {
       setBusy(false);
     }

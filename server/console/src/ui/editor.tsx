@@ -1,7 +1,7 @@
 // Edits one policy or plan: a form beside its JSON, both of the same document, checked by the server as it is typed.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { api, ApiError, dataOf, type Fault } from "../api/client";
+import { api, ApiError, dataOf, errorOf, type Fault } from "../api/client";
 import { Badge, Failure } from "./parts";
 
 // A document while it is edited: it may break every rule.
@@ -30,7 +30,7 @@ export function useVerdict(kind: "policy" | "plan", tenant: string, draft: Draft
         .then((answer) => setVerdict({ checking: false, faults: [], warnings: warningsOf(answer.warnings), error: null }))
         .catch((failure) => {
           if (abort.signal.aborted) return;
-          const error = failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []);
+          const error = errorOf(failure);
           const faults = error.faults.map((fault) => ({ ...fault, pointer: fault.pointer.replace(/^\/object/, "") }));
           setVerdict({ checking: false, faults, warnings: [], error: faults.length > 0 ? null : error });
         });

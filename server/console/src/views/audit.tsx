@@ -9,7 +9,7 @@ import { Badge, Code, Empty, Failure, Heading, Loaded } from "../ui/parts";
 import { range, RangePicker, sinceOf } from "../ui/range";
 import { Diff } from "../ui/versions";
 import { timeText } from "../words/time";
-import { ApiError } from "../api/client";
+import { ApiError, errorOf } from "../api/client";
 
 type Entry = Schema<"AuditEntry">;
 type Kind = Schema<"Kind">;
@@ -85,7 +85,7 @@ function Entries({ first }: { first: Schema<"AuditEntries"> }): JSX.Element {
       setNext(page.next);
       setError(null);
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []));
+      setError(errorOf(failure));
     }
   };
   if (items.length === 0) return <Empty title="Nothing was changed in this time" />;

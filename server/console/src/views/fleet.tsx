@@ -37,7 +37,7 @@ export function Fleet(): JSX.Element {
       <Loaded query={agents}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="No agent has reported yet" command="sluice-agent --server http://127.0.0.1:8080 --token-file agent.token">
+            <Empty title="No agent has reported yet" command={`sluice-agent --server ${location.origin} --agent-token-file agent.token`}>
               Start an agent with a token of this server:
             </Empty>
           ) : (

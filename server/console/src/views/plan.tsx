@@ -1,7 +1,7 @@
 // One plan: its limits, where it is used, its versions. "new" makes one.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, ApiError, dataOf, type Schema } from "../api/client";
+import { api, ApiError, dataOf, errorOf, type Schema } from "../api/client";
 import { given } from "../api/lists";
 import { useQuery } from "../api/query";
 import { go, link, tenant } from "../router";
@@ -149,7 +149,7 @@ function PlanForm({ draft, change, verb, save, unchanged = false, isNew = false 
     try {
       await save();
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []));
+      setError(errorOf(failure));
     }
   };
   return (

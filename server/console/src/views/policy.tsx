@@ -1,7 +1,7 @@
 // One policy: what it says, its form, its versions, its rollout. "new" makes one.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, ApiError, dataOf, type Schema } from "../api/client";
+import { api, ApiError, dataOf, errorOf, type Schema } from "../api/client";
 import { given, listPlans } from "../api/lists";
 import { useQuery } from "../api/query";
 import { go, link, tenant } from "../router";
@@ -144,7 +144,7 @@ function PolicyForm({ draft, change, verb, save, unchanged = false, isNew = fals
     try {
       await save();
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []));
+      setError(errorOf(failure));
     } finally {
       setBusy(false);
     }

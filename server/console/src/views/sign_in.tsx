@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError, sessionEnded } from "../api/client";
+import { ApiError, errorOf, sessionEnded } from "../api/client";
 import { signIn } from "../session";
 import { Code, Failure } from "../ui/parts";
 
@@ -15,7 +15,7 @@ export function SignIn(): JSX.Element {
     try {
       await signIn(token);
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []));
+      setError(errorOf(failure));
     } finally {
       setBusy(false);
     }
