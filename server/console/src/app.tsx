@@ -20,6 +20,7 @@ import { NotFound } from "./views/not_found";
 import { Overview } from "./views/overview";
 import { Plan } from "./views/plan";
 import { Plans } from "./views/plans";
+import { Playground, PublicPlayground } from "./views/playground";
 import { Policies } from "./views/policies";
 import { Policy } from "./views/policy";
 import { SignIn } from "./views/sign_in";
@@ -42,6 +43,7 @@ const kViews: Record<ViewPath, View> = {
   "/plans/:id": { view: Plan, title: "Plan" },
   "/explain": { view: Explain, title: "Explain", icon: "explain" },
   "/subject": { view: Subject, title: "Subject", icon: "subject" },
+  "/playground": { view: Playground, title: "Playground", icon: "play" },
   "/keys": { view: Keys, title: "API keys", icon: "keys" },
   "/tenants": { view: Tenants, title: "Tenants", icon: "tenants" },
   "/tokens": { view: Tokens, title: "Tokens", icon: "tokens", needs: "read_tokens" },
@@ -72,7 +74,8 @@ export function App(): JSX.Element | null {
     attempt();
   }, []);
   if (resuming) return <Connection />;
-  if (session.value === null || sessionEnded.value) return <SignIn />;
+  if (sessionEnded.value) return <SignIn />;
+  if (session.value === null) return place.value.path === "/playground" ? <PublicPlayground signIn={<SignIn />} /> : <SignIn />;
   return <Frame />;
 }
 

@@ -8,6 +8,7 @@ export const kViewPaths = [
   "/plans/:id",
   "/explain",
   "/subject",
+  "/playground",
   "/keys",
   "/tenants",
   "/tokens",

@@ -32,6 +32,9 @@ export interface Fault {
 export const connection = signal<"fine" | "away" | "database_away">("fine");
 export const sessionEnded = signal(false); // since it was used last
 
+// Codes of 503 that are about PostgreSQL. Others are about one thing only, such as the playground's agent.
+const kDatabaseAway: ReadonlySet<string> = new Set(["unavailable", "busy", "overload"]);
+
 let csrfToken = "";
 export function useCsrfToken(value: string): void {
   csrfToken = value;
@@ -67,7 +70,7 @@ export async function dataOf<Data>(call: Promise<Answer<Data>>, purpose?: "signi
     return answer.data as NonNullable<Data>;
   }
   const error = problemOf(response, answer.error);
-  connection.value = response.status === 503 ? "database_away" : "fine";
+  connection.value = kDatabaseAway.has(error.code) ? "database_away" : "fine";
   if (response.status === 401 && purpose !== "signing in") sessionEnded.value = true;
   throw error;
 }
