@@ -4,7 +4,7 @@
 // CACHE: a folder that all builds of this tree share. Whatever was built before from the same sources is taken from there.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, extname, join, relative } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { spawnSync } from "node:child_process";
 import { build } from "esbuild";
@@ -13,7 +13,11 @@ import { kViewPaths } from "./src/paths.ts";
 
 const kHere = import.meta.dirname;
 const kSchema = join(kHere, "src/api/schema.d.ts"); // made here; editors want it among the sources
-const kTypes = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8" };
+const kTypes = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".txt": "text/plain; charset=utf-8",
+};
 
 const hashOf = (content) => createHash("sha256").update(content).digest("hex");
 
@@ -62,16 +66,33 @@ async function bundle() {
     minify: true,
     format: "esm",
     target: ["chrome111", "firefox113", "safari16.4"],
-    legalComments: "none",
+    legalComments: "none", // the licences are a file of their own
+    metafile: true,
     outdir: "assets",
     write: false,
     logLevel: "warning",
   });
-  return result.outputFiles.map((file) => {
-    const bytes = Buffer.from(file.contents);
-    const ending = file.path.endsWith(".css") ? ".css" : ".js";
-    return { plain: `/assets/console${ending}`, path: `/assets/console-${hashOf(bytes).slice(0, 16)}${ending}`, type: kTypes[ending], bytes };
+  const made = result.outputFiles.map((file) => fileOf(`console${extname(file.path)}`, Buffer.from(file.contents)));
+  return [...made, fileOf("licences.txt", Buffer.from(await licencesOf(Object.keys(result.metafile.inputs))))];
+}
+
+const fileOf = (name, bytes) => {
+  const ending = extname(name);
+  const hashed = `${basename(name, ending)}-${hashOf(bytes).slice(0, 16)}${ending}`;
+  return { plain: `/assets/${name}`, path: `/assets/${hashed}`, type: kTypes[ending], bytes };
+};
+
+// The licences of the packages that these files are of. They ask for their texts to go with the copies.
+async function licencesOf(files) {
+  const names = files.flatMap((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
+  const texts = [...new Set(names)].sort().map(async (name) => {
+    const folder = join(kHere, "node_modules", name);
+    const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const file = (await readdir(folder)).find((each) => /^licen[cs]e/i.test(each));
+    if (file === undefined) throw new Error(`the package ${name} has no file with its licence`);
+    return `${name} ${version}\n\n${(await readFile(join(folder, file), "utf8")).trim()}\n`;
   });
+  return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
 }
 
 async function pageFor(files) {
