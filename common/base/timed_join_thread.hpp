@@ -30,6 +30,11 @@ class TimedJoinThread {
     if (thread_.joinable()) thread_.join();
   }
 
+  // Lets the thread go on without this object. REQUIRES: it uses nothing that ends before the process.
+  void abandon() {
+    if (thread_.joinable()) thread_.detach();
+  }
+
  private:
   std::future<void> finished_;
   std::thread thread_;

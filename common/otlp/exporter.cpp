@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/base/backoff.hpp"
+#include "common/base/timed_join_thread.hpp"
 #include "common/http/gzip.hpp"
 #include "common/http_client/client.hpp"
 #include "common/otlp/export_answer.hpp"
@@ -29,6 +30,7 @@ constexpr auto kLongestPause = 30s;
 constexpr auto kTick = 2s;
 constexpr std::size_t kMaxAnswer = std::size_t{64} << 10;
 constexpr int kGzipLevel = 1;
+constexpr auto kLastLookup = 100ms;
 
 double random_share() {
   static thread_local std::mt19937_64 engine{std::random_device{}()};
@@ -217,7 +219,18 @@ Exporter::Exporter(Options options, telemetry::Log& log)
       tracer_(options.sampler, options.queue_size),
       loop_(std::make_unique<Loop>(std::move(options), tracer_.queue(), statistics_, log)) {}
 
-Exporter::~Exporter() { stop(); }
+// Destroying an io_context waits for its name lookup, and getaddrinfo cannot be interrupted. So another thread does
+// that: it may take longer than this program lives.
+Exporter::~Exporter() {
+  stop();
+  TimedJoinThread end;
+  end.start([loop = std::shared_ptr<Loop>(std::move(loop_))]() mutable { loop.reset(); });
+  if (end.finished_within(kLastLookup)) {
+    end.join();
+  } else {
+    end.abandon();
+  }
+}
 
 void Exporter::start() {
   thread_ = std::thread([this] { loop_->run(); });

@@ -43,7 +43,7 @@ class Exporter {
   static constexpr std::chrono::milliseconds kPatience{1'000};
 
   Exporter(Options options, telemetry::Log& log);
-  ~Exporter();  // calls stop()
+  ~Exporter();  // calls stop(); a name lookup that goes on is left to itself
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
 
