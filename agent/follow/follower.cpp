@@ -186,7 +186,7 @@ void SyncClient::Impl::on_announcement(const sync::Announcement& line) {
   const bool in_force = state_ && state_->head == line.head;
   if (!in_force) {
     announced_ = line.head;
-    trace_.announced(line.traceparent);
+    trace_.announced(line.traced);
   }
   if (in_force || (refusal_ && refusal_->refused == line.head)) {
     ++merged_announcements_;

@@ -1,5 +1,7 @@
 #include "agent/follow/sync_trace.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/tracing/attribute_names.hpp"
@@ -8,11 +10,12 @@ namespace sluice::agent::follow {
 
 namespace attribute = tracing::attribute;
 
-void SyncTrace::announced(std::string_view traceparent) {
-  const tracing::Parent published(tracer_, traceparent);
+void SyncTrace::announced(const sync::TracedChanges& changes) {
+  const tracing::Parent published(tracer_, changes.newest());
   if (!published) return;
   next_ = published;
-  newer_ = true;
+  changes_.add(changes);
+  newer_.add(changes);
   attempts_ = 0;
 }
 
@@ -32,9 +35,21 @@ tracing::ActiveSpan SyncTrace::begin_request(const tracing::Parent& parent, std:
 
 void SyncTrace::begin_fetch(http_client::Request& request) {
   if (tracer_ == nullptr) return;
-  newer_ = false;
-  if (++attempts_ > kMostAttempts) next_ = {};
+  newer_.clear();
+  if (++attempts_ > kMostAttempts) {
+    next_ = {};
+    changes_.clear();
+  }
   fetch_ = begin_request(next_, "GET /v1/sync/snapshot", request);
+  if (fetch_) link_earlier();
+}
+
+void SyncTrace::link_earlier() {
+  for (const std::string& earlier : changes_.earlier()) {
+    if (const auto published = tracing::parse_traceparent(earlier)) fetch_->link(*published);
+  }
+  fetch_->dropped_links += static_cast<std::uint32_t>(
+      std::min<std::int64_t>(changes_.dropped(), std::numeric_limits<std::uint32_t>::max() - fetch_->dropped_links));
 }
 
 void SyncTrace::end_fetch(const Result<http_client::Response>& answer) {
@@ -50,7 +65,8 @@ void SyncTrace::end_fetch(const Result<http_client::Response>& answer) {
 }
 
 void SyncTrace::covered() {
-  if (!newer_) next_ = {};
+  if (newer_.empty()) next_ = {};
+  changes_ = std::exchange(newer_, {});
 }
 
 void SyncTrace::begin_use(std::int64_t revision, bool full) {

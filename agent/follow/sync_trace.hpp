@@ -1,5 +1,6 @@
 // The spans of a client of policy sync: a fetch, putting its state in force, and the report of that. They belong to the
-// trace of the newest traced change that the server announced, so the trace of an admin call leads to every agent. What
+// trace of the newest traced change that the server announced, so the trace of an admin call leads to every agent. The
+// fetch has links to the traces of further changes. What
 // the first fetch brings belongs to the agent's start.
 //
 // The spans are empty, and cost nothing, without a tracer or if the trace is not sampled.
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "common/http_client/client.hpp"
+#include "common/sync/traced_changes.hpp"
 #include "common/tracing/parent.hpp"
 #include "common/tracing/tracer.hpp"
 
@@ -25,8 +27,8 @@ class SyncTrace {
   SyncTrace(tracing::Tracer* tracer, tracing::Parent start, const http_client::Url& server)
       : tracer_(tracer), server_(server), next_(std::move(start)) {}
 
-  // `traceparent`: of the announcement, or "". The newest traced announcement counts, until a fetch has covered it.
-  void announced(std::string_view traceparent);
+  // Until a fetch has covered them, the next one belongs to the newest change, and has links to the others.
+  void announced(const sync::TracedChanges& changes);
 
   // Adds the trace's headers to the request.
   void begin_fetch(http_client::Request& request);
@@ -45,12 +47,14 @@ class SyncTrace {
  private:
   tracing::ActiveSpan begin_request(const tracing::Parent& parent, std::string_view name,
                                     http_client::Request& request) const;
+  void link_earlier();
 
   tracing::Tracer* const tracer_;
   const http_client::Url server_;
-  tracing::Parent next_;  // of the next fetch
-  bool newer_ = false;    // next_ was announced during the running fetch
-  int attempts_ = 0;      // fetches that belonged to next_
+  tracing::Parent next_;         // of the next fetch
+  sync::TracedChanges changes_;  // not covered yet; next_ is the newest of them
+  sync::TracedChanges newer_;    // those of them that were announced during the running fetch
+  int attempts_ = 0;             // fetches that belonged to next_
   tracing::ActiveSpan fetch_;
   tracing::Parent answered_;  // the span of the last answered fetch
   tracing::ActiveSpan use_;

@@ -35,15 +35,18 @@ enum SpanField {
   kStart = 7,
   kEnd = 8,
   kAttributes = 9,
+  kLinks = 13,
+  kDroppedLinks = 14,
   kStatus = 15,
   kFlags = 16
 };
+enum LinkField { kLinkTraceId = 1, kLinkSpanId = 2, kLinkFlags = 6 };
 enum StatusField { kStatusMessage = 2, kStatusCode = 3 };
 enum ResponseField { kPartialSuccess = 1 };
 enum PartialSuccessField { kRejectedSpans = 1 };
 
 template <std::size_t Size>
-void add_id(pbf_writer& out, SpanField field, const std::array<std::uint8_t, Size>& id) {
+void add_id(pbf_writer& out, std::uint32_t field, const std::array<std::uint8_t, Size>& id) {
   out.add_bytes(field, reinterpret_cast<const char*>(id.data()), id.size());
 }
 
@@ -66,6 +69,13 @@ void add_attribute(pbf_writer& parent, std::uint32_t field, const Attribute& att
   std::visit(AddValue{value}, attribute.value);
 }
 
+void add_link(pbf_writer& parent, const tracing::SpanContext& other) {
+  pbf_writer out(parent, kLinks);
+  add_id(out, kLinkTraceId, other.trace_id);
+  add_id(out, kLinkSpanId, other.span_id);
+  out.add_fixed32(kLinkFlags, other.flags);
+}
+
 void add_span(pbf_writer& parent, const Span& span) {
   pbf_writer out(parent, kSpans);
   add_id(out, kTraceId, span.context.trace_id);
@@ -78,6 +88,8 @@ void add_span(pbf_writer& parent, const Span& span) {
   out.add_fixed64(kStart, static_cast<std::uint64_t>(span.start_ns));
   out.add_fixed64(kEnd, static_cast<std::uint64_t>(span.end_ns));
   for (const Attribute& attribute : span.attributes) add_attribute(out, kAttributes, attribute);
+  for (const tracing::SpanContext& other : span.links) add_link(out, other);
+  if (span.dropped_links > 0) out.add_uint32(kDroppedLinks, span.dropped_links);
   if (span.status != tracing::SpanStatus::unset) {
     pbf_writer status(out, kStatus);
     if (!span.status_text.empty()) add_text(status, kStatusMessage, span.status_text);

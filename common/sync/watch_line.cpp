@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "common/base/text.hpp"
@@ -17,17 +19,45 @@ void write_position(json::Writer& out, const Position& head) {
   out.field("chain", head.chain);
 }
 
+void write_traced(json::Writer& out, const TracedChanges& traced) {
+  out.field("traceparent", traced.newest());
+  if (!traced.earlier().empty()) {
+    out.key("earlier");
+    out.begin_list();
+    for (const std::string& each : traced.earlier()) out.text(each);
+    out.end_list();
+  }
+  if (traced.dropped() > 0) out.field("earlier_dropped", traced.dropped());
+}
+
 std::optional<std::chrono::milliseconds> read_ms(json::Fields& fields, std::string_view name,
                                                  std::chrono::milliseconds min, std::chrono::milliseconds max) {
   const auto value = fields.integer(name, min.count(), max.count());
   return value ? std::optional(std::chrono::milliseconds(*value)) : std::nullopt;
 }
 
-// A trace is no reason to refuse a line: what is not a short text counts as absent.
-std::string read_traceparent(json::Fields& fields) {
-  const json::Value* const value = fields.take("traceparent");
+// A trace is no reason to refuse a line: what is no short text or number counts as absent.
+std::string traceparent_of(const json::Value* value) {
   if (value == nullptr || value->type() != json::Type::string || value->text().size() > kMaxTraceparent) return {};
   return std::string(value->text());
+}
+
+std::int64_t count_of(const json::Value* value) {
+  std::uint32_t count = 0;
+  if (value == nullptr || value->type() != json::Type::number) return 0;
+  const std::string_view text = value->text();
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return fault == std::errc() && end == text.data() + text.size() ? count : 0;
+}
+
+TracedChanges read_traced(json::Fields& fields) {
+  TracedChanges traced;
+  traced.add_dropped(count_of(fields.take("earlier_dropped")));
+  if (const json::Value* const earlier = fields.take("earlier"); earlier && earlier->type() == json::Type::array) {
+    for (const json::Value& each : earlier->items()) traced.add(traceparent_of(&each));
+  }
+  traced.add(traceparent_of(fields.take("traceparent")));
+  return traced;
 }
 
 void read_tenants(json::Fields& fields, json::FaultList& faults, Heartbeat& out) {
@@ -58,7 +88,7 @@ WatchLine read_line(json::Fields& fields, json::FaultList& faults) {
   if (!fields.boolean("heartbeat").value_or(false)) {
     const auto spread = read_ms(fields, "spread_ms", std::chrono::milliseconds(0), kMaxSpread);
     return Announcement{
-        .head = head, .spread = spread.value_or(std::chrono::milliseconds(0)), .traceparent = read_traceparent(fields)};
+        .head = head, .spread = spread.value_or(std::chrono::milliseconds(0)), .traced = read_traced(fields)};
   }
   Heartbeat heartbeat{.head = head, .live_agents = {}, .reconnect_max = {}};
   heartbeat.reconnect_max = read_ms(fields, "reconnect_max_ms", std::chrono::milliseconds(1), kMaxReconnect);
@@ -73,7 +103,7 @@ std::string write_line(const Announcement& line) {
   out.begin_object();
   write_position(out, line.head);
   out.field("spread_ms", std::int64_t{line.spread.count()});
-  if (!line.traceparent.empty()) out.field("traceparent", line.traceparent);
+  if (!line.traced.empty()) write_traced(out, line.traced);
   out.end_object();
   return out.take() + '\n';
 }

@@ -1,14 +1,14 @@
 // The lines that a server sends on a watch: announcements of a new position, heartbeats, and questions of what-if.
 //
-//   {"revision":7,"chain":"…","spread_ms":0,"traceparent":"00-…"}
+//   {"revision":7,"chain":"…","spread_ms":0,"traceparent":"00-…","earlier":["00-…"],"earlier_dropped":1}
 //   {"heartbeat":true,"revision":7,"chain":"…","tenants":{"shop":12,"*":3},"reconnect_max_ms":4000}
 //   {"whatif":{"id":"…","tenant_id":"shop","policy_id":"orders","from_us":…,"to_us":…,"policy":{…}}}
 //
 // Agents that do not say that they read questions (kReadsWhatIf) get none: they would refuse such a line.
 //
 // `tenants` has the number of live agents of each tenant. The first heartbeat of a watch has this member; later
-// heartbeats have it only if the numbers have changed. `traceparent` is there only if the change is traced. Unknown
-// members are ignored.
+// heartbeats have it only if the numbers have changed. `traceparent` is there only if a change is traced, and
+// `earlier` only if further ones are. Unknown members are ignored.
 #pragma once
 
 #include <chrono>
@@ -24,6 +24,7 @@
 
 #include "common/base/error.hpp"
 #include "common/sync/position.hpp"
+#include "common/sync/traced_changes.hpp"
 #include "common/sync/whatif.hpp"
 
 namespace sluice::sync {
@@ -37,8 +38,7 @@ inline constexpr std::size_t kMaxTraceparent = 128;  // bytes; a longer one is i
 struct Announcement {
   Position head;
   std::chrono::milliseconds spread{0};  // 0 to kMaxSpread; agents wait a random part of it before they fetch
-  // The span in which the server published the newest traced change (W3C Trace Context); "": no change was traced.
-  std::string traceparent = {};
+  TracedChanges traced = {};            // by the spans in which the server published them
 
   bool operator==(const Announcement&) const = default;
 };

@@ -41,6 +41,14 @@ void Span::add(std::string_view attribute, decltype(Attribute::value) value) noe
   }
 }
 
+void Span::link(const SpanContext& other) noexcept {
+  try {
+    if (links.size() < kMaxLinks) return links.push_back(other);
+  } catch (const std::bad_alloc&) {
+  }
+  ++dropped_links;
+}
+
 void Span::fail(std::string_view type, std::string_view text) noexcept {
   status = SpanStatus::error;
   set(attribute::kErrorType, type);

@@ -31,6 +31,7 @@ class Span {
  public:
   // Longer texts are cut, so that a request cannot make a span large.
   static constexpr std::size_t kMaxText = 1024;
+  static constexpr std::size_t kMaxLinks = 32;  // further ones are counted in dropped_links
 
   SpanContext context{};
   SpanId parent_id{};        // zeros: the span is the root of its trace
@@ -42,6 +43,8 @@ class Span {
   SpanStatus status = SpanStatus::unset;
   std::string status_text{};  // only with SpanStatus::error
   std::vector<Attribute> attributes{};
+  std::vector<SpanContext> links{};  // of other traces that this work belongs to, at most kMaxLinks
+  std::uint32_t dropped_links = 0;
 
   // An attribute for which there is no memory is left out: the work that the span describes goes on.
   // Invalid UTF-8 is replaced, because OTLP's receivers refuse all spans of a message with one invalid text.
@@ -54,6 +57,8 @@ class Span {
   void set(std::string_view attribute, Integer number) noexcept {
     add(attribute, static_cast<std::int64_t>(number));
   }
+
+  void link(const SpanContext& other) noexcept;
 
   // Also sets error.type to `type`, a name that has few values: a class of errors, or an HTTP status.
   void fail(std::string_view type, std::string_view text = {}) noexcept;

@@ -52,7 +52,7 @@ struct TracedRevision {
   ChangedPairs pairs;
 };
 
-// The newest one first.
+// The oldest one first.
 std::vector<TracedRevision> traced_since(const History& history, std::int64_t since) {
   std::vector<TracedRevision> traced;
   history.for_each_since(since, [&](const RevisionChanges& changes) {
@@ -60,15 +60,16 @@ std::vector<TracedRevision> traced_since(const History& history, std::int64_t si
     add_pairs(changes, traced.emplace_back(changes.traceparent, ChangedPairs()).pairs);
     return true;
   });
-  std::ranges::reverse(traced);
   return traced;
 }
 
-// Of the newest revision that changed the scope; "": none of them did.
-std::string_view trace_for(const SyncScope& scope, const std::vector<TracedRevision>& traced) {
-  const auto found = std::ranges::find_if(
-      traced, [&scope](const TracedRevision& revision) { return has_change(scope, revision.pairs); });
-  return found == traced.end() ? std::string_view() : found->traceparent;
+// Of the revisions that changed the scope.
+sluice::sync::TracedChanges traces_for(const SyncScope& scope, const std::vector<TracedRevision>& traced) {
+  sluice::sync::TracedChanges found;
+  for (const TracedRevision& revision : traced) {
+    if (has_change(scope, revision.pairs)) found.add(std::string(revision.traceparent));
+  }
+  return found;
 }
 
 }  // namespace
@@ -114,9 +115,9 @@ class Watches::Watch final : public sluice::http::StreamEvents {
   const std::string agent_id;
   const bool reads_whatif;
   sluice::http::Stream stream;
-  bool open = false;                  // the watch is in the list of its scope
-  std::string traceparent;            // for the next announcement
-  std::deque<std::string> questions;  // lines that are not sent yet
+  bool open = false;                   // the watch is in the list of its scope
+  sluice::sync::TracedChanges traced;  // for the next announcement
+  std::deque<std::string> questions;   // lines that are not sent yet
   WatchSchedule schedule;
   boost::asio::steady_timer timer;
   Time timer_set_to = Time::max();
@@ -171,7 +172,7 @@ void Watches::open(sluice::http::Reply reply, const sluice::http::Response& head
   watch->entry = watches.insert(watches.end(), watch);
   watch->open = true;
   if (changed && held && state->history.locate(*held) == History::Relation::within) {
-    watch->traceparent = trace_for(scope, traced_since(state->history, held->revision));
+    watch->traced = traces_for(scope, traced_since(state->history, held->revision));
   }
   statistics_.watches = static_cast<std::int64_t>(++count_);
   fleet_.watch_began(watch->token->caller, watch->agent_id, held);
@@ -251,8 +252,8 @@ void Watches::wake_changed(const SyncStatePtr& before) {
   for (auto& [scope, group] : scopes_) {
     if (known && !has_change(scope, pairs)) continue;
     woken.insert(woken.end(), group.watches.begin(), group.watches.end());
-    if (const std::string_view trace = trace_for(scope, traced); !trace.empty()) {
-      for (const auto& watch : group.watches) watch->traceparent = trace;
+    if (const auto traces = traces_for(scope, traced); !traces.empty()) {
+      for (const auto& watch : group.watches) watch->traced.add(traces);
     }
     changed.push_back(&group);
   }
@@ -321,7 +322,7 @@ void Watches::send_due(Watch& watch) {
       watch.sent_live = nullptr;  // the heartbeat with the numbers was not sent
       continue;
     }
-    if (action == WatchSchedule::Action::announce) watch.traceparent.clear();
+    if (action == WatchSchedule::Action::announce) watch.traced.clear();
     ++(action == WatchSchedule::Action::announce ? statistics_.announcements : statistics_.heartbeats);
     watch.schedule.sent(now);
   }
@@ -332,7 +333,7 @@ void Watches::send_due(Watch& watch) {
 std::string Watches::line_for(Watch& watch, WatchSchedule::Action action) {
   if (action == WatchSchedule::Action::announce)
     return write_line(sluice::sync::Announcement{
-        .head = state_->head(), .spread = watch.scope->second.spread, .traceparent = watch.traceparent});
+        .head = state_->head(), .spread = watch.scope->second.spread, .traced = watch.traced});
   ScopeWatches& scope = watch.scope->second;
   refresh_live(scope, steady_clock::now());
   sluice::sync::Heartbeat line{.head = state_->head(), .live_agents = {}, .reconnect_max = {}};

@@ -25,6 +25,8 @@ class Span(NamedTuple):
     failed: bool
     seconds: float
     resource: dict[str, Any]
+    links: list[tuple[str, str]]   # trace and span
+    dropped_links: int
 
 
 def _attributes(pairs: Any) -> dict[str, Any]:
@@ -36,7 +38,8 @@ def decoded(body: bytes) -> list[Span]:
     request = trace_service_pb2.ExportTraceServiceRequest.FromString(body)
     return [Span(span.name, span.kind, span.trace_id.hex(), span.span_id.hex(), span.parent_span_id.hex(), span.trace_state,
                  _attributes(span.attributes), span.status.code == 2, (span.end_time_unix_nano - span.start_time_unix_nano) / 1e9,
-                 _attributes(group.resource.attributes))
+                 _attributes(group.resource.attributes), [(link.trace_id.hex(), link.span_id.hex()) for link in span.links],
+                 span.dropped_links_count)
             for group in request.resource_spans for scope in group.scope_spans for span in scope.spans]
 
 

@@ -22,13 +22,15 @@ std::string pointer_of_fault(std::string_view text) {
 TEST_CASE("both kinds of lines survive being written and read") {
   const Announcement announcement{.head = kHead, .spread = 250ms};
   const Announcement traced{
-      .head = kHead, .spread = 0ms, .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"};
+      .head = kHead, .spread = 0ms, .traced = TracedChanges("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")};
+  Announcement several = traced;
+  for (int i = 0; i < 40; ++i) several.traced.add(fmt::format("trace-{}", i));
   const Heartbeat heartbeat{
       .head = kHead, .live_agents = LiveAgents{{"*", 3}, {"arcade", 0}, {"shop", 12}}, .reconnect_max = 8s};
   const Heartbeat nobody{.head = kHead, .live_agents = LiveAgents{}, .reconnect_max = {}};
   const Heartbeat bare{.head = kHead, .live_agents = {}, .reconnect_max = {}};
-  for (const WatchLine& wanted :
-       {WatchLine(announcement), WatchLine(traced), WatchLine(heartbeat), WatchLine(nobody), WatchLine(bare)}) {
+  for (const WatchLine& wanted : {WatchLine(announcement), WatchLine(traced), WatchLine(several), WatchLine(heartbeat),
+                                  WatchLine(nobody), WatchLine(bare)}) {
     std::string text = std::visit([](const auto& is) { return write_line(is); }, wanted);
     REQUIRE(text.ends_with('\n'));
     text.pop_back();
@@ -48,6 +50,33 @@ TEST_CASE("what a line leaves out has its default, and what this version does no
 TEST_CASE("a trace that cannot be read is no reason to refuse a line") {
   for (const std::string& more : {std::string(R"(,"traceparent":7)"), std::string(R"(,"traceparent":null)"),
                                   fmt::format(R"(,"traceparent":"{}")", std::string(kMaxTraceparent + 1, 'a'))}) {
+    const auto read = parse_watch_line(line(more));
+    REQUIRE(read);
+    CHECK(*read == WatchLine(Announcement{.head = kHead, .spread = 0ms}));
+  }
+}
+
+TEST_CASE("of many traced changes the newest are kept, in their order, and the others counted") {
+  TracedChanges changes;
+  for (int i = 0; i < 40; ++i) changes.add(fmt::format("trace-{}", i));
+  CHECK(changes.newest() == "trace-39");
+  REQUIRE(changes.earlier().size() == TracedChanges::kMostEarlier);
+  CHECK(changes.earlier().front() == "trace-7");
+  CHECK(changes.earlier().back() == "trace-38");
+  CHECK(changes.dropped() == 7);
+  TracedChanges newer("trace-40");
+  newer.add_dropped(3);
+  changes.add(newer);
+  CHECK(changes.newest() == "trace-40");
+  CHECK(changes.earlier().front() == "trace-8");
+  CHECK(changes.dropped() == 11);
+  changes.add("");
+  CHECK(changes.newest() == "trace-40");
+}
+
+TEST_CASE("earlier traces that cannot be read are passed over") {
+  for (const char* const more : {R"(,"earlier":"x")", R"(,"earlier":[7,null,[]])", R"(,"earlier_dropped":-1)",
+                                 R"(,"earlier_dropped":"1")", R"(,"earlier_dropped":1.5)"}) {
     const auto read = parse_watch_line(line(more));
     REQUIRE(read);
     CHECK(*read == WatchLine(Announcement{.head = kHead, .spread = 0ms}));

@@ -21,7 +21,8 @@ struct TracedRig : SyncRig {
         }) {}
 
   void announce(const std::string& traceparent) {
-    server.say(sync::write_line(sync::Announcement{.head = server.head(), .spread = 0ms, .traceparent = traceparent}));
+    server.say(sync::write_line(
+        sync::Announcement{.head = server.head(), .spread = 0ms, .traced = sync::TracedChanges(traceparent)}));
   }
 };
 
@@ -94,7 +95,7 @@ TEST_CASE("a fetch belongs to a change once, and again if it failed") {
                         : Result<http_client::Response>(failure("refused", "nobody listens")));
     if (covers) trace.covered();
   };
-  trace.announced(kPublished);
+  trace.announced(sync::TracedChanges(kPublished));
   fetch(false);
   fetch(true);
   fetch(true);
@@ -111,8 +112,8 @@ TEST_CASE("a change that is announced during a fetch is the trace of the next on
   SyncTrace trace(&tracer, tracing::Parent(&tracer, kStarted), {});
   http_client::Request request;
   trace.begin_fetch(request);
-  trace.announced(kPublished);
-  trace.announced("");  // a newer change, which is not traced
+  trace.announced(sync::TracedChanges(kPublished));
+  trace.announced(sync::TracedChanges(""));  // a newer change, which is not traced
   trace.end_fetch(http_client::Response{.status = 200, .fields = {}, .body = {}});
   trace.covered();
   trace.begin_fetch(request);
@@ -148,4 +149,40 @@ TEST_CASE("a state that the host refuses says so, and is not reported as in forc
 }
 
 }  // namespace
+TEST_CASE("a fetch has links to the changes before the newest one, until it has covered them") {
+  tracing::Tracer tracer{{}};
+  SyncTrace trace(&tracer, {}, {});
+  const auto fetch = [&] {
+    http_client::Request request;
+    trace.begin_fetch(request);
+    return [&] {
+      trace.end_fetch(http_client::Response{.status = 200, .fields = {}, .body = {}});
+      trace.covered();
+      return std::move(tracer.queue().take(9).at(0));
+    };
+  };
+  const auto number = [](int i) { return fmt::format("00-{:032x}-{:016x}-01", i, i); };
+  const auto link_to = [&](int i) { return *tracing::parse_traceparent(number(i)); };
+  sync::TracedChanges two(number(1));
+  two.add(number(2));
+  trace.announced(two);
+  trace.announced(sync::TracedChanges(number(3)));
+  auto end = fetch();
+  trace.announced(sync::TracedChanges(number(4)));
+  trace.announced(sync::TracedChanges(number(5)));
+  auto span = end();
+  CHECK(span->parent_id == link_to(3).span_id);
+  CHECK(span->links == std::vector{link_to(1), link_to(2)});
+  CHECK(span->dropped_links == 0);
+  span = fetch()();
+  CHECK(span->parent_id == link_to(5).span_id);
+  CHECK(span->links == std::vector{link_to(4)});
+  CHECK(fetch()()->links.empty());
+  for (int i = 1; i <= 40; ++i) trace.announced(sync::TracedChanges(number(i)));
+  span = fetch()();
+  CHECK(span->links.size() == tracing::Span::kMaxLinks);
+  CHECK(span->links.back() == link_to(39));
+  CHECK(span->dropped_links == 7);
+}
+
 }  // namespace sluice::agent::follow::test

@@ -181,19 +181,21 @@ std::string trace_heard(Peer& peer) {
   std::string text;
   for (const sluice::sync::WatchLine& line : peer.lines) {
     const auto* const announcement = std::get_if<sluice::sync::Announcement>(&line);
-    if (announcement != nullptr) text = announcement->traceparent;
+    if (announcement != nullptr) text = announcement->traced.newest();
   }
   peer.lines.clear();
   return text;
 }
 
-TEST_CASE_FIXTURE(Rig, "an announcement names the trace of the newest traced revision in the agent's scope") {
+TEST_CASE_FIXTURE(Rig, "an announcement names the traces of the revisions in the agent's scope, the newest first") {
   Peer& acme = watch("t-acme");
   Peer& globex = watch("t-globex");
   for (Peer& peer : peers) peer.heard();
   writer.write("acme", policy_of("shop", "p"), "{}", "trace-1").write("acme", policy_of("shop", "q"), "{}", "trace-2");
   writer.write("acme", policy_of("shop", "r"), "{}").write("globex", policy_of("mill", "p"), "{}");
   announce();
+  REQUIRE(acme.lines.size() == 1);
+  CHECK(std::get<sluice::sync::Announcement>(acme.lines[0]).traced.earlier() == std::vector<std::string>{"trace-1"});
   CHECK(trace_heard(acme) == "trace-2");
   CHECK(trace_heard(globex) == "");
 }
