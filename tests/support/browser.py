@@ -17,7 +17,7 @@ from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright  # noqa: E402
 
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-# Of an empty page an empty table has no cells to name, and a chart is drawn on a canvas whose table stands beside it.
+# What axe calls a finding that keeps people out.
 SERIOUS = {"serious", "critical"}
 
 # Runs before the page's own script: every breach of the Content Security Policy is kept.
