@@ -85,9 +85,12 @@ void append_content(std::string& out, const Value& media) {
   object.copy(media.find("examples"), "examples");
 }
 
+// A body that can have no member may be left out.
+constexpr std::string_view kNoMembers = "NoMembers";
+
 void append_body(std::string& out, const Operation& operation, const Value& body) {
   Members object(out);
-  object["required"] += "true";
+  object["required"] += body.text_of("schema") == kNoMembers ? "false" : "true";
   Members content(object["content"]);
   for (const std::string_view media : operation.media) {
     const Value* const own = body.find(media);

