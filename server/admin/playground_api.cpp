@@ -79,7 +79,8 @@ void read_playground_body(Context& context, PlaygroundCheck& check) {
   const json::Place root;
   json::Fields fields(body, root, faults);
   read_optional_id(fields, "tenant_id");
-  if (context.call.route->answered_by_agent && !context.call.route->open) check.key = fields.text("key", kMaxKey).value_or("");
+  if (context.call.route->answered_by_agent && !context.call.route->open)
+    check.key = fields.text("key", kMaxKey).value_or("");
   fields.require("request", "a check such as {\"resource\":\"GET:/orders\",\"subject\":\"user:42\",\"cost\":1}");
   const json::Value* const request = fields.take("request");
   if (request != nullptr && request->type() != json::Type::object) {

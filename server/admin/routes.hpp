@@ -21,8 +21,8 @@ struct Route {
   std::size_t max_body = 1 << 20;    // bytes
   bool one_snapshot = false;         // all reads of the transaction see the same state of the database
   bool takes_yaml = false;
-  bool takes_text = false;         // any text, whatever type of text the call names
-  bool open = false;               // needs no token: for the public tenant of the playground, with rates for each address
+  bool takes_text = false;  // any text, whatever type of text the call names
+  bool open = false;        // needs no token: for the public tenant of the playground, with rates for each address
   bool answered_by_agent = false;  // may charge a check, so it takes no Idempotency-Key
   bool asks_agents = false;        // the call is repeated until they have answered, so an Idempotency-Key has no effect
 
