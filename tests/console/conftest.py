@@ -45,7 +45,7 @@ class Shop:
 
 def furnish(admin: AdminClient) -> str:
     """Makes the tenant's objects; its key."""
-    admin.create("/tenants", {"id": "shop", "name": "The shop", "organization_id": admin.organization()})
+    admin.create("/tenants", {"id": "shop", "name": "The shop", "organization_id": admin.organization(), "record_requests": True})
     assert admin.put("/plans/pro", bucket(), tenant="shop").status == 201
     assert admin.put("/policies/orders", {
         "scope": {"resource": "GET:/orders"}, "key_by": ["subject"],
@@ -70,7 +70,7 @@ def shop(program: Path, module_folder: Path, redis: RedisServer, module_server: 
     folder.mkdir()
     agent = Agent(program, folder, None, counters, (
         "--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token), "--agent-id", "agent-1",
-        "--report-interval", "1s"))
+        "--report-interval", "1s", "--record-decisions", "4MiB"))
     agent.launch()
     wait_until("the agent's policies", lambda: agent.process.alive() and loaded(agent), SECONDS)
     made = Shop(server, agent, key)

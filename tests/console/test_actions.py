@@ -8,6 +8,7 @@ import pytest
 from console.conftest import SECONDS, Shop
 from support.admin import ONE_PER_SECOND, fresh_id
 from support.browser import Console, expect
+from support.client import Client
 from support.process import wait_until
 
 OpenConsole = Callable[..., Console]
@@ -30,8 +31,8 @@ def policy(shop: Shop, **fields: Any) -> str:
     """A policy of the test's own; its id."""
     name = fresh_id("policy")
     with shop.admin() as admin:
-        assert admin.put(f"/policies/{name}", {"scope": {"resource": f"GET:/{name}"}, "key_by": ["subject"], "limits": [ONE_PER_SECOND],
-                                               **fields}, tenant="shop").status == 201
+        assert admin.put(f"/policies/{name}", {"scope": {"resource": f"GET:/{name}"}, "key_by": ["subject"],
+                                               **{"limits": [ONE_PER_SECOND], **fields}}, tenant="shop").status == 201
     return name
 
 
@@ -118,6 +119,22 @@ def test_a_subjects_counters_are_overridden_and_reset(shop: Shop, console: Conso
     page.get_by_role("dialog").get_by_role("button", name="Reset").click()
     expect(card).to_contain_text("5 of 5")
     assert shop.check(1, subject=subject) == [200]
+
+
+def test_what_an_edited_policy_would_have_denied_is_asked_before_it_is_saved(shop: Shop, console: Console) -> None:
+    name = policy(shop, limits=[{"algorithm": "fixed_window", "limit": 10, "window": "1d"}])
+
+    def in_force() -> bool:
+        with Client(shop.agent.port, shop.key) as client:
+            return client.check(resource=f"GET:/{name}", subject="looker", cost=0).header("x-ratelimit-limit") == "10"
+
+    wait_until("the policy at the agent", in_force, SECONDS)
+    assert shop.check(5, resource=f"GET:/{name}") == [200] * 5
+    page = console.go(f"/policies/{name}?tenant=shop").page
+    page.get_by_role("textbox", name="Limit how many in each window").fill("2")
+    page.get_by_role("button", name="Ask the agents").click()
+    expect(page.get_by_role("status").filter(has_text="It would have judged")).to_contain_text("denied 3 (", timeout=SECONDS * 1000)
+    assert stored(shop, f"/policies/{name}")["limits"][0]["limit"] == 10
 
 
 def test_the_palette_leads_everywhere_by_keyboard(console: Console) -> None:

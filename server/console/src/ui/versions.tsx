@@ -57,7 +57,7 @@ export function Versions({ versions, rollback }: {
 }
 
 export function Diff({ before, after }: { before: unknown; after: unknown }): JSX.Element {
-  const changes = differences(before, after);
+  const changes = differences(before ?? {}, after ?? {});
   if (changes.length === 0) return <p class="quiet">Nothing differs.</p>;
   return (
     <table class="diff" aria-label="Differences">

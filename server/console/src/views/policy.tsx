@@ -14,6 +14,7 @@ import { ScopeForm, KeyForm } from "../ui/scope_form";
 import { Versions, type Version } from "../ui/versions";
 import { limitText } from "../words/limits";
 import { keyText, scopeText } from "../words/policies";
+import { WhatIf } from "./what_if";
 import { WouldDeny } from "./would_deny";
 
 type PolicyRow = Schema<"Policy">;
@@ -164,6 +165,7 @@ function PolicyForm({ draft, change, verb, save, unchanged = false, isNew = fals
           {busy ? "Working …" : verb}
         </button>
       </div>
+      <WhatIf draft={draft} owner={owner} disabled={verdict.faults.length > 0} />
     </form>
   );
 }
