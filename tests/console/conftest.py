@@ -43,6 +43,13 @@ class Shop:
             return [client.check(resource=resource, subject=subject).status for _ in range(count)]
 
 
+def private(path: Path, text: str) -> Path:
+    """A file that nobody else may read."""
+    path.write_text(text + "\n")
+    path.chmod(0o600)
+    return path
+
+
 def furnish(admin: AdminClient) -> str:
     """Makes the tenant's objects; its key."""
     admin.create("/tenants", {"id": "shop", "name": "The shop", "organization_id": admin.organization(), "record_requests": True})
@@ -59,18 +66,15 @@ def furnish(admin: AdminClient) -> str:
 @pytest.fixture(scope="module")
 def shop(program: Path, module_folder: Path, redis: RedisServer, module_server: Callable[..., Server]) -> Iterator[Shop]:
     """One for a module. Tests that break something make their own server."""
-    counters = redis.counters
-    server = module_server("--counters", counters, "--analytics-every", "1s").start()
+    server = module_server("--counters", redis.counters, "--analytics-every", "1s").start()
     with server.admin() as admin:
         key = furnish(admin)
-        token = module_folder / "agent.token"
-        token.write_text(admin.create("/agent-tokens", {"name": "agents"})["token"] + "\n")
-    token.chmod(0o600)
-    folder = module_folder / "agent-of-the-shop"
-    folder.mkdir()
-    agent = Agent(program, folder, None, counters, (
-        "--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token), "--agent-id", "agent-1",
-        "--report-interval", "1s", "--record-decisions", "4MiB"))
+        token = private(module_folder / "agent.token", admin.create("/agent-tokens", {"name": "agents"})["token"])
+    agent = Agent(program, module_folder / "agent-of-the-shop", None, redis.counters)
+    server.flags += ["--playground-agent", f"unix:{agent.socket}", "--playground-key-file", str(private(module_folder / "playground.keys", key))]
+    server.restart()
+    agent.flags += ["--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token), "--agent-id", "agent-1",
+                    "--report-interval", "1s", "--record-decisions", "4MiB"]
     agent.launch()
     wait_until("the agent's policies", lambda: agent.process.alive() and loaded(agent), SECONDS)
     made = Shop(server, agent, key)

@@ -22,7 +22,7 @@ VIEWS = {
     "plan": ("/plans/pro?tenant=shop", "pro", "token_bucket"),
     "explain": ("/explain?tenant=shop", "Explain", "Nothing is counted."),
     "subject": ("/subject?tenant=shop&of=shop%2Fpolicy%2Forders&k.subject=user%3A42", "Subject", "0 of 5"),
-    "playground": ("/playground", "Playground", "--playground-agent"),
+    "playground": ("/playground?tenant=shop", "Playground", "What the limiter holds"),
     "keys": ("/keys", "API keys", "application"),
     "tenants": ("/tenants", "Tenants", "The shop"),
     "tokens": ("/tokens", "Tokens", "agents"),

@@ -141,9 +141,20 @@ function resourceOf(scope: unknown): string {
   return typeof first === "string" ? first.replace(/\{[^}]*\}|\*+/g, "1") : "";
 }
 
-// `judge` of the address: "policy/ID", "plan/ID", or "" for whatever the resource matches.
+const kAny = "any";
+
+// "plan/ID", "policy/ID", or "any" for whatever the resource matches. Of the address; else the first there is, so that the first
+// burst meets a limit.
+function judgeOf(choices: Choices): string {
+  const chosen = param("judge");
+  if (chosen !== "") return chosen;
+  const [plan] = choices.plans;
+  const [policy] = choices.policies;
+  return plan ? `plan/${plan.id}` : policy ? `policy/${policy.id}` : kAny;
+}
+
 function checkOf(choices: Choices): { check: Check; policy: Choices["policies"][number] | undefined; faults: string[] } {
-  const [kind, ...rest] = param("judge").split("/");
+  const [kind, ...rest] = judgeOf(choices).split("/");
   const id = rest.join("/");
   const policy = kind === "policy" ? choices.policies.find((each) => each.id === id) : undefined;
   const resource = param("resource") || resourceOf(policy?.scope);
@@ -195,8 +206,8 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
         <div class="row">
           <label class="field">
             Judged by
-            <select value={param("judge")} onChange={(event) => setQuery({ judge: event.currentTarget.value, resource: "" })}>
-              <option value="">whatever matches the resource</option>
+            <select value={judgeOf(choices)} onChange={(event) => setQuery({ judge: event.currentTarget.value, resource: "" })}>
+              <option value={kAny}>whatever matches the resource</option>
               <Options title="Policies" kind="policy" of={choices.policies} />
               <Options title="Plans" kind="plan" of={choices.plans} />
             </select>
