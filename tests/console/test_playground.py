@@ -31,6 +31,6 @@ def test_bars_and_numbers_of_bursts_are_what_the_agent_counted(shop: Shop, open_
 
 
 def test_a_first_visit_meets_a_limit_at_the_first_burst(shop: Shop, open_console: OpenConsole) -> None:
-    page = open_console().open("/playground?tenant=shop").sign_in(shop.server.token).page
+    page = open_console().open("/").sign_in(shop.server.token).go("/playground?tenant=shop").page
     expect(page.get_by_label("Judged by")).to_have_value("plan/pro")
     expect(page.get_by_text("Name a resource")).to_have_count(0)
