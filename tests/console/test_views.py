@@ -10,7 +10,7 @@ from console.conftest import Shop
 from support.browser import Console, expect
 
 OpenConsole = Callable[..., Console]
-SCREENSHOTS = os.environ.get("SLUICE_SCREENSHOTS")   # a folder for pictures of each view, to be looked at
+SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS")   # a folder for pictures of each view, to be looked at
 
 # Path, heading, and a text that only the shop's data can have put there.
 VIEWS = {
