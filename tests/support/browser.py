@@ -16,6 +16,8 @@ sys.path.append(str(ROOT / f".run/playwright/lib/python3.{sys.version_info.minor
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright  # noqa: E402
 
+expect.set_options(timeout=30_000)   # ms, for what takes milliseconds on a machine that is not busy
+
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 # What axe calls a finding that keeps people out.
 SERIOUS = {"serious", "critical"}
@@ -87,6 +89,6 @@ def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     assert program, "there is no Chromium: run scripts/setup test"
     with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        made = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield made
         made.close()
