@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, errorOf } from "../api/client";
-import { Failure } from "./parts";
+import { useAction } from "./action";
+import { Code, Failure } from "./parts";
 
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -27,20 +27,10 @@ export function Confirm({ title, verb, type, danger, run, close, children }: {
   children?: ComponentChildren;
 }): JSX.Element {
   const [typed, setTyped] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
+  const action = useAction();
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await run();
-      close();
-    } catch (failure) {
-      setError(errorOf(failure));
-    } finally {
-      setBusy(false);
-    }
+    if (await action.run(run)) close();
   };
   return (
     <Dialog title={title} close={close}>
@@ -52,15 +42,30 @@ export function Confirm({ title, verb, type, danger, run, close, children }: {
             <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
           </label>
         )}
-        {error && <Failure error={error} />}
+        {action.error && <Failure error={action.error} />}
         <div class="actions">
           <button type="button" onClick={close}>
             Cancel
           </button>
-          <button type="submit" class={danger ? "danger" : "primary"} disabled={busy || (type !== undefined && typed !== type)}>
-            {busy ? "Working …" : verb}
+          <button type="submit" class={danger ? "danger" : "primary"} disabled={action.busy || (type !== undefined && typed !== type)}>
+            {action.busy ? "Working …" : verb}
           </button>
         </div>
+      </form>
+    </Dialog>
+  );
+}
+
+// A key or token, which nobody can show again.
+export function ShownOnce({ title, what, text, close }: { title: string; what: string; text: string; close: () => void }): JSX.Element {
+  return (
+    <Dialog title={title} close={close}>
+      <p>Copy it now: nobody can show it again.</p>
+      <Code text={text} label={`Copy the ${what}`} />
+      <form method="dialog" class="actions">
+        <button type="submit" class="primary">
+          I have it
+        </button>
       </form>
     </Dialog>
   );

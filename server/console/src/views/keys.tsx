@@ -6,8 +6,8 @@ import { listKeys } from "../api/lists";
 import { useQuery } from "../api/query";
 import { tenant } from "../router";
 import { may } from "../session";
-import { Confirm, Dialog, say } from "../ui/dialog";
-import { Badge, Code, Empty, Heading, Loaded, Time } from "../ui/parts";
+import { Confirm, say, ShownOnce } from "../ui/dialog";
+import { Badge, Empty, Heading, Loaded, Time } from "../ui/parts";
 import { Table } from "../ui/table";
 import { timeText } from "../words/time";
 
@@ -85,17 +85,7 @@ export function Keys(): JSX.Element {
           <p>Applications that use it get 401 from then on.</p>
         </Confirm>
       )}
-      {shown !== "" && (
-        <Dialog title="Your new key" close={() => setShown("")}>
-          <p>Copy it now: nobody can show it again.</p>
-          <Code text={shown} label="Copy the key" />
-          <form method="dialog" class="actions">
-            <button type="submit" class="primary">
-              I have it
-            </button>
-          </form>
-        </Dialog>
-      )}
+      {shown !== "" && <ShownOnce title="Your new key" what="key" text={shown} close={() => setShown("")} />}
     </>
   );
 }

@@ -1,15 +1,16 @@
 // One plan: its limits, where it is used, its versions. "new" makes one.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, ApiError, dataOf, errorOf, type Schema } from "../api/client";
+import { api, dataOf, type Schema } from "../api/client";
 import { given } from "../api/lists";
 import { useQuery } from "../api/query";
 import { go, link, tenant } from "../router";
 import { may } from "../session";
-import { Confirm, say } from "../ui/dialog";
-import { Editor, Field, SelectInput, TextInput, useVerdict, type Draft } from "../ui/editor";
+import { say } from "../ui/dialog";
+import { Field, SelectInput, TextInput, type Draft } from "../ui/editor";
 import { LimitList } from "../ui/limit_form";
-import { Failure, Heading, Loaded, ModeBadge, Time } from "../ui/parts";
+import { DeleteButton, ObjectForm, type FormProps } from "../ui/object_form";
+import { Heading, Loaded, ModeBadge, Time } from "../ui/parts";
 import { DimensionNames, KeyForm } from "../ui/scope_form";
 import { Versions, type Version } from "../ui/versions";
 import { documentOf } from "./policy";
@@ -132,91 +133,68 @@ function EditPlan({ plan, done }: { plan: PlanRow; done: () => void }): JSX.Elem
   return <PlanForm draft={draft} change={setDraft} verb="Save" save={save} unchanged={JSON.stringify(draft) === JSON.stringify(documentOf(plan))} />;
 }
 
-function PlanForm({ draft, change, verb, save, unchanged = false, isNew = false }: {
-  draft: Draft;
-  change: (draft: Draft) => void;
-  verb: string;
-  save: () => Promise<void>;
-  unchanged?: boolean;
-  isNew?: boolean;
-}): JSX.Element {
-  const [error, setError] = useState<ApiError | null>(null);
-  const owner = typeof draft["tenant_id"] === "string" ? draft["tenant_id"] : tenant.value;
-  const verdict = useVerdict("plan", owner, draft);
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    setError(null);
-    try {
-      await save();
-    } catch (failure) {
-      setError(errorOf(failure));
-    }
-  };
+function PlanForm(props: FormProps): JSX.Element {
+  const { draft, change, isNew = false } = props;
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <>
       <DimensionNames />
-      <Editor draft={draft} change={change} verdict={verdict}>
-        {isNew && (
-          <div class="row">
-            <Field title="Tenant" pointer="/tenant_id" verdict={verdict}>
-              <TextInput draft={draft} name="tenant_id" change={change} />
-            </Field>
-            <Field title="Id" pointer="/id" verdict={verdict} hint="left out: the server makes one">
-              <TextInput draft={draft} name="id" change={change} />
-            </Field>
-          </div>
+      <ObjectForm
+        {...props}
+        kind="plan"
+        fields={(verdict) => (
+          <>
+            {isNew && (
+              <div class="row">
+                <Field title="Tenant" pointer="/tenant_id" verdict={verdict}>
+                  <TextInput draft={draft} name="tenant_id" change={change} />
+                </Field>
+                <Field title="Id" pointer="/id" verdict={verdict} hint="left out: the server makes one">
+                  <TextInput draft={draft} name="id" change={change} />
+                </Field>
+              </div>
+            )}
+            <div class="row">
+              <Field title="Name" pointer="/name" verdict={verdict}>
+                <TextInput draft={draft} name="name" change={change} />
+              </Field>
+              <Field title="Mode" pointer="/mode" verdict={verdict}>
+                <SelectInput draft={draft} name="mode" change={change} options={["enforce", "shadow", "off"]} fallback="enforce" />
+              </Field>
+              <Field title="If Redis does not answer" pointer="/failure_mode" verdict={verdict}>
+                <SelectInput
+                  draft={draft}
+                  name="failure_mode"
+                  change={change}
+                  options={["fail_closed", "fail_open", "fail_degrade"]}
+                  fallback="fail_closed"
+                />
+              </Field>
+            </div>
+            <KeyForm draft={draft} change={change} verdict={verdict} />
+            <LimitList draft={draft} change={change} verdict={verdict} />
+          </>
         )}
-        <div class="row">
-          <Field title="Name" pointer="/name" verdict={verdict}>
-            <TextInput draft={draft} name="name" change={change} />
-          </Field>
-          <Field title="Mode" pointer="/mode" verdict={verdict}>
-            <SelectInput draft={draft} name="mode" change={change} options={["enforce", "shadow", "off"]} fallback="enforce" />
-          </Field>
-          <Field title="If Redis does not answer" pointer="/failure_mode" verdict={verdict}>
-            <SelectInput draft={draft} name="failure_mode" change={change} options={["fail_closed", "fail_open", "fail_degrade"]} fallback="fail_closed" />
-          </Field>
-        </div>
-        <KeyForm draft={draft} change={change} verdict={verdict} />
-        <LimitList draft={draft} change={change} verdict={verdict} />
-      </Editor>
-      {error && <Failure error={error} />}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={unchanged || verdict.faults.length > 0}>
-          {verb}
-        </button>
-      </div>
-    </form>
+      />
+    </>
   );
 }
 
 function Remove({ plan }: { plan: PlanRow }): JSX.Element {
-  const [asking, setAsking] = useState(false);
   return (
-    <>
-      <button type="button" class="danger" onClick={() => setAsking(true)}>
-        Delete
-      </button>
-      {asking && (
-        <Confirm
-          title={`Delete the plan ${plan.id}`}
-          verb="Delete"
-          danger
-          type={plan.id}
-          close={() => setAsking(false)}
-          run={async () => {
-            await dataOf(
-              api.DELETE("/v1/admin/plans/{id}", {
-                params: { path: { id: plan.id }, query: { tenant_id: plan.tenant_id }, header: { "If-Match": `"${plan.version}"` } },
-              }),
-            );
-            say(`The plan ${plan.id} is deleted.`);
-            go("/plans");
-          }}
-        >
-          <p>Only a plan that no policy uses can be deleted.</p>
-        </Confirm>
-      )}
-    </>
+    <DeleteButton
+      kind="plan"
+      id={plan.id}
+      run={async () => {
+        await dataOf(
+          api.DELETE("/v1/admin/plans/{id}", {
+            params: { path: { id: plan.id }, query: { tenant_id: plan.tenant_id }, header: { "If-Match": `"${plan.version}"` } },
+          }),
+        );
+        say(`The plan ${plan.id} is deleted.`);
+        go("/plans");
+      }}
+    >
+      <p>Only a plan that no policy uses can be deleted.</p>
+    </DeleteButton>
   );
 }

@@ -1,15 +1,16 @@
 // One policy: what it says, its form, its versions, its rollout. "new" makes one.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, ApiError, dataOf, errorOf, type Schema } from "../api/client";
+import { api, dataOf, type Schema } from "../api/client";
 import { given, listPlans } from "../api/lists";
 import { useQuery } from "../api/query";
 import { go, link, tenant } from "../router";
 import { may } from "../session";
 import { Confirm, say } from "../ui/dialog";
-import { Editor, Field, NumberInput, SelectInput, TextInput, useVerdict, withMember, type Draft, type Verdict } from "../ui/editor";
+import { Field, NumberInput, SelectInput, TextInput, withMember, type Draft, type Verdict } from "../ui/editor";
 import { LimitList } from "../ui/limit_form";
-import { Badge, Failure, Heading, Loaded, ModeBadge, Time } from "../ui/parts";
+import { DeleteButton, ObjectForm, type FormProps } from "../ui/object_form";
+import { Badge, Heading, Loaded, ModeBadge, Time } from "../ui/parts";
 import { ScopeForm, KeyForm } from "../ui/scope_form";
 import { Versions, type Version } from "../ui/versions";
 import { limitText } from "../words/limits";
@@ -126,47 +127,15 @@ function EditPolicy({ policy, done }: { policy: PolicyRow; done: () => void }): 
   return <PolicyForm draft={draft} change={setDraft} verb="Save" save={save} unchanged={JSON.stringify(draft) === JSON.stringify(documentOf(policy))} />;
 }
 
-function PolicyForm({ draft, change, verb, save, unchanged = false, isNew = false }: {
-  draft: Draft;
-  change: (draft: Draft) => void;
-  verb: string;
-  save: () => Promise<void>;
-  unchanged?: boolean;
-  isNew?: boolean;
-}): JSX.Element {
-  const [error, setError] = useState<ApiError | null>(null);
-  const [busy, setBusy] = useState(false);
-  const owner = typeof draft["tenant_id"] === "string" ? draft["tenant_id"] : tenant.value;
-  const verdict = useVerdict("policy", owner, draft);
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await save();
-    } catch (failure) {
-      setError(errorOf(failure));
-    } finally {
-      setBusy(false);
-    }
-  };
+function PolicyForm(props: FormProps): JSX.Element {
+  const { draft, change, isNew = false } = props;
   return (
-    <form onSubmit={(event) => void submit(event)}>
-      <Editor draft={draft} change={change} verdict={verdict}>
-        <Fields draft={draft} change={change} verdict={verdict} owner={owner} isNew={isNew} />
-      </Editor>
-      {error?.status === 412 ? (
-        <p class="notice">Somebody else has changed this policy meanwhile. Reload the page to see it; your form is lost then.</p>
-      ) : (
-        error && <Failure error={error} />
-      )}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={busy || unchanged || verdict.faults.length > 0}>
-          {busy ? "Working …" : verb}
-        </button>
-      </div>
-      <WhatIf draft={draft} owner={owner} disabled={verdict.faults.length > 0} />
-    </form>
+    <ObjectForm
+      {...props}
+      kind="policy"
+      fields={(verdict, owner) => <Fields draft={draft} change={change} verdict={verdict} owner={owner} isNew={isNew} />}
+      below={(verdict, owner) => <WhatIf draft={draft} owner={owner} disabled={verdict.faults.length > 0} />}
+    />
   );
 }
 
@@ -325,34 +294,22 @@ function Rollout({ policy, done }: { policy: PolicyRow; done: () => void }): JSX
 }
 
 function Remove({ policy }: { policy: PolicyRow }): JSX.Element {
-  const [asking, setAsking] = useState(false);
   return (
-    <>
-      <button type="button" class="danger" onClick={() => setAsking(true)}>
-        Delete
-      </button>
-      {asking && (
-        <Confirm
-          title={`Delete the policy ${policy.id}`}
-          verb="Delete"
-          danger
-          type={policy.id}
-          close={() => setAsking(false)}
-          run={async () => {
-            await dataOf(
-              api.DELETE("/v1/admin/policies/{id}", {
-                params: { path: { id: policy.id }, query: { tenant_id: policy.tenant_id }, header: { "If-Match": `"${policy.version}"` } },
-              }),
-            );
-            say(`The policy ${policy.id} is deleted.`);
-            go("/policies");
-          }}
-        >
-          <p>Requests that it limits are then judged by another policy, or by the tenant's default. Its versions stay in the audit trail.</p>
-          <WouldDeny policy={policy} />
-        </Confirm>
-      )}
-    </>
+    <DeleteButton
+      kind="policy"
+      id={policy.id}
+      run={async () => {
+        await dataOf(
+          api.DELETE("/v1/admin/policies/{id}", {
+            params: { path: { id: policy.id }, query: { tenant_id: policy.tenant_id }, header: { "If-Match": `"${policy.version}"` } },
+          }),
+        );
+        say(`The policy ${policy.id} is deleted.`);
+        go("/policies");
+      }}
+    >
+      <p>Requests that it limits are then judged by another policy, or by the tenant's default. Its versions stay in the audit trail.</p>
+      <WouldDeny policy={policy} />
+    </DeleteButton>
   );
 }
-

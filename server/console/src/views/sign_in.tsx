@@ -1,28 +1,20 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError, errorOf, sessionEnded } from "../api/client";
+import { sessionEnded } from "../api/client";
 import { signIn } from "../session";
+import { useAction } from "../ui/action";
 import { Code, Failure } from "../ui/parts";
 
 export function SignIn(): JSX.Element {
   const [token, setToken] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
-  const submit = async (event: Event): Promise<void> => {
+  const signingIn = useAction();
+  const submit = (event: Event): void => {
     event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await signIn(token);
-    } catch (failure) {
-      setError(errorOf(failure));
-    } finally {
-      setBusy(false);
-    }
+    void signingIn.run(() => signIn(token));
   };
   return (
     <main class="sign-in">
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <h1>Sluice</h1>
         {sessionEnded.value && <p class="notice">Your session has ended. Sign in again to go on where you were.</p>}
         <label class="field">
@@ -37,9 +29,9 @@ export function SignIn(): JSX.Element {
             onInput={(event) => setToken(event.currentTarget.value)}
           />
         </label>
-        {error && <Failure error={error} />}
-        <button type="submit" class="primary" disabled={busy}>
-          {busy ? "Signing in …" : "Sign in"}
+        {signingIn.error && <Failure error={signingIn.error} />}
+        <button type="submit" class="primary" disabled={signingIn.busy}>
+          {signingIn.busy ? "Signing in …" : "Sign in"}
         </button>
         <details>
           <summary>Where is my token?</summary>

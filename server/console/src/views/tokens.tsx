@@ -5,8 +5,8 @@ import { api, dataOf, type Schema } from "../api/client";
 import { listAgentTokens, listTokens } from "../api/lists";
 import { useQuery } from "../api/query";
 import { may } from "../session";
-import { Confirm, Dialog, say } from "../ui/dialog";
-import { Badge, Code, Heading, Loaded, Time } from "../ui/parts";
+import { Confirm, say, ShownOnce } from "../ui/dialog";
+import { Badge, Heading, Loaded, Time } from "../ui/parts";
 import { Table } from "../ui/table";
 import { timeText } from "../words/time";
 
@@ -121,17 +121,7 @@ export function Tokens(): JSX.Element {
           </p>
         </Confirm>
       )}
-      {shown !== "" && (
-        <Dialog title="The new token" close={() => setShown("")}>
-          <p>Copy it now: nobody can show it again.</p>
-          <Code text={shown} label="Copy the token" />
-          <form method="dialog" class="actions">
-            <button type="submit" class="primary">
-              I have it
-            </button>
-          </form>
-        </Dialog>
-      )}
+      {shown !== "" && <ShownOnce title="The new token" what="token" text={shown} close={() => setShown("")} />}
     </>
   );
 }

@@ -1,7 +1,8 @@
 // What an edited policy would have denied of the requests that agents have recorded, before anything is enforced.
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { api, type ApiError, dataOf, errorOf, type Schema } from "../api/client";
+import { api, dataOf, type Schema } from "../api/client";
+import { useAction } from "../ui/action";
 import { Chart } from "../ui/chart";
 import type { Draft } from "../ui/editor";
 import { Failure } from "../ui/parts";
@@ -15,18 +16,9 @@ const kMinutes = [5, 15, 60] as const;
 export function WhatIf({ draft, owner, disabled }: { draft: Draft; owner: string; disabled: boolean }): JSX.Element {
   const [minutes, setMinutes] = useState<number>(kMinutes[1]);
   const [answer, setAnswer] = useState<Answer | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const [busy, setBusy] = useState(false);
+  const asking = useAction();
   const ask = async (): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      setAnswer(await dataOf(api.POST("/v1/admin/whatif", { params: {}, body: { tenant_id: owner, policy: draft as never, minutes } })));
-    } catch (failure) {
-      setError(errorOf(failure));
-    } finally {
-      setBusy(false);
-    }
+    setAnswer(await dataOf(api.POST("/v1/admin/whatif", { params: {}, body: { tenant_id: owner, policy: draft as never, minutes } })));
   };
   return (
     <section aria-labelledby="what-if">
@@ -43,11 +35,11 @@ export function WhatIf({ draft, owner, disabled }: { draft: Draft; owner: string
             ))}
           </select>
         </label>
-        <button type="button" disabled={busy || disabled} onClick={() => void ask()}>
-          {busy ? "Asking the agents …" : "Ask the agents"}
+        <button type="button" disabled={asking.busy || disabled} onClick={() => void asking.run(ask)}>
+          {asking.busy ? "Asking the agents …" : "Ask the agents"}
         </button>
       </div>
-      {error && <Failure error={error} />}
+      {asking.error && <Failure error={asking.error} />}
       {answer && <Result answer={answer} />}
     </section>
   );
