@@ -12,8 +12,8 @@ Answer describe_playground(Context& context);
 // GET: the plans and policies of the public tenant.
 Answer show_public_playground(Context& context);
 
-// POST {"tenant_id","request","key"?}: has the playground's agent judge a check, which counts. The agent decides by the
-// API key whose check it is; the key is the server's of the tenant, or the caller's of the same tenant.
+// POST {"tenant_id","request","key"?}: has the playground's agent judge a check, which counts. The agent judges
+// for the tenant of the API key, which is the server's key of that tenant, or one that the caller brings.
 Answer check_in_playground(Context& context);
 
 // POST {"tenant_id","request"}: the state of the limits that would judge the check, on Redis' clock. Charges nothing.

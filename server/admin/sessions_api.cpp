@@ -14,7 +14,7 @@ void require_session(const Context& context) {
   if (!context.call.session.empty()) return;
   throw http::Refusal(404, "not-found",
                       "This call came with an admin token and has no session: POST /v1/admin/session starts one, and "
-                      "its cookie stands for the token. GET /v1/admin/whoami answers whose token it is.");
+                      "its cookie stands for the token. GET /v1/admin/whoami describes the token.");
 }
 
 // The session and its token, without the CSRF token.

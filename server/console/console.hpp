@@ -1,8 +1,8 @@
 // Serves the console: its page at the path of every view, and the script and style sheet that the page loads.
 //
 // The page is asked for again at each visit, and answered 304 while it is the same. The files never change, so browsers
-// keep them. A file of another release is 404: two servers of different releases behind one address can each send
-// a page whose files the other does not have, until the upgrade is over.
+// keep them. A file of another release is 404. So during an upgrade, with two releases behind one address, a page of
+// the one may ask the other for files that it does not have.
 //
 // Thread: the event loop's.
 #pragma once
@@ -42,7 +42,7 @@ class Console final : public sluice::http::Handler {
   std::vector<Served> files_;
 };
 
-// Whether the path is that of the view, whose pattern is such as "/policies/:id".
+// Whether `path` is one of a view. `pattern`: the paths of the view, such as "/policies/:id".
 bool is_view(std::string_view pattern, std::string_view path);
 
 }  // namespace sluice::server::console

@@ -16,7 +16,7 @@ bool is_check_field(std::string_view name);
 // A check that an agent will judge.
 struct AgentCheck {
   std::string caller;  // whose place among the checks in flight it takes
-  std::string key;     // the API key, which decides whose check it is
+  std::string key;     // the API key: the agent judges for its tenant
   std::string body;    // JSON
 };
 

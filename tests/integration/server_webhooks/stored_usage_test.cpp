@@ -1,4 +1,4 @@
-// Whose turn it is to look at usage, and what is read of it.
+// How servers take turns to look at usage, and what they read of it.
 #include "server/webhooks/stored_usage.hpp"
 
 #include <doctest/doctest.h>

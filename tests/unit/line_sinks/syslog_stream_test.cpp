@@ -19,7 +19,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// A sink whose time is driven, and what it said last.
+// A sink with a driven clock, and its last message.
 class Stream {
  public:
   explicit Stream(std::uint16_t port, const std::string& host = "127.0.0.1")

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { tenant } from "../router";
 import { useAction } from "./action";
 import { Confirm } from "./dialog";
-import { type Draft, Editor, useVerdict, type Verdict } from "./editor";
+import { type Draft, Editor, Field, TextInput, useVerdict, type Verdict } from "./editor";
 import { Failure } from "./parts";
 
 export interface FormProps {
@@ -16,8 +16,8 @@ export interface FormProps {
   readonly isNew?: boolean;
 }
 
-// `fields`: gets what the server says of the draft, and whose it is. `below`: what stands under the button.
-export function ObjectForm({ kind, draft, change, verb, save, unchanged = false, fields, below }: FormProps & {
+// A new object also has the fields of its tenant and its id. `fields`: gets what the server says of the draft, and whose it is. `below`: what stands under the button.
+export function ObjectForm({ kind, draft, change, verb, save, unchanged = false, isNew = false, fields, below }: FormProps & {
   kind: "plan" | "policy";
   fields: (verdict: Verdict, owner: string) => ComponentChildren;
   below?: (verdict: Verdict, owner: string) => ComponentChildren;
@@ -32,6 +32,16 @@ export function ObjectForm({ kind, draft, change, verb, save, unchanged = false,
   return (
     <form onSubmit={submit}>
       <Editor draft={draft} change={change} verdict={verdict}>
+        {isNew && (
+          <div class="row">
+            <Field title="Tenant" pointer="/tenant_id" verdict={verdict}>
+              <TextInput draft={draft} name="tenant_id" change={change} />
+            </Field>
+            <Field title="Id" pointer="/id" verdict={verdict} hint="left out: the server makes one">
+              <TextInput draft={draft} name="id" change={change} />
+            </Field>
+          </div>
+        )}
         {fields(verdict, owner)}
       </Editor>
       {saving.error?.status === 412 ? (

@@ -134,7 +134,7 @@ function EditPlan({ plan, done }: { plan: PlanRow; done: () => void }): JSX.Elem
 }
 
 function PlanForm(props: FormProps): JSX.Element {
-  const { draft, change, isNew = false } = props;
+  const { draft, change } = props;
   return (
     <>
       <DimensionNames />
@@ -143,16 +143,6 @@ function PlanForm(props: FormProps): JSX.Element {
         kind="plan"
         fields={(verdict) => (
           <>
-            {isNew && (
-              <div class="row">
-                <Field title="Tenant" pointer="/tenant_id" verdict={verdict}>
-                  <TextInput draft={draft} name="tenant_id" change={change} />
-                </Field>
-                <Field title="Id" pointer="/id" verdict={verdict} hint="left out: the server makes one">
-                  <TextInput draft={draft} name="id" change={change} />
-                </Field>
-              </div>
-            )}
             <div class="row">
               <Field title="Name" pointer="/name" verdict={verdict}>
                 <TextInput draft={draft} name="name" change={change} />

@@ -26,7 +26,7 @@ interface Named {
 const kStateEveryMs = 1000;
 const kWatchMs = 60_000; // how long after the last burst the state is read again and again
 
-// A subject that no application has, so that nobody's budget is spent unawares.
+// A subject that no application has, so that a burst spends the budget of no real user.
 const kOwnSubject = `playground:${Math.random().toString(36).slice(2, 8)}`;
 
 export function Playground(): JSX.Element {

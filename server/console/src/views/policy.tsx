@@ -128,38 +128,27 @@ function EditPolicy({ policy, done }: { policy: PolicyRow; done: () => void }): 
 }
 
 function PolicyForm(props: FormProps): JSX.Element {
-  const { draft, change, isNew = false } = props;
+  const { draft, change } = props;
   return (
     <ObjectForm
       {...props}
       kind="policy"
-      fields={(verdict, owner) => <Fields draft={draft} change={change} verdict={verdict} owner={owner} isNew={isNew} />}
+      fields={(verdict, owner) => <Fields draft={draft} change={change} verdict={verdict} owner={owner} />}
       below={(verdict, owner) => <WhatIf draft={draft} owner={owner} disabled={verdict.faults.length > 0} />}
     />
   );
 }
 
-function Fields({ draft, change, verdict, owner, isNew }: {
+function Fields({ draft, change, verdict, owner }: {
   draft: Draft;
   change: (draft: Draft) => void;
   verdict: Verdict;
   owner: string;
-  isNew: boolean;
 }): JSX.Element {
   const plans = useQuery(`plans ${owner}`, (signal) => listPlans(owner, signal));
   const byPlan = draft["plan_id"] !== undefined;
   return (
     <>
-      {isNew && (
-        <div class="row">
-          <Field title="Tenant" pointer="/tenant_id" verdict={verdict}>
-            <TextInput draft={draft} name="tenant_id" change={change} />
-          </Field>
-          <Field title="Id" pointer="/id" verdict={verdict} hint="left out: the server makes one">
-            <TextInput draft={draft} name="id" change={change} />
-          </Field>
-        </div>
-      )}
       <div class="row">
         <Field title="Name" pointer="/name" verdict={verdict}>
           <TextInput draft={draft} name="name" change={change} />
