@@ -139,7 +139,10 @@ def test_what_an_edited_policy_would_have_denied_is_asked_before_it_is_saved(sho
 
 def test_the_palette_leads_everywhere_by_keyboard(console: Console) -> None:
     page = console.page
+    expect(page.locator("main h1")).to_contain_text("Overview")
     page.keyboard.press("/")
+    expect(page.get_by_role("combobox", name="A view, a policy or a plan")).to_be_focused()
     page.keyboard.type("fleet")
+    expect(page.get_by_role("listbox", name="Found").get_by_role("option").first).to_contain_text("Fleet")
     page.keyboard.press("Enter")
     expect(page.locator("main h1")).to_contain_text("Fleet")
