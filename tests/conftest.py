@@ -170,6 +170,14 @@ def server_program() -> Path:
 
 
 @pytest.fixture(scope="session")
+def sluicectl_program() -> Path:
+    """The command line's binary."""
+    path = program_path("sluicectl")
+    assert path.is_file(), f"there is no sluicectl at {path}: build it, or name it with SLUICECTL_BIN"
+    return path
+
+
+@pytest.fixture(scope="session")
 def installation(server_program: Path, postgres: PostgresServer) -> Installation:
     """A database with the schema and a first token, to be copied."""
     return Installation.make(server_program, postgres)

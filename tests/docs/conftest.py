@@ -15,7 +15,7 @@ from support.server import Server
 
 
 @pytest.fixture(scope="module")
-def clone(program: Path, server_program: Path, module_folder: Path, redis: RedisServer,
+def clone(program: Path, server_program: Path, sluicectl_program: Path, module_folder: Path, redis: RedisServer,
           module_server: Callable[..., Server]) -> Iterator[Path]:
     """A folder as scripts/up leaves it: a server and two agents of the tests' own behind .run/env."""
     webhook_key = module_folder / "webhook.key"
@@ -29,6 +29,7 @@ def clone(program: Path, server_program: Path, module_folder: Path, redis: Redis
     programs.mkdir(parents=True)
     (programs / "sluice-agent").symlink_to(program.resolve())
     (programs / "sluice-server").symlink_to(server_program.resolve())
+    (programs / "sluicectl").symlink_to(sluicectl_program.resolve())
     (folder / "examples").symlink_to(ROOT / "examples")
     (folder / "scripts").mkdir()
     urls = folder / "scripts/postgres"   # answers as scripts/postgres does for the PostgreSQL of scripts/up

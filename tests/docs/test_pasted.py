@@ -34,17 +34,19 @@ def test_every_block_of_the_page_runs_as_it_is_pasted(clone: Path, page: Page) -
         assert re.search(block.prints, printed, re.M), (block.text, block.prints, printed)
 
 
-def help_of(command: str, programs: dict[str, Path]) -> str:
-    """The help of a script or a program."""
-    return subprocess.run([programs.get(command, ROOT / command), "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
+def help_of(command: str, words: list[str], programs: dict[str, Path]) -> str:
+    """The help of a script or a program; of sluicectl that of the command."""
+    below = words[:1] if command == "sluicectl" else []
+    return subprocess.run([programs.get(command, ROOT / command), *below, "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 @pytest.mark.parametrize("page, block", NAMED, ids=lambda value: getattr(value, "name", ""))
-def test_commands_that_are_not_run_exist_and_have_the_flags(page: Page, block: Block, program: Path, server_program: Path) -> None:
-    programs = {"sluice-agent": program, "sluice-server": server_program}
+def test_commands_that_are_not_run_exist_and_have_the_flags(page: Page, block: Block, program: Path, server_program: Path,
+                                                                  sluicectl_program: Path) -> None:
+    programs = {"sluice-agent": program, "sluice-server": server_program, "sluicectl": sluicectl_program}
     lines = re.sub(r"\\\n", " ", block.text).splitlines()
     for command, *words in (line.split() for line in lines):
-        known = help_of(command, programs)
+        known = help_of(command, words, programs)
         for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
             assert re.search(rf"(^|\s){flag}\b", known), f"{page.name}: {command} has no {flag}"
 

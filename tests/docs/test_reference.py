@@ -8,16 +8,17 @@ import pytest
 
 from support.markdown import ROOT
 
-GENERATED = ["environment.md", "errors.md", "flags.md", "metrics.md", "openapi-agent.json", "openapi-server.json"]
+GENERATED = ["environment.md", "errors.md", "flags.md", "metrics.md", "openapi-agent.json", "openapi-server.json", "sluicectl.md"]
 
 
 @pytest.fixture
-def programs(program: Path, server_program: Path, tmp_path: Path) -> Path:
+def programs(program: Path, server_program: Path, sluicectl_program: Path, tmp_path: Path) -> Path:
     """A folder with the programs under test."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "sluice-agent").symlink_to(program.resolve())
     (folder / "sluice-server").symlink_to(server_program.resolve())
+    (folder / "sluicectl").symlink_to(sluicectl_program.resolve())
     return folder
 
 

@@ -1,0 +1,14 @@
+// fmt as an archive, which Debian does not package: the functions that its headers only declare, and the templates that
+// its headers declare as instantiated elsewhere.
+#include <fmt/format-inl.h>
+
+FMT_BEGIN_NAMESPACE
+namespace detail {
+
+template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
+template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
+template thousands_sep_result<char> thousands_sep_impl(locale_ref);
+template char decimal_point_impl(locale_ref);
+
+}  // namespace detail
+FMT_END_NAMESPACE
