@@ -1,0 +1,508 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import ssl
+import time
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from sluice import _core, _options
+from sluice._core import Call
+from sluice._decision import Check, Decision, Reply
+from sluice._errors import SluiceError
+from sluice._http import ConnectionLost, ReplyReader, RequestText
+from sluice._options import OnError, Options, Seconds
+from sluice._sync import IDLE
+
+
+class AsyncTransport(Protocol):
+    """Carries calls; a test double has another one."""
+
+    address: str
+
+    async def call(self, call: Call) -> Reply:
+        """Raises SluiceError, and RuntimeError after `close`."""
+
+    async def close(self) -> None:
+        """Later calls are refused."""
+
+
+class AsyncClient:
+    """Asks an agent, with asyncio. For any number of tasks; each event loop has connections of its own.
+
+    Every argument is optional; README.md lists them. `timeout` in seconds. Wrong options raise ValueError or TypeError.
+    """
+
+    def __init__(self, *, url: str | None = None, socket: str | os.PathLike[str] | None = None, api_key: str | None = None,
+                 api_key_file: str | os.PathLike[str] | None = None, timeout: Seconds | None = None,
+                 on_error: OnError | None = None, max_connections: int = 64, ca_file: str | os.PathLike[str] | None = None,
+                 client_certificate: str | os.PathLike[str] | None = None,
+                 client_key: str | os.PathLike[str] | None = None) -> None:
+        options = _options.read(url=url, socket=socket, api_key=api_key, api_key_file=api_key_file, timeout=timeout,
+                                on_error=on_error, max_connections=max_connections, ca_file=ca_file,
+                                client_certificate=client_certificate, client_key=client_key)
+        self._set_up(AsyncNetworkTransport(options), options.timeout, options.on_error)
+
+    def _set_up(self, transport: AsyncTransport, timeout: float, on_error: OnError) -> None:
+        self._transport = transport
+        self._timeout = timeout
+        self._on_error: OnError = on_error
+        self._answers = _core.Answers(transport.address, on_error)
+        self._releases: set[asyncio.Task[None]] = set()   # asyncio itself keeps no task alive
+
+    def __repr__(self) -> str:
+        return f"<sluice.AsyncClient {self._transport.address} timeout={self._timeout:g}s on_error={self._on_error}>"
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Lets releases of leases end, closes idle connections, and those in use after their call."""
+        here = asyncio.get_running_loop()
+        pending = [task for task in self._releases if task.get_loop() is here]
+        if pending:
+            await asyncio.wait(pending)
+        await self._transport.close()
+
+    async def check(self, resource: str | None = None, subject: str | None = None, *, traceparent: str | None = None,
+                    tracestate: str | None = None, **fields: Any) -> Decision:
+        """Asks whether a request may go on. `fields`: the other members of `Check`."""
+        return await self._check(_core.fields_of(resource, subject, fields), traceparent, tracestate)
+
+    async def check_batch(self, checks: Sequence[Check | Mapping[str, Any]], *, traceparent: str | None = None,
+                          tracestate: str | None = None) -> list[Decision]:
+        """Asks many at once; the decisions have the order of the checks."""
+        calls = _core.batch_calls(checks, self._timeout, _core.trace_of(traceparent, tracestate))
+        return self._answers.batch([await self._outcome(call) for call, _ in calls], [count for _, count in calls])
+
+    async def release(self, lease_id: str) -> bool:
+        """Gives a lease back. Whether there was one."""
+        return self._answers.released(await self._outcome(_core.lease_call("/v1/release", lease_id, self._timeout)))
+
+    async def renew(self, lease_id: str) -> int | None:
+        """Prolongs a lease. When it ends now, in Unix seconds; None if it is gone."""
+        return self._answers.renewed(await self._outcome(_core.lease_call("/v1/renew", lease_id, self._timeout)))
+
+    @asynccontextmanager
+    async def lease(self, resource: str | None = None, subject: str | None = None, *, keep_alive: bool = False,
+                    traceparent: str | None = None, tracestate: str | None = None, **fields: Any) -> AsyncIterator[AsyncLease]:
+        """A check whose lease ends with the block. `keep_alive` renews it until then."""
+        decision = await self._check(_core.fields_of(resource, subject, fields), traceparent, tracestate, takes_lease=True)
+        lease = AsyncLease(self, decision, keep_alive)
+        try:
+            yield lease
+        finally:
+            await lease.end()
+
+    async def wait(self, resource: str | None = None, subject: str | None = None, *, up_to: Seconds,
+                   traceparent: str | None = None, tracestate: str | None = None, **fields: Any) -> Decision:
+        """Waits until the check passes, `up_to` seconds at most. The decision is a denial if it cannot pass in time."""
+        trace = _core.trace_of(traceparent, tracestate)
+        waiting = _core.Waiting(_core.fields_of(resource, subject, fields), _options.seconds("up_to", up_to), time.monotonic())
+        while True:
+            try:
+                reply = await self._transport.call(_core.check_call(waiting.fields(time.monotonic()), self._timeout, trace))
+                pause, again = waiting.answered(self._answers.check(reply), time.monotonic())
+            except SluiceError as error:
+                retry = waiting.failed(error, time.monotonic())
+                if retry is None:
+                    return self._answers.failed(error)
+                self._answers.note(error)
+                pause, again = retry, True
+            if pause > 0:
+                await asyncio.sleep(pause)
+            if not again and waiting.result is not None:
+                return waiting.result
+
+    async def _check(self, fields: dict[str, Any], traceparent: str | None, tracestate: str | None,
+                     takes_lease: bool = False) -> Decision:
+        call = _core.check_call(fields, self._timeout, _core.trace_of(traceparent, tracestate), takes_lease)
+        try:
+            return self._answers.check(await self._transport.call(call))
+        except SluiceError as error:
+            return self._answers.failed(error)
+
+    async def _outcome(self, call: Call) -> Reply | SluiceError:
+        try:
+            return await self._transport.call(call)
+        except SluiceError as error:
+            return error
+
+    async def _release_quietly(self, lease_id: str) -> None:
+        try:
+            await self.release(lease_id)
+        except (SluiceError, RuntimeError):
+            pass   # logged by the client; a lease that is not released ends by itself
+
+
+class AsyncLease:
+    """The lease of a block. `lost`: a renewal said that it is gone. Without a `lease_id` there is none to hold."""
+
+    def __init__(self, client: AsyncClient, decision: Decision, keep_alive: bool) -> None:
+        self.decision = decision
+        self.lease_id = decision.lease_id
+        self.lease_expires_at = decision.lease_expires_at
+        self.lost = False
+        self._client = client
+        self._ended = False
+        self._task: asyncio.Task[None] | None = None
+        if keep_alive and self.lease_id is not None:
+            self._task = asyncio.get_running_loop().create_task(self._keep(self.lease_id))
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the request may go on."""
+        return self.decision.allowed
+
+    async def end(self) -> None:
+        """Releases the lease, once, even if the caller is cancelled meanwhile. Raises nothing but that cancellation."""
+        if self._ended:
+            return
+        self._ended = True
+        if self._task is not None:
+            self._task.cancel()
+        if self.lease_id is None:
+            return
+        # A task of its own: a server that cancels a request does so at each `await`, and the release must go on.
+        task = asyncio.get_running_loop().create_task(self._client._release_quietly(self.lease_id))
+        self._client._releases.add(task)
+        task.add_done_callback(self._client._releases.discard)
+        await asyncio.shield(task)
+
+    async def _keep(self, lease_id: str) -> None:
+        while True:
+            await asyncio.sleep(_core.renew_after(self.lease_expires_at, time.time()))
+            outcome = await self._client._outcome(_core.lease_call("/v1/renew", lease_id, self._client._timeout))
+            try:
+                ends = _core.renewal(outcome)
+            except SluiceError as error:
+                self._client._answers.note(error)
+                continue
+            if ends is None:
+                self.lost = True
+                return
+            self.lease_expires_at = ends
+
+
+class AsyncNetworkTransport:
+    """Calls over a pool of connections for each event loop."""
+
+    def __init__(self, options: Options) -> None:
+        self.address = options.address.text
+        self._options = options
+        self._key = options.key
+        self._text = RequestText(options.address)
+        self._tls = _core.tls_context(options)
+        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = weakref.WeakKeyDictionary()
+        self._process = os.getpid()
+        self._closed = False
+
+    async def close(self) -> None:
+        self._closed = True
+        pool = self._pools.get(asyncio.get_running_loop())
+        if pool is not None:
+            pool.close()
+
+    async def call(self, call: Call) -> Reply:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + call.seconds
+        key = self._key.current()
+        reply = await self._repeatable(loop, call, key, deadline)
+        if reply.status == 401:
+            # Nothing was charged, so the call may be sent once more if the key in the file is another one now.
+            try:
+                changed = self._key.read_again()
+            except SluiceError:
+                return reply
+            if changed != key:
+                return await self._repeatable(loop, call, changed, deadline)
+        return reply
+
+    def _pool(self, loop: asyncio.AbstractEventLoop) -> _Pool:
+        if self._closed:
+            _core.closed()
+        if self._process != os.getpid():   # the parent's connections are not this process's own
+            self._process = os.getpid()
+            self._pools = weakref.WeakKeyDictionary()
+        pool = self._pools.get(loop)
+        if pool is None:
+            pool = self._pools[loop] = _Pool(self._options.max_connections)
+        return pool
+
+    async def _repeatable(self, loop: asyncio.AbstractEventLoop, call: Call, key: str, deadline: float) -> Reply:
+        request = self._text.post(call.path, call.body, key, call.trace)
+        try:
+            return await self._exchange(loop, request, call, deadline, fresh=False)
+        except ConnectionLost:
+            if not call.idempotent:
+                raise
+        return await self._exchange(loop, request, call, deadline, fresh=True)
+
+    async def _exchange(self, loop: asyncio.AbstractEventLoop, request: bytes, call: Call, deadline: float, fresh: bool) -> Reply:
+        pool = self._pool(loop)
+        try:
+            while True:
+                connection = await pool.take(deadline, fresh)
+                reusable = False
+                try:
+                    if connection is None:
+                        connection = await self._connect(loop, pool, deadline)
+                    elif not await connection.usable():
+                        continue
+                    reply, reusable = await connection.ask(request, deadline)
+                    return reply
+                finally:
+                    # Whatever ended the call: a connection is used again only after a whole reply.
+                    pool.give_back(connection, reusable)
+        except asyncio.TimeoutError:
+            raise _core.timed_out(call.seconds) from None
+        except OSError as error:
+            raise _core.broken(error, self.address) from None
+
+    async def _connect(self, loop: asyncio.AbstractEventLoop, pool: _Pool, deadline: float) -> _Connection:
+        address = self._options.address
+
+        def made() -> _Connection:
+            return _Connection(loop, pool)
+
+        opening: Any
+        if address.path:
+            opening = loop.create_unix_connection(made, address.path)
+        elif self._tls is not None:
+            opening = loop.create_connection(made, address.host, address.port, ssl=self._tls, server_hostname=address.host,
+                                             ssl_handshake_timeout=max(0.001, deadline - loop.time()))
+        else:
+            opening = loop.create_connection(made, address.host, address.port)
+        task = loop.create_task(opening)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=max(0.0, deadline - loop.time()))
+        except asyncio.CancelledError:
+            _abandon(task)
+            raise
+        if not done:
+            _abandon(task)
+            raise asyncio.TimeoutError
+        try:
+            connection: _Connection = task.result()[1]
+            return connection
+        except asyncio.TimeoutError as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise _core.unreachable(self.address, error) from None   # ETIMEDOUT of the system
+            raise
+        except UnicodeError:
+            raise _core.unreachable(self.address, OSError("no host can have this name")) from None
+        except OSError as error:
+            if loop.time() >= deadline:
+                raise asyncio.TimeoutError from None   # a handshake that took too long
+            raise _core.unreachable(self.address, _first(error)) from None
+
+
+def _first(error: OSError) -> OSError:
+    """asyncio joins the errors of several addresses into one without a number."""
+    return error if error.strerror or not error.args else OSError(0, str(error.args[0]))
+
+
+def _abandon(task: asyncio.Task[Any]) -> None:
+    """Ends an attempt to connect, also one that succeeds in the same turn."""
+
+    def dispose(ended: asyncio.Task[Any]) -> None:
+        if not ended.cancelled() and ended.exception() is None:
+            ended.result()[0].abort()
+
+    task.add_done_callback(dispose)
+    task.cancel()
+
+
+class _Connection(asyncio.Protocol):
+    """One connection with one call at a time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, pool: _Pool) -> None:
+        self._loop = loop
+        self._pool = pool
+        self._transport: Any = None
+        self._poll: Any = None
+        self._is_tls = False
+        self._reader: ReplyReader | None = None
+        self._waiter: asyncio.Future[Reply] | None = None
+        self.open = False
+        self.idle_since = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._is_tls = transport.get_extra_info("ssl_object") is not None
+        self._poll = select.poll()
+        self._poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+        self.open = True
+
+    def data_received(self, data: bytes) -> None:
+        if self._reader is None or self._waiter is None or self._waiter.done():
+            self.close()   # nobody asked for it
+            return
+        try:
+            if self._reader.feed(data):
+                self._answer(self._reader.reply)
+        except SluiceError as error:
+            self._fail(error)
+
+    def eof_received(self) -> bool:
+        self.open = False
+        if self._reader is not None and self._waiter is not None and not self._waiter.done():
+            try:
+                self._answer(self._reader.finish())
+            except SluiceError as error:
+                self._fail(error)
+        return False
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.open = False
+        if self._waiter is not None and not self._waiter.done():
+            self._fail(error if isinstance(error, OSError) else ConnectionLost("the agent closed the connection without a whole reply"))
+        self._pool.forget(self)
+
+    def _answer(self, reply: Reply | None) -> None:
+        if self._waiter is not None and not self._waiter.done() and reply is not None:
+            self._waiter.set_result(reply)
+
+    def _fail(self, error: Exception) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)
+
+    async def usable(self) -> bool:
+        """Whether the agent has left the connection open, and has sent nothing that was not asked for."""
+        if not self.open or self._loop.time() - self.idle_since > IDLE:
+            return False
+        if not self._poll.poll(0):
+            return True
+        if not self._is_tls:
+            return False
+        # What came may be a session ticket: the event loop reads it, or finds the end.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return self.open and not self._poll.poll(0)
+
+    async def ask(self, request: bytes, deadline: float) -> tuple[Reply, bool]:
+        """One exchange: the reply, and whether the connection may carry another call."""
+        reader = self._reader = ReplyReader()
+        waiter = self._waiter = self._loop.create_future()
+        timer = self._loop.call_at(deadline, self._late, waiter)
+        try:
+            self._transport.write(request)
+            reply = await waiter
+            return reply, reader.reusable and self.open
+        finally:
+            timer.cancel()
+            self._reader = self._waiter = None
+
+    @staticmethod
+    def _late(waiter: asyncio.Future[Reply]) -> None:
+        if not waiter.done():
+            waiter.set_exception(asyncio.TimeoutError())
+
+    def close(self) -> None:
+        """Closes it at once."""
+        self.open = False
+        self._transport.abort()
+
+
+class _Pool:
+    """At most so many connections, idle and in use, of one event loop. The one used last comes first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._idle: list[_Connection] = []
+        self._in_use = 0
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    async def take(self, deadline: float, fresh: bool) -> _Connection | None:
+        """An idle connection, or None and the place for a new one. `fresh`: only that."""
+        loop = asyncio.get_running_loop()
+        while True:
+            if self._closed:
+                _core.closed()
+            if self._idle and not fresh:
+                self._in_use += 1
+                return self._idle.pop()
+            if self._in_use + len(self._idle) < self._most:
+                self._in_use += 1
+                return None
+            if self._idle:
+                self._in_use += 1
+                self._idle.pop(0).close()
+                return None
+            await self._turn(loop, deadline)
+
+    async def _turn(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
+        waiter: asyncio.Future[None] = loop.create_future()
+        self._waiters.append(waiter)
+        timer = loop.call_at(deadline, _expire, waiter)
+        try:
+            await waiter
+        except BaseException:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._wake()   # it was this one's turn; the next one has it now
+            raise
+        finally:
+            timer.cancel()
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def give_back(self, connection: _Connection | None, reusable: bool) -> None:
+        """Ends the use of a connection, or of the place for one."""
+        self._in_use -= 1
+        if connection is not None:
+            if reusable and not self._closed:
+                loop = asyncio.get_running_loop()
+                connection.idle_since = loop.time()
+                self._idle.append(connection)
+                if self._sweep is None:
+                    self._sweep = loop.call_later(IDLE, self._close_old, loop)
+            else:
+                connection.close()
+        self._wake()
+
+    def forget(self, connection: _Connection) -> None:
+        """The connection has ended."""
+        if connection in self._idle:
+            self._idle.remove(connection)
+
+    def close(self) -> None:
+        """Closes what is idle, and refuses later calls."""
+        self._closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for connection in self._idle:
+            connection.close()
+        self._idle.clear()
+        while self._waiters:
+            self._wake()
+
+    def _wake(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def _close_old(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._sweep = None
+        while self._idle and loop.time() - self._idle[0].idle_since >= IDLE:
+            self._idle.pop(0).close()
+        if self._idle:
+            self._sweep = loop.call_at(self._idle[0].idle_since + IDLE, self._close_old, loop)
+
+
+def _expire(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_exception(asyncio.TimeoutError())
