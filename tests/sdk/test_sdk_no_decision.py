@@ -165,7 +165,7 @@ SLOW: dict[str, Turn] = {
     "never answers": silence,
     "slow head": slowly(WHOLE, 1, 0.05),
     "slow body": slowly(http(200, ALLOWED)[:-1] + b" " * 1000, 1, 0.05),
-    "late": later(5.0, reply(200, ALLOWED)),
+    "late": later(1.5, reply(200, ALLOWED)),
     "interim replies only": slowly(b"HTTP/1.1 102 Processing\r\n\r\n" * 1000, 27, 0.05),
 }
 

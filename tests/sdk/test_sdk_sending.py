@@ -133,7 +133,7 @@ def test_no_more_connections_than_allowed_and_calls_wait_for_one(make_client: Ma
 def test_waiting_for_a_connection_is_part_of_the_timeout(make_client: MakeClient, rogue: Rogue) -> None:
     client = make_client(rogue, max_connections=1, timeout_ms=300)
     rogue.then(silence)
-    first = client.send(check={"subject": "a", "wait": "5s"})
+    first = client.send(check={"subject": "a", "wait": "1500ms"})
     wait_until("the first request", lambda: len(rogue.requests) == 1)
     seconds, decision = client.elapsed_and_check(subject="a")
     assert decision["error"]["kind"] == "timeout" and 0.29 < seconds < 4

@@ -175,11 +175,11 @@ _DURATIONS = {"retry_after": "retry_after_ms", "delay": "delay_ms", "waited": "w
 _NOT_SENT = {"headers", "status", "decided", "error", "raw"}
 
 
-def _members(entry: Entry) -> dict[str, Any]:
+def _members(entry: bool | Decision | Mapping[str, Any]) -> dict[str, Any]:
     """What an agent would have sent for an entry."""
     if isinstance(entry, bool):
         entry = {"allowed": entry}
-    given = dict(vars(entry)) if isinstance(entry, Decision) else dict(entry)   # type: ignore[call-overload]
+    given = dict(vars(entry)) if isinstance(entry, Decision) else dict(entry)
     if not isinstance(given.get("allowed"), bool):
         raise TypeError(f"an entry of a script must have the boolean `allowed`; got {entry!r}")
     sent: dict[str, Any] = {"reason": "within_limit" if given["allowed"] else "limit_exceeded",
