@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
 
 from celery import current_task
-from celery.exceptions import Ignore
+from celery.exceptions import Ignore, Retry
 
 from sluice._decision import Decision
 from sluice._errors import SluiceError
@@ -48,11 +48,13 @@ def rate_limit(client: Client | None = None, *, resource: str | None = None, key
             asked = client or default_client()
             task = current_task
             name = str(task.name)
-            fields = {"resource": resource or f"task:{name}", "job_type": name, "plan_id": plan_id,
+            fields: dict[str, Any] = {"resource": resource or f"task:{name}", "job_type": name, "plan_id": plan_id,
                       "subject": key(*args, **named) if callable(key) else key}
             units = cost(*args, **named) if callable(cost) else cost
+            if units != 1:
+                fields["cost"] = units
             try:
-                decision = asked.check(**fields, **({} if units == 1 else {"cost": units}))
+                decision = asked.check(**fields)
             except SluiceError as error:   # on_error is raise
                 decision = Decision(False, "error", "deny", would_allow=False, status=error.status, decided=False, error=error)
             if not decision.allowed or decision.delay > max_delay:
@@ -71,10 +73,12 @@ def rate_limit(client: Client | None = None, *, resource: str | None = None, key
 
 
 def _postponed(task: Any, decision: Decision, when_denied: str, retry_after: float) -> BaseException:
+    """What ends this run of a task. Unlike Task.retry(), it leaves the number of retries as the task's own failures made it."""
     if when_denied == "drop":
         return cast(BaseException, Ignore("the rate limit is exceeded"))
-    wait = decision.delay if decision.allowed else decision.retry_after
+    wait = (decision.delay if decision.allowed else decision.retry_after) or retry_after
     request = task.request
-    # Its own `retries` stays what the task's own failures made it.
-    task.retry(countdown=wait if wait else retry_after, max_retries=None, retries=request.retries, throw=False)
-    return cast(BaseException, Ignore("postponed by the rate limit"))
+    again = task.signature_from_request(request, countdown=wait, retries=request.retries)
+    if not request.is_eager and not request.called_directly:
+        again.apply_async()
+    return cast(BaseException, Retry("postponed by the rate limit", when=wait, is_eager=request.is_eager, sig=again))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from fastapi import Depends, HTTPException, Request, Response
 from starlette.datastructures import MutableHeaders
-from starlette.routing import Match, Mount
+from starlette.routing import Host, Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sluice import _web
@@ -69,10 +69,14 @@ def endpoint_of(scope: Scope) -> str:
     route = scope.get("route")
     path = getattr(route, "path", None)
     if isinstance(path, str):   # routing is over
+        # Where FastAPI keeps included routers as they are, the route's own path lacks their prefix.
+        context = scope.get("fastapi", {}).get("effective_route_context")
+        if context is not None and getattr(context, "original_route", None) is route and isinstance(getattr(context, "path", None), str):
+            path = context.path
         return _web.pattern(_prefix(scope) + path)
     app = scope.get("app")
     found = _find(getattr(app, "routes", []), dict(scope)) if app is not None else None
-    return _web.UNMATCHED if found is None else _web.pattern(found)
+    return _web.UNMATCHED if found is None else _web.pattern(found[0])
 
 
 def _prefix(scope: Scope) -> str:
@@ -81,21 +85,31 @@ def _prefix(scope: Scope) -> str:
     return root[len(outer):] if outer and root.startswith(outer) else ""
 
 
-def _find(routes: Any, scope: dict[str, Any]) -> str | None:
-    """The first route that matches, else the first whose method does not: that one answers 405."""
-    partial: str | None = None
-    for route in routes:
-        match, child = route.matches(scope)
-        if match == Match.NONE:
-            continue
-        path = str(getattr(route, "path", "") or "")
-        if isinstance(route, Mount) or (getattr(route, "routes", None) and not hasattr(route, "endpoint")):
-            inner = _find(getattr(route, "routes", None) or [], {**scope, **child})
-            path += inner if inner is not None else "/{path}"
-        if match == Match.FULL:
-            return path
-        partial = partial or path
+def _find(routes: Any, scope: dict[str, Any]) -> tuple[str, bool] | None:
+    """The first route that matches with its method, else the first whose method differs: that one answers 405."""
+    partial: tuple[str, bool] | None = None
+    for candidate in routes:
+        found = _match(candidate, scope)
+        if found is not None and found[1]:
+            return found
+        partial = partial or found
     return partial
+
+
+def _match(candidate: Any, scope: dict[str, Any]) -> tuple[str, bool] | None:
+    """The path of a route that matches, and whether its method does too."""
+    included = getattr(candidate, "effective_candidates", None)
+    if callable(included):   # an included router of newer versions of FastAPI
+        return _find(included(), scope)
+    match, child = candidate.matches(scope)
+    if match == Match.NONE:
+        return None
+    route = getattr(candidate, "starlette_route", None) or candidate
+    path = str(getattr(route, "path", "") or "")
+    if isinstance(route, (Host, Mount)):
+        inner = _find(route.routes or [], {**scope, **child})
+        return (path + inner[0], inner[1]) if inner is not None else (path + "/{path}", True)
+    return path, match == Match.FULL
 
 
 async def _ask(client: AsyncClient, settings: Settings[Request], request: Request, rule: Rule[Request]) -> Decision:
