@@ -1,5 +1,7 @@
 """Adapters, agents and the server that misbehaves."""
 
+import fcntl
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,7 +13,7 @@ import pytest
 
 from sdk.adapter import Adapter, ClientUnderTest
 from sdk.rogue import Rogue
-from sdk.sdks import SDKS, Sdk
+from sdk.sdks import ROOT, SDKS, Sdk
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, token_bucket
 from support.standard import standard_bundle
@@ -38,11 +40,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def sdk(request: pytest.FixtureRequest) -> Sdk:
-    """The SDK under test, built."""
+    """The SDK under test, built: once a run, although pytest-xdist runs tests in several processes."""
     chosen: Sdk = request.param
-    for command in chosen.build:
-        done = subprocess.run(command, cwd=chosen.folder, capture_output=True, text=True, timeout=900, check=False)
-        assert done.returncode == 0, f"{chosen.name}: {' '.join(command)}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+    if not chosen.build:
+        return chosen
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    stamp = ROOT / "build" / f"sdk-{chosen.name}.built"
+    stamp.parent.mkdir(exist_ok=True)
+    with stamp.open("a+") as built:
+        fcntl.flock(built, fcntl.LOCK_EX)
+        built.seek(0)
+        if built.read() != run:
+            for command in chosen.build:
+                done = subprocess.run(command, cwd=chosen.folder, capture_output=True, text=True, timeout=900, check=False)
+                assert done.returncode == 0, f"{chosen.name}: {' '.join(command)}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+            built.truncate(0)
+            built.write(run)
     return chosen
 
 

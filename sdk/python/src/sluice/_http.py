@@ -11,7 +11,7 @@ from sluice._version import VERSION
 
 MAX_BODY = 2 << 20
 _MAX_HEAD = 64 << 10
-_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) (\d{3})(?: [^\r\n]*)?\Z")
+_STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([0-9]{3})(?: [^\r\n]*)?\Z")
 _VISIBLE = re.compile(r"[\x20-\x7e]*")
 
 
@@ -96,7 +96,7 @@ class ReplyReader:
             if len(self._bytes) > _MAX_HEAD or not b"HTTP/1.".startswith(self._bytes[:7]):
                 raise SluiceError("protocol", "the agent's reply is no HTTP/1.1")
             return False
-        lines = bytes(self._bytes[:end]).split(b"\r\n")
+        lines = self._bytes[:end].decode("latin-1").split("\r\n")
         del self._bytes[:end + 4]
         first = _STATUS_LINE.match(lines[0])
         if first is None:
@@ -106,25 +106,27 @@ class ReplyReader:
             if self._status == 101:
                 raise SluiceError("protocol", "the agent's reply changes the protocol")
             return True
-        self._read_headers(lines[1:], first[1] == b"1")
+        self._read_headers(lines[1:], first[1] == "1")
         self._head = False
         return True
 
-    def _read_headers(self, lines: list[bytes], is_1_1: bool) -> None:
+    def _read_headers(self, lines: list[str], is_1_1: bool) -> None:
         lengths, coding, connection = set(), "", ""
+        headers = self._headers
         for line in lines:
-            name, colon, value = line.decode("latin-1").partition(":")
+            name, colon, value = line.partition(":")
             if not colon or not name or name[0] in " \t" or name[-1] in " \t":
                 raise SluiceError("protocol", "the agent's reply has a broken header")
             value = value.strip(" \t")
-            self._headers.append((name, value))
-            lower = name.lower()
-            if lower == "content-length":
-                lengths.add(value)
-            elif lower == "transfer-encoding":
-                coding += value.lower()
-            elif lower == "connection":
-                connection += value.lower() + ","
+            headers.append((name, value))
+            if name[0] in "cCtT":
+                lower = name.lower()
+                if lower == "content-length":
+                    lengths.add(value)
+                elif lower == "transfer-encoding":
+                    coding += value.lower()
+                elif lower == "connection":
+                    connection += value.lower() + ","
         self._keep_alive = is_1_1 and "close" not in connection
         if self._status in (204, 304):
             self._length = 0
