@@ -4,13 +4,16 @@ import json
 import logging
 
 import sluice
+from flask import Flask
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from sluice.flask import Sluice
 from sluice.logging import RateLimitFilter
 from sluice.otel import RateLimitLogExporter, RateLimitLogProcessor, RateLimitSpanExporter, RateLimitSpanProcessor
+from sluice.testing import always_deny
 
 client = sluice.Client()
 
@@ -96,4 +99,9 @@ provider = TracerProvider()
 with provider.get_tracer("tests").start_as_current_span("current") as current:
     client.check("traced", "trace")
     result["trace"] = f"{current.get_span_context().trace_id:032x}"
+with provider.get_tracer("tests").start_as_current_span("request") as current:
+    app = Flask("tests")
+    Sluice(app, always_deny())
+    assert app.test_client().get("/anything").status_code == 429
+    result["attributes"] = dict(current.attributes)   # type: ignore[attr-defined]
 print(json.dumps(result))

@@ -67,6 +67,7 @@ def test_logs_and_spans_pass_by_decision(variables: dict[str, str], make_rogue: 
     assert result["span_processor"] == ["limited", "limited", "other"]
     assert result["log_exporter"] == ["number 0", "number 1"]
     assert result["log_processor"] == ["number 0", "number 1"]
+    assert result["attributes"] == {"ratelimit.over_limit": "{unmatched}"}
     rogue = make_rogue()
     (traced,) = run("telemetry_program.py", env={"SLUICE_URL": rogue.url, "SLUICE_TIMEOUT": "10s"})
     seen = rogue.requests[-1]

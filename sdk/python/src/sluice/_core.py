@@ -74,6 +74,17 @@ def _current_span() -> Trace | None:
     return found
 
 
+def mark_span(endpoint: str) -> None:
+    """Says in OpenTelemetry's current span, if there is one, that a request is over its limit, as application-kit does."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return
+    span = trace.get_current_span()
+    if span.is_recording():
+        span.set_attribute("ratelimit.over_limit", endpoint)
+
+
 def fields_of(resource: str | None, subject: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a check."""
     body = dict(fields)

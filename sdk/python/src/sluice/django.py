@@ -19,7 +19,7 @@ from django.conf import settings as django_settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 
-from sluice import _web
+from sluice import _core, _web
 from sluice._async import AsyncClient, AsyncLease
 from sluice._decision import Decision, RateLimitResult
 from sluice._errors import SluiceError
@@ -190,6 +190,8 @@ def _run(asked: Client, settings: Settings[HttpRequest], rule: Rule[HttpRequest]
         decision = _failed(error)
     decision = settings.judged(decision)
     request.sluice = decision
+    if decision.over_limit:
+        _core.mark_span(endpoint_of(request))
     if not decision.allowed:
         return refused(request, decision)
     lease = Lease(asked, decision, settings.keep_alive)
@@ -212,6 +214,8 @@ async def _run_async(asked: AsyncClient, settings: Settings[HttpRequest], rule: 
         decision = _failed(error)
     decision = settings.judged(decision)
     request.sluice = decision
+    if decision.over_limit:
+        _core.mark_span(endpoint_of(request))
     if not decision.allowed:
         return refused(request, decision)
     lease = AsyncLease(asked, decision, settings.keep_alive)

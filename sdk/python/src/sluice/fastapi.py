@@ -18,7 +18,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.routing import Host, Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluice import _web
+from sluice import _core, _web
 from sluice._async import AsyncClient, AsyncLease
 from sluice._decision import Decision, RateLimitResult
 from sluice._errors import SluiceError
@@ -120,6 +120,8 @@ async def _ask(client: AsyncClient, settings: Settings[Request], request: Reques
     except SluiceError as error:   # on_error is raise
         decision = _undecided(error)
     decision = settings.judged(decision)
+    if decision.over_limit:
+        _core.mark_span(endpoint)
     if decision.allowed and decision.delay > 0:
         await asyncio.sleep(decision.delay)
     return decision

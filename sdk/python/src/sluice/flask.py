@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from flask import Flask, Request, Response, after_this_request, current_app, g, request
 
-from sluice import _web
+from sluice import _core, _web
 from sluice._decision import Decision
 from sluice._errors import SluiceError
 from sluice._sync import Client, Lease
@@ -104,6 +104,8 @@ def _admit(client: Client, settings: Settings[Request], rule: Rule[Request], on_
         decision = Decision(False, "error", "deny", would_allow=False, status=error.status, decided=False, error=error)
     decision = settings.judged(decision)
     g.sluice = decision
+    if decision.over_limit:
+        _core.mark_span(fields["endpoint"])
     if not decision.allowed:
         if on_denied is not None:
             return on_denied(decision)
