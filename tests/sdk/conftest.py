@@ -15,7 +15,7 @@ from sdk.adapter import Adapter, ClientUnderTest
 from sdk.rogue import Rogue
 from sdk.sdks import ROOT, SDKS, Sdk
 from support.agent import Agent
-from support.bundle import Bundle, MintedKey, token_bucket
+from support.bundle import Bundle, MintedKey, concurrency, token_bucket
 from support.standard import standard_bundle
 
 GENEROUS = 10_000   # ms; for calls that must not time out on a busy machine
@@ -127,8 +127,8 @@ def make_client(adapter: Adapter) -> Iterator[Callable[..., ClientUnderTest]]:
 
 @pytest.fixture(scope="session")
 def sdk_bundle(key: MintedKey, other_key: MintedKey) -> Bundle:
-    """The standard bundle, and a plan that soon has room again."""
-    return standard_bundle(key, other_key).plan("fast", token_bucket(1, "1/300ms"))
+    """The standard bundle, a plan that soon has room again, and leases that live for 1.5 s."""
+    return standard_bundle(key, other_key).plan("fast", token_bucket(1, "1/300ms")).plan("brief-leases", concurrency(2, "1500ms"))
 
 
 @pytest.fixture(scope="session")

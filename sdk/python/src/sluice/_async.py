@@ -17,7 +17,7 @@ from sluice import _core, _options
 from sluice._core import Call
 from sluice._decision import Check, Decision, Reply
 from sluice._errors import SluiceError
-from sluice._http import ConnectionLost, ReplyReader, RequestText
+from sluice._http import ConnectionLost, ReplyReader, RequestText, whole_reply
 from sluice._options import OnError, Options, Seconds
 from sluice._sync import IDLE
 
@@ -252,14 +252,17 @@ class AsyncNetworkTransport:
         pool = self._pool(loop)
         try:
             while True:
-                connection = await pool.take(deadline, fresh)
+                connection = pool.take_idle() if not fresh else None
+                if connection is None:
+                    connection = await pool.take(deadline, fresh)
                 reusable = False
                 try:
                     if connection is None:
                         connection = await self._connect(loop, pool, deadline)
-                    elif not await connection.usable():
+                    elif not connection.quiet() and not await connection.usable():
                         continue
-                    reply, reusable = await connection.ask(request, deadline)
+                    reply = await connection.ask(request, deadline)
+                    reusable = connection.reusable
                     return reply
                 finally:
                     # Whatever ended the call: a connection is used again only after a whole reply.
@@ -332,8 +335,11 @@ class _Connection(asyncio.Protocol):
         self._transport: Any = None
         self._poll: Any = None
         self._is_tls = False
-        self._reader: ReplyReader | None = None
+        self._reader: ReplyReader | None = None   # of a reply that did not come at once
         self._waiter: asyncio.Future[Reply] | None = None
+        self._deadline = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self.reusable = False   # after the last reply
         self.open = False
         self.idle_since = 0.0
 
@@ -345,68 +351,80 @@ class _Connection(asyncio.Protocol):
         self.open = True
 
     def data_received(self, data: bytes) -> None:
-        if self._reader is None or self._waiter is None or self._waiter.done():
+        waiter = self._waiter
+        if waiter is None or waiter.done():
             self.close()   # nobody asked for it
             return
+        if self._reader is None:
+            reply = whole_reply(data)
+            if reply is not None:
+                self.reusable = True
+                waiter.set_result(reply)
+                return
+            self._reader = ReplyReader()
         try:
-            if self._reader.feed(data):
-                self._answer(self._reader.reply)
+            if self._reader.feed(data) and self._reader.reply is not None:
+                self.reusable = self._reader.reusable
+                waiter.set_result(self._reader.reply)
         except SluiceError as error:
-            self._fail(error)
+            waiter.set_exception(error)
 
     def eof_received(self) -> bool:
         self.open = False
-        if self._reader is not None and self._waiter is not None and not self._waiter.done():
+        if self._waiter is not None and not self._waiter.done():
             try:
-                self._answer(self._reader.finish())
+                self._waiter.set_result((self._reader or ReplyReader()).finish())
             except SluiceError as error:
-                self._fail(error)
+                self._waiter.set_exception(error)
         return False
 
     def connection_lost(self, error: Exception | None) -> None:
         self.open = False
         if self._waiter is not None and not self._waiter.done():
-            self._fail(error if isinstance(error, OSError) else ConnectionLost("the agent closed the connection without a whole reply"))
+            self._waiter.set_exception(error if isinstance(error, OSError)
+                                       else ConnectionLost("the agent closed the connection without a whole reply"))
+        if self._timer is not None:
+            self._timer.cancel()
         self._pool.forget(self)
 
-    def _answer(self, reply: Reply | None) -> None:
-        if self._waiter is not None and not self._waiter.done() and reply is not None:
-            self._waiter.set_result(reply)
-
-    def _fail(self, error: Exception) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(error)
+    def quiet(self) -> bool:
+        """Whether the connection is open, and nothing came that was not asked for."""
+        return self.open and self._loop.time() - self.idle_since <= IDLE and not self._poll.poll(0)
 
     async def usable(self) -> bool:
-        """Whether the agent has left the connection open, and has sent nothing that was not asked for."""
-        if not self.open or self._loop.time() - self.idle_since > IDLE:
+        """Whether it can be used although it is not quiet: over TLS, what came may be a session ticket."""
+        if not self.open or not self._is_tls:
             return False
-        if not self._poll.poll(0):
-            return True
-        if not self._is_tls:
-            return False
-        # What came may be a session ticket: the event loop reads it, or finds the end.
         for _ in range(3):
-            await asyncio.sleep(0)
-        return self.open and not self._poll.poll(0)
+            await asyncio.sleep(0)   # the event loop reads it, or finds the end
+        return self.quiet()
 
-    async def ask(self, request: bytes, deadline: float) -> tuple[Reply, bool]:
-        """One exchange: the reply, and whether the connection may carry another call."""
-        reader = self._reader = ReplyReader()
+    async def ask(self, request: bytes, deadline: float) -> Reply:
+        """One exchange. `reusable` then says whether the connection may carry another call."""
+        self.reusable = False
+        self._deadline = deadline
+        # A timer for each call would cost more than its reply. One that runs already looks at the deadline when it ends.
+        if self._timer is None or self._timer.when() > deadline:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(deadline, self._look)
         waiter = self._waiter = self._loop.create_future()
-        timer = self._loop.call_at(deadline, self._late, waiter)
         try:
             self._transport.write(request)
-            reply = await waiter
-            return reply, reader.reusable and self.open
+            reply: Reply = await waiter
+            return reply
         finally:
-            timer.cancel()
             self._reader = self._waiter = None
 
-    @staticmethod
-    def _late(waiter: asyncio.Future[Reply]) -> None:
-        if not waiter.done():
-            waiter.set_exception(asyncio.TimeoutError())
+    def _look(self) -> None:
+        """Ends a call whose time is over."""
+        self._timer = None
+        if self._waiter is None or self._waiter.done():
+            return
+        if self._loop.time() >= self._deadline:
+            self._waiter.set_exception(asyncio.TimeoutError())
+        else:
+            self._timer = self._loop.call_at(self._deadline, self._look)
 
     def close(self) -> None:
         """Closes it at once."""
@@ -424,6 +442,13 @@ class _Pool:
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._sweep: asyncio.TimerHandle | None = None
         self._closed = False
+
+    def take_idle(self) -> _Connection | None:
+        """An idle connection, if there is one."""
+        if not self._idle or self._closed:
+            return None
+        self._in_use += 1
+        return self._idle.pop()
 
     async def take(self, deadline: float, fresh: bool) -> _Connection | None:
         """An idle connection, or None and the place for a new one. `fresh`: only that."""

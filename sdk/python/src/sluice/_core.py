@@ -9,9 +9,9 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from sluice import _options
 from sluice._decision import Check, Decision, Reply, read_batch, read_check, read_member, undecided, without_decision
@@ -25,8 +25,7 @@ _LOG_EVERY = 10.0
 Trace = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One call to an agent. `seconds`: the longest it may take."""
 
     path: str
@@ -87,12 +86,15 @@ def mark_span(endpoint: str) -> None:
 
 def fields_of(resource: str | None, subject: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a check."""
-    body = dict(fields)
+    body: dict[str, Any] = {}
     if resource is not None:
         body["resource"] = resource
     if subject is not None:
         body["subject"] = subject
-    return {name: value for name, value in body.items() if value is not None}
+    for name, value in fields.items():
+        if value is not None:
+            body[name] = value
+    return body
 
 
 def check_call(fields: dict[str, Any], timeout: float, trace: Trace | None, takes_lease: bool = False) -> Call:
@@ -276,8 +278,8 @@ class Waiting:
 
 
 def renew_after(expires_at: int | None, now: float) -> float:
-    """Seconds until a lease should be renewed: a third of what is left of its life. Its end is rounded down to seconds."""
-    return max(0.05, ((expires_at or 0) + 0.5 - now) / 3)
+    """Seconds until a lease should be renewed: a third of what is surely left of its life, as its end is rounded down to seconds."""
+    return max(0.05, ((expires_at or 0) - now) / 3)
 
 
 def tls_context(options: Options) -> ssl.SSLContext | None:

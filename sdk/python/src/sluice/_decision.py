@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict, Union
+from typing import Any, Literal, NamedTuple, TypedDict, Union
 
 from sluice._errors import SluiceError
 
@@ -136,8 +136,7 @@ class RateLimitResult:
         return cls(decision.over_limit, used, decision.ttl, decision.max_requests)
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """A reply as it came."""
 
     status: int

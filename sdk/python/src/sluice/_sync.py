@@ -18,7 +18,7 @@ from sluice import _core, _options
 from sluice._core import Call
 from sluice._decision import Check, Decision, Reply
 from sluice._errors import SluiceError
-from sluice._http import ConnectionLost, ReplyReader, RequestText
+from sluice._http import ConnectionLost, ReplyReader, RequestText, whole_reply
 from sluice._options import Address, KeySource, OnError, Options, Seconds
 
 IDLE = 30.0   # an agent closes an idle connection after 75 s
@@ -223,7 +223,7 @@ class NetworkTransport:
         try:
             while True:
                 connection = self._pool.take(deadline, fresh)
-                reader = None
+                reusable = False
                 try:
                     if connection is None:
                         connection = self._connect(deadline)
@@ -232,12 +232,11 @@ class NetworkTransport:
                     if not connection.send(request, deadline):
                         fresh = True
                         continue
-                    reader = connection.receive(deadline)
+                    reply, reusable = connection.receive(deadline)
+                    return reply
                 finally:
                     # Whatever ended the call, a KeyboardInterrupt too: a connection is used again only after a whole reply.
-                    self._pool.give_back(connection, reader is not None and reader.reusable)
-                assert reader.reply is not None
-                return reader.reply
+                    self._pool.give_back(connection, reusable)
         except TimeoutError:
             raise _core.timed_out(call.seconds) from None
         except OSError as error:
@@ -303,17 +302,21 @@ class _Connection:
             sent += self._socket.send(request[sent:])
         return True
 
-    def receive(self, deadline: float) -> ReplyReader:
-        """Reads one reply."""
-        reader = ReplyReader()
+    def receive(self, deadline: float) -> tuple[Reply, bool]:
+        """Reads one reply. Also, whether the connection may carry another call."""
+        reader: ReplyReader | None = None
         while True:
             self._socket.settimeout(_left(deadline))
             data = self._socket.recv(65536)
+            if reader is None:
+                whole = whole_reply(data)
+                if whole is not None:
+                    return whole, True
+                reader = ReplyReader()
             if not data:
-                reader.finish()
-                return reader
-            if reader.feed(data):
-                return reader
+                return reader.finish(), False
+            if reader.feed(data) and reader.reply is not None:
+                return reader.reply, reader.reusable
 
     def close(self) -> None:
         """Closes it at once."""
