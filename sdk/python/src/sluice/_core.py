@@ -290,6 +290,9 @@ def tls_context(options: Options) -> ssl.SSLContext | None:
         context = ssl.create_default_context(cafile=options.ca_file or None)
     except (OSError, ssl.SSLError) as error:
         raise ValueError(f"`ca_file` must be a file with certificates (PEM); {options.ca_file}: {error}") from None
+    if options.ca_file:
+        # From 3.13 on Python refuses authorities that lack some extensions, as those that people make themselves often do.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if options.client_certificate:
         try:
             # A password would be asked for on the terminal.
