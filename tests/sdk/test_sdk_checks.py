@@ -221,7 +221,8 @@ def test_a_batch_with_another_number_of_results_is_no_decision(make_client: Make
 
 def test_with_raise_a_batch_raises_for_a_call_that_failed_and_not_for_a_faulty_check(make_client: MakeClient, rogue: Rogue) -> None:
     client = make_client(rogue, on_error="raise")
-    rogue.then(reply(200, {"results": [ALLOWED, {"status": 422, "code": "invalid", "detail": "cost", "errors": [{"pointer": "/checks/1"}]}]}))
+    refused = {"status": 422, "code": "invalid", "detail": "cost", "errors": [{"pointer": "/checks/1"}]}
+    rogue.then(reply(200, {"results": [ALLOWED, refused]}))
     allowed, faulty = client.batch({"subject": "a"}, {"subject": "a", "cost": -1})
     assert (allowed["decided"], faulty["decided"], faulty["error"]["kind"], faulty["error"]["code"]) == (True, False, "refused", "invalid")
     rogue.then(reply(422, {"status": 422, "code": "invalid", "detail": "no batch"}))

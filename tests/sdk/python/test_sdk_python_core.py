@@ -57,6 +57,26 @@ def test_a_client_gets_the_form_that_it_prefers(accept: str, text: bool) -> None
     assert (refusal.status, refusal.headers["Retry-After"]) == (429, "2")
 
 
+@pytest.mark.parametrize("value", ["x" * 257, "é" * 129, "🙂" * 65, "a\ud800"])
+def test_a_value_that_an_agent_would_refuse_is_hashed(value: str) -> None:
+    found = _web.Settings(key=lambda request: value).check(None, value, "/{id}", "203.0.113.7", _web.Rule())
+    for name in ("subject", "method", "resource"):
+        assert found[name].startswith("sha256:") and len(found[name]) == 71
+    assert found["subject"] != _web.fit(value + "x")
+
+
+@pytest.mark.parametrize("value", ["", "x" * 256, "é" * 128, "🙂" * 64, "user:42 äöü"])
+def test_other_values_stay_as_they_are(value: str) -> None:
+    assert _web.fit(value) == value
+
+
+def test_without_a_key_and_an_address_all_clients_count_together() -> None:
+    for key in (None, lambda request: None, lambda request: ""):
+        settings: _web.Settings[None] = _web.Settings(key=key)
+        assert settings.check(None, "GET", "/", None, _web.Rule())["subject"] == "ip:unknown"
+        assert settings.check(None, "GET", "/", "203.0.113.7", _web.Rule())["subject"] == "ip:203.0.113.7"
+
+
 def test_what_may_be_exposed_is_named_once_and_a_star_stays() -> None:
     assert _web.expose(["RateLimit", "X-RateLimit-Limit"], "X-Own, ratelimit") == "X-Own, ratelimit, X-RateLimit-Limit"
     assert _web.expose(["RateLimit"], "*") == "*"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import json
 import math
@@ -13,6 +14,7 @@ from typing import Any, Generic, TypeVar, Union
 from sluice._decision import Decision
 
 UNMATCHED = "{unmatched}"
+UNKNOWN = "ip:unknown"   # the subject of clients without an address, such as those of a Unix socket
 MAX_DELAY = 1.0
 R = TypeVar("R")   # the framework's request
 Text = Union[str, Callable[[R], Union[str, None]], None]
@@ -92,6 +94,21 @@ def subject_of(address: str | None) -> str | None:
     return f"ip:{found}"
 
 
+def fit(value: str) -> str:
+    """A value of a request as an agent takes it: one of more than 256 bytes, or that is no UTF-8, as its hash. An agent would refuse
+    it, and with `on_error` allow it would pass without a limit."""
+    if len(value) <= 64 and value.isascii():
+        return value
+    sent = value.encode("utf-8", "surrogatepass")
+    try:
+        sent.decode("utf-8")
+        if len(sent) <= 256:
+            return value
+    except UnicodeDecodeError:
+        pass
+    return f"sha256:{hashlib.sha256(sent).hexdigest()}"
+
+
 def source_ip(address: str | None) -> str | None:
     """A client's whole address, without a zone; None for what is none, such as a Unix socket."""
     found = _address(address)
@@ -152,11 +169,10 @@ class Settings(Generic[R]):
 
     def check(self, request: R, method: str, endpoint: str, address: str | None, rule: Rule[R]) -> dict[str, Any]:
         """The check of a request."""
-        fields: dict[str, Any] = {"resource": _text(rule.resource, request) or f"{method}:{endpoint}", "endpoint": endpoint,
-                                  "method": method}
+        fields: dict[str, Any] = {"resource": fit(_text(rule.resource, request) or f"{method}:{endpoint}"), "endpoint": fit(endpoint),
+                                  "method": fit(method)}
         subject = _text(rule.key, request) if rule.key is not None else self.key(request) if self.key is not None else None
-        if subject is None:
-            subject = subject_of(address)
+        subject = fit(subject) if subject else subject_of(address) or UNKNOWN
         cost = rule.cost if rule.cost is not None else self.cost
         cost = cost(request) if callable(cost) else cost
         for name, value in (("subject", subject), ("source_ip", source_ip(address)), ("plan_id", rule.plan_id),

@@ -18,6 +18,7 @@ from celery.exceptions import Ignore, Retry
 from sluice._decision import Decision
 from sluice._errors import SluiceError
 from sluice._sync import Client, Lease
+from sluice._web import fit
 
 __all__ = ["rate_limit"]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,8 +49,9 @@ def rate_limit(client: Client | None = None, *, resource: str | None = None, key
             asked = client or default_client()
             task = current_task
             name = str(task.name)
+            subject = key(*args, **named) if callable(key) else key
             fields: dict[str, Any] = {"resource": resource or f"task:{name}", "job_type": name, "plan_id": plan_id,
-                      "subject": key(*args, **named) if callable(key) else key}
+                      "subject": None if subject is None else fit(subject)}
             units = cost(*args, **named) if callable(cost) else cost
             if units != 1:
                 fields["cost"] = units
