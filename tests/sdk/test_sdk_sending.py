@@ -88,6 +88,7 @@ def test_bytes_that_nobody_asked_for_are_never_an_answer(make_client: MakeClient
     rogue.say(stray)
     time.sleep(0.2)   # they are on their way; nothing tells when they have arrived
     assert client.check(subject="a")["remaining"] == 9
+    assert [seen.connection for seen in rogue.requests] == [1, 2, 3]   # such a connection is not used again
 
 
 @pytest.mark.parametrize("used_before", [False, True])

@@ -74,7 +74,7 @@ def decorated(_: HttpRequest, name: str) -> HttpResponse:
     return JsonResponse({"name": name})
 
 
-@rate_limit(key=key, resource=lambda request: "GET:/decorated/{name}")
+@rate_limit(key=key)
 async def decorated_async(_: HttpRequest, name: str) -> HttpResponse:
     await asyncio.sleep(0)
     if name == "fail":

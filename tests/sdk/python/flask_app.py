@@ -65,6 +65,12 @@ def decorated(name: str) -> Response:
     return jsonify(name=name)
 
 
+@app.get("/decorated-async/<name>")
+@rate_limit(key=key)
+async def decorated_async(name: str) -> Response:
+    return jsonify(name=name)
+
+
 @orders.get("/<int:number>/lines")
 def lines(number: int) -> Response:
     return jsonify(number=number)

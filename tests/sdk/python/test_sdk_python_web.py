@@ -91,7 +91,7 @@ def limited_routes(stack: Stack) -> list[str]:
     routes = ["/users/u-{}", "/files/a/b/{}", "/decorated/u-{}", "/orders/{}/lines", "/no/such/{}"]
     if stack.depends:
         routes += ["/depends/u-{}", "/inner/deep/{}"]
-    if stack.name.startswith("django"):
+    else:
         routes += ["/decorated-async/u-{}"]
     return routes
 
