@@ -16,7 +16,7 @@ def key(request: Request) -> "str | None":
 
 app = FastAPI()
 app.state.sluice = sluice.AsyncClient()
-app.add_middleware(SluiceMiddleware, key=key, exempt=["/healthz", "/decorated/{name}", "/depends/{name}", "/project", "/path", "/applied",
+app.add_middleware(SluiceMiddleware, key=key, exempt=["/healthz", "/decorated/{name}", "/depends/{name}", "/depends-stream", "/depends-fail", "/project", "/path", "/applied",
                                                      "/elements"],
                    routes={"GET:/costly": Rule(cost=3), "/renamed": Rule(resource="other-name", key="everybody")})
 router = APIRouter(prefix="/orders")
@@ -78,6 +78,16 @@ async def decorated(name: str) -> Response:
 @app.get("/depends/{name}", dependencies=[Depends(RateLimit(key=key))])
 def depends(name: str) -> dict[str, str]:
     return {"name": name}
+
+
+@app.get("/depends-stream", dependencies=[Depends(RateLimit(key=key, resource="GET:/stream"))])
+async def depends_stream() -> StreamingResponse:
+    return await stream()
+
+
+@app.get("/depends-fail", dependencies=[Depends(RateLimit(key=key, resource="GET:/fail"))])
+async def depends_fail() -> None:
+    fail()
 
 
 @app.get("/project", dependencies=[Depends(ProjectRateLimiter(max_requests=5, expiry=3600))])

@@ -209,6 +209,20 @@ def test_a_lease_lasts_as_long_as_a_response_and_ends_when_its_client_goes_away(
         wait_until(f"the release when the client went away ({left} left)", lambda: held(web_agent, key, app.stack.stream, user) == left, 30)
 
 
+def test_the_lease_of_a_dependency_lasts_as_long_as_its_response(app: App, web_agent: Agent, key: MintedKey) -> None:
+    if not app.stack.depends:
+        pytest.skip("only FastAPI has dependencies")
+    user = fresh_subject()
+    with socket.create_connection(("127.0.0.1", app.port)) as one:
+        one.sendall(f"GET /depends-stream HTTP/1.1\r\nHost: a\r\nX-User: {user}\r\n\r\n".encode())
+        assert b" 200 " in one.recv(100)
+        assert held(web_agent, key, "/stream", user) == 1
+    wait_until("the release when the client went away", lambda: held(web_agent, key, "/stream", user) == 0, 30)
+    with app.client() as web:
+        assert get(web, "/depends-fail", user).status == 500
+    wait_until("the release after a failure", lambda: held(web_agent, key, "/fail", user) == 0)
+
+
 @pytest.mark.parametrize("on_error, status", [("allow", 200), ("deny", 503), ("raise", 503)])
 def test_when_the_agent_is_killed_on_error_decides(start_app: Callable[..., App], make_agent: Callable[..., Agent], web_bundle: Bundle,
                                                    key: MintedKey, on_error: str, status: int) -> None:
