@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"sync"
 	"time"
 )
@@ -54,11 +55,11 @@ func (p *pool) Do(ctx context.Context, request Request) (Reply, error) {
 		}
 		connection.close()
 		var notSent unsent
-		var alert tls.AlertError
+		var refused *net.OpError
 		switch {
 		case ctx.Err() != nil:
 			return Reply{}, ctx.Err()
-		case errors.As(err, &alert):
+		case errors.As(err, &refused) && refused.Op == "remote error":
 			// In TLS 1.3 an agent refuses a client's certificate after the handshake.
 			return Reply{}, failure(Unreachable, err, "%s refused the connection: %v", p.to.text, err)
 		case errors.As(err, &notSent) && !fresh:

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -146,10 +148,12 @@ func (a *Agent) Freeze() { _ = a.program.Process.Signal(syscall.SIGSTOP) }
 // Thaw ends Freeze.
 func (a *Agent) Thaw() { _ = a.program.Process.Signal(syscall.SIGCONT) }
 
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
 // Client makes a client of the agent, with time for a busy machine.
 func (a *Agent) Client(t testing.TB, options ...sluice.Option) *sluice.Client {
 	t.Helper()
-	client, err := sluice.New(append([]sluice.Option{sluice.WithURL(a.URL), sluice.WithAPIKey(a.Key), sluice.WithTimeout(5 * time.Second)}, options...)...)
+	client, err := sluice.New(append([]sluice.Option{sluice.WithURL(a.URL), sluice.WithAPIKey(a.Key), sluice.WithTimeout(5 * time.Second), sluice.WithLogger(quiet)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
