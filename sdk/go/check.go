@@ -3,6 +3,9 @@ package sluice
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"strings"
 	"time"
 )
 
@@ -56,6 +59,9 @@ type Check struct {
 
 	// Wait is how long the agent may hold the check until it fits: rounded up to milliseconds, at most a day. 0 does not say. See [NoWait].
 	Wait time.Duration `json:"-"`
+
+	// Extra are fields that a newer agent takes and this package does not know.
+	Extra map[string]any `json:"-"`
 }
 
 // Cost makes the value of [Check.Cost].
@@ -66,26 +72,50 @@ type plainCheck Check
 
 // MarshalJSON writes the check as the agent takes it.
 func (c Check) MarshalJSON() ([]byte, error) {
-	if c.Wait == 0 {
+	if c.Wait == 0 && len(c.Extra) == 0 {
 		return json.Marshal(plainCheck(c))
 	}
-	return json.Marshal(struct {
-		plainCheck
-		Wait string `json:"wait"`
-	}{plainCheck(c), wireDuration(c.Wait)})
+	more := maps.Clone(c.Extra)
+	if c.Wait != 0 {
+		if more == nil {
+			more = map[string]any{}
+		}
+		more["wait"] = wireDuration(c.Wait)
+	}
+	known, err := json.Marshal(plainCheck(c))
+	if err != nil {
+		return nil, err
+	}
+	extra, err := json.Marshal(more)
+	if err != nil || len(known) == len("{}") {
+		return extra, err
+	}
+	return append(append(known[:len(known)-1], ','), extra[1:]...), nil
 }
 
 // UnmarshalJSON reads what [Check.MarshalJSON] writes. A wait without a unit is seconds, as for the agent.
 func (c *Check) UnmarshalJSON(text []byte) error {
-	read := struct {
-		*plainCheck
-		Wait any `json:"wait"`
-	}{plainCheck: (*plainCheck)(c)}
-	if err := json.Unmarshal(text, &read); err != nil {
+	if err := json.Unmarshal(text, (*plainCheck)(c)); err != nil {
 		return err
 	}
-	switch wait := read.Wait.(type) {
-	case nil:
+	var more map[string]any
+	if err := json.Unmarshal(text, &more); err != nil {
+		return err
+	}
+	given, waits := more["wait"]
+	delete(more, "wait")
+	for name := range more {
+		if known[name] {
+			delete(more, name)
+		}
+	}
+	if len(more) > 0 {
+		c.Extra = more
+	}
+	if !waits {
+		return nil
+	}
+	switch wait := given.(type) {
 	case float64:
 		c.Wait = time.Duration(wait * float64(time.Second))
 	case string:
@@ -97,15 +127,28 @@ func (c *Check) UnmarshalJSON(text []byte) error {
 	default:
 		return fmt.Errorf("wait must be a duration such as \"250ms\"; got %v", wait)
 	}
-	if read.Wait != nil && c.Wait == 0 {
+	if c.Wait == 0 {
 		c.Wait = NoWait
 	}
 	return nil
 }
 
+// known are the names of the fields of a check, without wait.
+var known = func() map[string]bool {
+	names := map[string]bool{}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Check]()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names[name] = true
+	}
+	return names
+}()
+
 func wireDuration(d time.Duration) string {
 	if d < 0 {
 		return "0ms"
+	}
+	if d%time.Second == 0 {
+		return fmt.Sprintf("%ds", d/time.Second)
 	}
 	return fmt.Sprintf("%dms", (d+time.Millisecond-1)/time.Millisecond)
 }

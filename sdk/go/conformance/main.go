@@ -330,7 +330,7 @@ func (a *adapter) double(asked question) error {
 			if failed.Error != "" {
 				script = append(script, sluicetest.Fail(failed.Error))
 			} else {
-				script = append(script, sluicetest.JSON(string(entry)))
+				script = append(script, sluicetest.JSON(onTheWire(entry)))
 			}
 		}
 		made = sluicetest.Scripted(script, options...)
@@ -341,6 +341,25 @@ func (a *adapter) double(asked question) error {
 	defer a.mutex.Unlock()
 	a.doubles[asked.Client], a.clients[asked.Client] = made, made.Client
 	return nil
+}
+
+// onTheWire gives a decision's members the names that an agent writes.
+func onTheWire(entry json.RawMessage) string {
+	var members map[string]any
+	if err := json.Unmarshal(entry, &members); err != nil {
+		return string(entry)
+	}
+	for name, written := range map[string]string{"policy": "policy_id", "plan": "plan_id", "reset": "reset_at"} {
+		if value, there := members[name]; there {
+			delete(members, name)
+			members[written] = value
+		}
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return string(entry)
+	}
+	return string(text)
 }
 
 func seconds(at time.Time) any {
