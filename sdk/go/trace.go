@@ -11,14 +11,17 @@ func ContextWithTrace(ctx context.Context, traceparent, tracestate string) conte
 	return context.WithValue(ctx, traceKey{}, traceHeaders{traceparent, tracestate})
 }
 
-// trace gives the headers for a call. What cannot be a header's value is left out.
+// traceOf gives the headers for a call. What cannot be a header's value is left out.
 func (s *settings) traceOf(ctx context.Context) (parent, state string) {
 	if given, ok := ctx.Value(traceKey{}).(traceHeaders); ok {
 		parent, state = given.parent, given.state
 	} else if s.trace != nil {
 		parent, state = s.trace(ctx)
 	}
-	if !visible(parent) {
+	if incoming, ok := ctx.Value(incomingTraceKey{}).(traceHeaders); ok && parent == "" {
+		parent, state = incoming.parent, incoming.state
+	}
+	if parent == "" || !visible(parent) {
 		return "", ""
 	}
 	for _, letter := range []byte(state) {
@@ -28,3 +31,14 @@ func (s *settings) traceOf(ctx context.Context) (parent, state string) {
 	}
 	return parent, state
 }
+
+// ContextWithIncomingTrace is [ContextWithTrace] for the headers of a request that is being served: they are used only if neither the
+// context nor [WithTraceContext] has others. For middleware.
+func ContextWithIncomingTrace(ctx context.Context, traceparent, tracestate string) context.Context {
+	if traceparent == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, incomingTraceKey{}, traceHeaders{traceparent, tracestate})
+}
+
+type incomingTraceKey struct{}

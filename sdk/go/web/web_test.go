@@ -1,0 +1,72 @@
+package web
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"sluice.dev/go"
+)
+
+func TestEndpointsOfPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"/users/:id": "/users/{id}", "/users/:id/posts/:post_id": "/users/{id}/posts/{post_id}", "/files/*": "/files/{path}", "/files/*rest": "/files/{rest}",
+		"/v/:id<int;min(1)>": "/v/{id}", "/v/:id?": "/v/{id}", "/flights/:from-:to": "/flights/{from}-{to}", "/a/+": "/a/{path}", `/v1\:batch`: "/v1:batch", "/": "/",
+		"/x/*1": "/x/{path}",
+	} {
+		if got := Colons(pattern); got != want {
+			t.Errorf("%s: %s", pattern, got)
+		}
+	}
+	for pattern, want := range map[string]string{
+		"/users/{id}": "/users/{id}", `/users/{id:\d{1,3}}/x`: "/users/{id}/x", "/files/*": "/files/{path}", "/files/{rest...}": "/files/{rest}", "/{$}": "/",
+		"/{a}.{b}": "/{a}.{b}", "/broken{": "/broken{",
+	} {
+		if got := Braces(pattern); got != want {
+			t.Errorf("%s: %s", pattern, got)
+		}
+	}
+}
+
+func TestSubjectsOfAddresses(t *testing.T) {
+	for address, want := range map[string][2]string{
+		"203.0.113.7:80": {"ip:203.0.113.7", "203.0.113.7"}, "203.0.113.7": {"ip:203.0.113.7", "203.0.113.7"},
+		"[::ffff:203.0.113.7]:80": {"ip:203.0.113.7", "203.0.113.7"}, "[2001:db8:1:2:3:4:5:6]:80": {"ip:2001:db8:1:2::/64", "2001:db8:1:2:3:4:5:6"},
+		"fe80::1%eth0": {"ip:fe80::/64", "fe80::1"}, "@": {"ip:unknown", ""}, "": {"ip:unknown", ""},
+	} {
+		if subject, whole := subjects(address); subject != want[0] || whole != want[1] {
+			t.Errorf("%s: %s %s", address, subject, whole)
+		}
+	}
+}
+
+func TestDenials(t *testing.T) {
+	after := 1200 * time.Millisecond
+	status, header, body := Denial(sluice.Decision{Decided: true, Reason: "limit_exceeded", RetryAfter: &after}, "")
+	if status != 429 || header.Get("Retry-After") != "2" || string(body) != `{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"Rate limit exceeded.","retry_after":2}` {
+		t.Errorf("%d %v %s", status, header, body)
+	}
+	for _, decision := range []sluice.Decision{{Decided: true, Reason: "fail_closed"}, {Reason: "error"}} {
+		status, header, body = Denial(decision, "text/*")
+		if status != 503 || header.Get("Retry-After") != "" || string(body) != "Rate limiter unavailable" {
+			t.Errorf("%d %v %s", status, header, body)
+		}
+	}
+}
+
+func TestHeadersAreExposedOnce(t *testing.T) {
+	decision := sluice.Decision{Headers: http.Header{"X-Ratelimit-Limit": {"1"}, "Ratelimit": {"x"}}}
+	for before, want := range map[string]string{
+		"": "Ratelimit, X-Ratelimit-Limit", "X-Mine, x-ratelimit-limit": "X-Mine, x-ratelimit-limit, Ratelimit", "*": "*",
+	} {
+		header := http.Header{}
+		if before != "" {
+			header.Set(expose, before)
+		}
+		AddHeaders(header, decision)
+		AddHeaders(header, decision)
+		if got := header.Get(expose); got != want || len(header.Values("Ratelimit")) != 1 {
+			t.Errorf("%q: %q", before, got)
+		}
+	}
+}
