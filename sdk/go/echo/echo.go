@@ -9,6 +9,7 @@ package sluiceecho
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -30,15 +31,16 @@ type Options struct {
 // Middleware limits the handlers that come after it. With Pre of a server no route is known yet; take Use.
 func Middleware(client *sluice.Client, options Options) echo.MiddlewareFunc {
 	guard := web.New(client, options.Options)
+	known := &patterns{}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error { return serve(guard, &options, next, c) }
+		return func(c echo.Context) error { return serve(guard, known, &options, next, c) }
 	}
 }
 
-func serve(guard *web.Guard[echo.Context], options *Options, next echo.HandlerFunc, c echo.Context) error {
+func serve(guard *web.Guard[echo.Context], known *patterns, options *Options, next echo.HandlerFunc, c echo.Context) error {
 	request := c.Request()
 	pass, err := guard.Enter(request.Context(), c, web.Facts{
-		Method: request.Method, Endpoint: endpoint(c), Address: address(c),
+		Method: request.Method, Endpoint: known.endpoint(c), Address: address(c),
 		TraceParent: request.Header.Get("Traceparent"), TraceState: strings.Join(request.Header.Values("Tracestate"), ","),
 	})
 	if err != nil {
@@ -67,15 +69,25 @@ func serve(guard *web.Guard[echo.Context], options *Options, next echo.HandlerFu
 	return err
 }
 
-func endpoint(c echo.Context) string {
-	path := c.Path()
-	// Echo gives the path of the request where it has no route.
-	for _, route := range c.Echo().Routes() {
-		if route.Path == path && route.Method != echo.RouteNotFound {
-			return web.Colons(path)
+// patterns are those of an app's routes. Groups with middleware also have routes for what is not found; these are none.
+type patterns struct {
+	once  sync.Once
+	known map[string]bool
+}
+
+func (p *patterns) endpoint(c echo.Context) string {
+	p.once.Do(func() {
+		p.known = map[string]bool{}
+		for _, route := range c.Echo().Routes() {
+			if route.Method != echo.RouteNotFound {
+				p.known[route.Path] = true
+			}
 		}
+	})
+	if !p.known[c.Path()] {
+		return ""
 	}
-	return ""
+	return web.Colons(c.Path())
 }
 
 func address(c echo.Context) string {

@@ -57,6 +57,8 @@ type Facts struct {
 	Address  string // the client's, with or without a port
 	// TraceParent and TraceState are the request's headers. The check carries them unless the context or the client has others.
 	TraceParent, TraceState string
+	// Fill sets more fields of the check, if it is not nil.
+	Fill func(*sluice.Check)
 }
 
 // Guard checks requests.
@@ -116,6 +118,9 @@ func (g *Guard[R]) Enter(ctx context.Context, request R, facts Facts) (*Pass, er
 	}
 	if cost := first(route.Cost, g.options.Cost); cost != nil {
 		check.Cost = sluice.Cost(cost(request))
+	}
+	if facts.Fill != nil {
+		facts.Fill(&check)
 	}
 	lease, err := g.client.Lease(sluice.ContextWithIncomingTrace(ctx, facts.TraceParent, facts.TraceState), check, sluice.KeepAlive())
 	var failed *sluice.Error
