@@ -185,8 +185,8 @@ func (c *Client) explain(ctx context.Context, err error, within time.Duration) e
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil:
-		return ctx.Err() // the caller's own, not the agent's
+	case over(ctx) != nil:
+		return over(ctx) // the caller's own, not the agent's
 	case errors.As(err, &failed):
 		return failed
 	case errors.Is(err, context.DeadlineExceeded):

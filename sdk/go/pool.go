@@ -57,8 +57,8 @@ func (p *pool) Do(ctx context.Context, request Request) (Reply, error) {
 		var notSent unsent
 		var refused *net.OpError
 		switch {
-		case ctx.Err() != nil:
-			return Reply{}, ctx.Err()
+		case over(ctx) != nil:
+			return Reply{}, over(ctx)
 		case errors.As(err, &refused) && refused.Op == "remote error":
 			// In TLS 1.3 an agent refuses a client's certificate after the handshake.
 			return Reply{}, failure(Unreachable, err, "%s refused the connection: %v", p.to.text, err)
@@ -87,12 +87,20 @@ func (p *pool) take(ctx context.Context, fresh bool) (*connection, error) {
 	}
 	connection, err := dial(ctx, p.to, p.secure)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if over(ctx) != nil {
+			return nil, over(ctx)
 		}
 		return nil, failure(Unreachable, err, "no connection to %s: %v", p.to.text, err)
 	}
 	return connection, nil
+}
+
+// over is ctx.Err(), also in the moment before ctx knows that its deadline has passed: package net sees the deadline by itself.
+func over(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 func (p *pool) pop() *connection {
