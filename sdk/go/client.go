@@ -163,7 +163,10 @@ func (c *Client) call(ctx context.Context, request Request, within time.Duration
 	}
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	request.TraceParent, request.TraceState = c.set.traceOf(ctx)
+	var err error
+	if request.TraceParent, request.TraceState, err = c.set.traceOf(ctx); err != nil {
+		return Reply{}, err
+	}
 	key, err := c.apiKey(false)
 	if err != nil {
 		return Reply{}, err

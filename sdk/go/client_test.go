@@ -407,7 +407,7 @@ func TestHeadersOfACall(t *testing.T) {
 	}{
 		{background, "00-aa-bb-01", "x=y"},
 		{sluice.ContextWithTrace(background, "00-cc-dd-00", ""), "00-cc-dd-00", ""},
-		{sluice.ContextWithTrace(background, "evil\r\nX-Api-Key: other", ""), "", ""},
+		{sluice.ContextWithIncomingTrace(background, "00-ee-ff-00", ""), "00-aa-bb-01", "x=y"},
 	} {
 		must(client.Check(is.ctx, sluice.Check{Subject: "a"}))(t)
 		got := <-headers
@@ -415,6 +415,9 @@ func TestHeadersOfACall(t *testing.T) {
 			got.Get("User-Agent") != "sluice-go/"+sluice.Version || got.Get("Content-Type") != "application/json" {
 			t.Errorf("%v", got)
 		}
+	}
+	if _, err := client.Check(sluice.ContextWithTrace(background, "evil\r\nX-Api-Key: other", ""), sluice.Check{}); !errors.Is(err, sluice.ErrMisuse) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -85,7 +85,6 @@ type Lease struct {
 	ended  sync.Once
 	done   chan struct{}
 	lost   atomic.Bool
-	err    error
 
 	mutex  sync.Mutex  // of unbind: ctx may end while the lease is made
 	unbind func() bool // forgets the end of ctx
@@ -135,7 +134,7 @@ func (c *Client) hold(ctx context.Context, decision Decision, set leaseSettings)
 		return lease
 	}
 	lease.mutex.Lock()
-	lease.unbind = context.AfterFunc(ctx, func() { _ = lease.End(ctx) })
+	lease.unbind = context.AfterFunc(ctx, func() { lease.End(ctx) })
 	lease.mutex.Unlock()
 	if set.keepAlive && !decision.LeaseExpiresAt.IsZero() {
 		go lease.keepAlive(context.WithoutCancel(ctx))
@@ -143,10 +142,11 @@ func (c *Client) hold(ctx context.Context, decision Decision, set leaseSettings)
 	return lease
 }
 
-// End releases the lease, also if ctx is done. A second call does nothing. The error is that of [Client.Release].
-func (l *Lease) End(ctx context.Context) error {
+// End releases the lease, also if ctx is done. A second call does nothing. If the agent does not answer, the client logs it, and the lease
+// ends by itself.
+func (l *Lease) End(ctx context.Context) {
 	if l == nil {
-		return nil
+		return
 	}
 	l.ended.Do(func() {
 		close(l.done)
@@ -157,10 +157,9 @@ func (l *Lease) End(ctx context.Context) error {
 		l.unbind()
 		l.mutex.Unlock()
 		if !l.lost.Load() {
-			_, l.err = l.client.Release(context.WithoutCancel(ctx), l.LeaseID)
+			_, _ = l.client.Release(context.WithoutCancel(ctx), l.LeaseID)
 		}
 	})
-	return l.err
 }
 
 // Lost says whether a renewal found that the lease was gone before it ended.

@@ -21,7 +21,7 @@ func TestALeaseEndsWithItsBlock(t *testing.T) {
 	func() {
 		defer func() { _ = recover() }()
 		lease := must(client.Lease(background, check))(t)
-		defer func() { _ = lease.End(background) }()
+		defer lease.End(background)
 		if !lease.Allowed || lease.LeaseID == "" || lease.LeaseExpiresAt.Before(time.Now()) {
 			t.Errorf("%+v", lease.Decision)
 		}
@@ -38,13 +38,12 @@ func TestALeaseEndsWithItsBlock(t *testing.T) {
 	cancel()
 	testagent.FreeForOthers(t, client, check)
 	<-lease.Done()
-	if err := lease.End(ctx); err != nil || lease.Lost() {
-		t.Errorf("%v", err)
+	lease.End(ctx)
+	if lease.Lost() {
+		t.Error("lost")
 	}
 	var none *sluice.Lease
-	if none.End(background) != nil {
-		t.Error("no lease, no end")
-	}
+	none.End(background) // no lease, nothing to do
 }
 
 func TestKeepAliveRenewsALeaseBeyondItsLifeAndNoticesItsLoss(t *testing.T) {
@@ -63,7 +62,7 @@ func TestKeepAliveRenewsALeaseBeyondItsLifeAndNoticesItsLoss(t *testing.T) {
 		t.Error("not released")
 	}
 	testagent.Until(t, "the loss is noticed", lease.Lost)
-	_ = lease.End(background)
+	lease.End(background)
 }
 
 func TestReleaseAndRenew(t *testing.T) {

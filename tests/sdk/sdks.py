@@ -4,6 +4,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.failure import Failure
+from testbed.toolchain import find_go
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "sdk"
 
@@ -19,7 +22,17 @@ class Sdk:
     cancels: bool = True
 
 
+def _go() -> str:
+    """The go command; without one, a name that the build then misses."""
+    try:
+        return find_go(FOLDER / "go/go.mod")
+    except Failure:
+        return "go"
+
+
 SDKS = (
     Sdk("python", FOLDER / "python", (sys.executable, "conformance.py", "sync"), cancels=False),
     Sdk("python-async", FOLDER / "python", (sys.executable, "conformance.py", "async")),
+    Sdk("go", FOLDER / "go", (str(FOLDER / "go/build/conformance"),),
+        (("sh", "-c", f'{_go()} build -o build/conformance.$$ ./conformance && mv build/conformance.$$ build/conformance'),)),
 )

@@ -162,9 +162,7 @@ func (a *adapter) run(ctx context.Context, asked question) {
 		members = map[string]any{"raised": raised(err)}
 	}
 	members["id"] = asked.ID
-	if _, ok := members["decision"]; ok {
-		members["elapsed_ms"] = float64(time.Since(begun)) / float64(time.Millisecond)
-	}
+	members["elapsed_ms"] = float64(time.Since(begun)) / float64(time.Millisecond)
 	a.write(members)
 }
 
@@ -290,8 +288,10 @@ func (a *adapter) open(ctx context.Context, client *sluice.Client, check sluice.
 	if asked.KeepAlive {
 		keep = append(keep, sluice.KeepAlive())
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	lease, err := client.Lease(ctx, check, keep...)
 	if err != nil {
+		cancel()
 		return sluice.Decision{}, err
 	}
 	a.mutex.Lock()
@@ -302,9 +302,13 @@ func (a *adapter) open(ctx context.Context, client *sluice.Client, check sluice.
 			_ = recover()
 			held.ended <- lease.Lost()
 		}()
-		defer func() { _ = lease.End(ctx) }()
-		if <-held.how == "fail" {
+		defer cancel()
+		defer lease.End(ctx)
+		switch <-held.how {
+		case "fail":
 			panic("the suite wants it")
+		case "cancel":
+			cancel()
 		}
 	}()
 	return lease.Decision, nil

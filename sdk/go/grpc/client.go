@@ -27,7 +27,7 @@ func UnaryClient(client *sluice.Client, options ClientOptions) grpc.UnaryClientI
 		if err != nil {
 			return err
 		}
-		defer func() { _ = lease.End(ctx) }()
+		defer lease.End(ctx)
 		return next(ctx, method, request, reply, connection, more...)
 	}
 }
@@ -41,10 +41,10 @@ func StreamClient(client *sluice.Client, options ClientOptions) grpc.StreamClien
 		}
 		stream, err := next(ctx, description, connection, method, more...)
 		if err != nil {
-			_ = lease.End(ctx)
+			lease.End(ctx)
 			return nil, err
 		}
-		return &leasedStream{stream, !description.ServerStreams, sync.OnceFunc(func() { _ = lease.End(ctx) })}, nil
+		return &leasedStream{stream, !description.ServerStreams, sync.OnceFunc(func() { lease.End(ctx) })}, nil
 	}
 }
 
@@ -66,7 +66,7 @@ func admit(ctx context.Context, client *sluice.Client, options *ClientOptions, t
 	}
 	lease := client.Hold(ctx, decision, sluice.KeepAlive())
 	if decision.Delay > 0 || !decision.Allowed { // a delay that is left is longer than Wait
-		_ = lease.End(ctx)
+		lease.End(ctx)
 		if decision.Allowed {
 			decision.RetryAfter = &decision.Delay
 		}

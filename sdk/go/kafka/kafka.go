@@ -169,6 +169,6 @@ func (c *Consumer) handle(ctx context.Context, records []*kgo.Record, handle fun
 }
 
 func handled(ctx context.Context, lease *sluice.Lease, record *kgo.Record, handle func(context.Context, *kgo.Record) error) error {
-	defer func() { _ = lease.End(ctx) }()
+	defer lease.End(ctx)
 	return handle(ctx, record)
 }

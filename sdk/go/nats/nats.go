@@ -57,7 +57,7 @@ func Handler(limits *sluice.Client, next nats.MsgHandler, options Options) nats.
 			options.Denied(message, decision)
 			return
 		}
-		defer func() { _ = lease.End(ctx) }()
+		defer lease.End(ctx)
 		next(message)
 	}
 }
@@ -94,7 +94,7 @@ func JetStream(limits *sluice.Client, next jetstream.MessageHandler, options Jet
 			return // ctx is done, or the client is closed: the server sends the message again
 		}
 		lease := limits.Hold(ctx, decision, sluice.KeepAlive())
-		defer func() { _ = lease.End(ctx) }()
+		defer lease.End(ctx)
 		if decision.Allowed && decision.Delay > 0 && consume.Sleep(ctx, decision.Delay) != nil {
 			return
 		}

@@ -75,10 +75,10 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	lease := t.client.Hold(request.Context(), decision, sluice.KeepAlive())
 	response, err := t.base.RoundTrip(request)
 	if err != nil || decision.LeaseID == "" {
-		_ = lease.End(request.Context())
+		lease.End(request.Context())
 		return response, err
 	}
-	body := &leasedBody{ReadCloser: response.Body, end: sync.OnceFunc(func() { _ = lease.End(request.Context()) })}
+	body := &leasedBody{ReadCloser: response.Body, end: sync.OnceFunc(func() { lease.End(request.Context()) })}
 	response.Body = body
 	if both, ok := body.ReadCloser.(io.ReadWriteCloser); ok { // of a switched protocol
 		response.Body = &leasedStream{body, both}

@@ -81,7 +81,7 @@ func one(ctx context.Context, limits *sluice.Client, queue Queue, handle func(co
 		return err
 	}
 	lease := limits.Hold(ctx, decision, sluice.KeepAlive())
-	defer func() { _ = lease.End(ctx) }()
+	defer lease.End(ctx)
 	if !decision.Allowed {
 		seconds := (consume.Pause(decision) + time.Second - 1).Truncate(time.Second)
 		return queue.ChangeVisibility(ctx, message.ReceiptHandle, min(seconds, longestVisibility))

@@ -52,8 +52,9 @@ func TestADoubleKnowsItsOpenLeases(t *testing.T) {
 	if err != nil || len(double.OpenLeases()) != 1 || double.OpenLeases()[0] != lease.LeaseID {
 		t.Errorf("%v %v", err, double.OpenLeases())
 	}
-	if err := lease.End(ctx); err != nil || len(double.OpenLeases()) != 0 {
-		t.Errorf("%v %v", err, double.OpenLeases())
+	lease.End(ctx)
+	if len(double.OpenLeases()) != 0 {
+		t.Errorf("%v", double.OpenLeases())
 	}
 	if d, err := double.Check(ctx, sluice.Check{Subject: "a"}); err != nil || d.LeaseID != "" {
 		t.Errorf("%v %+v", err, d)

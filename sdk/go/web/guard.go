@@ -152,7 +152,7 @@ func (g *Guard[R]) Enter(ctx context.Context, request R, facts Facts) (*Pass, er
 // End releases the lease: the response has been sent, or will not be.
 func (p *Pass) End() {
 	if p.lease != nil {
-		_ = p.lease.End(context.Background()) // the client has logged it; the lease ends by itself
+		p.lease.End(context.Background()) // the client has logged it; the lease ends by itself
 	}
 }
 
