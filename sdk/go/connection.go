@@ -78,7 +78,8 @@ func (c *connection) closed() bool {
 	return c.reader.Buffered() > 0 || peek.Closed(c.wire.Conn)
 }
 
-func (c *connection) close() { _ = c.stream.Close() }
+// close does not say goodbye over TLS, because that can wait for a peer that does not read.
+func (c *connection) close() { _ = c.wire.Close() }
 
 // call sends a request and reads the reply. reusable says whether the connection can carry another call.
 func (c *connection) call(ctx context.Context, request Request, to address) (reply Reply, reusable bool, err error) {

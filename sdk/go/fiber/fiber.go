@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // Middleware limits the handlers that come after it. Fiber knows the route of a request only when its handler runs, so the middleware
-// looks it up.
+// looks it up, in the order of the app.
 //
 // A lease ends when the handlers have returned; Fiber sends the response after that. Fiber does not notice clients that go away, so while a
 // handler holds a lease the middleware looks at the connection every 100 ms (not on Windows).

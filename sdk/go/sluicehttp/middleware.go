@@ -87,11 +87,20 @@ func endpoint(options *Options, mux *http.ServeMux, r *http.Request) string {
 	if options.Endpoint != nil {
 		return options.Endpoint(r)
 	}
-	pattern := r.Pattern
-	if pattern == "" && mux != nil {
-		_, pattern = mux.Handler(r)
+	if mux == nil {
+		return muxEndpoint(r.Pattern)
 	}
-	return muxEndpoint(pattern)
+	_, pattern := mux.Handler(r)
+	if pattern == "" || r.Pattern == "" {
+		return muxEndpoint(pattern)
+	}
+	// A mux in a mux: http.StripPrefix has cut what the outer one matched.
+	written, _, _ := strings.Cut(r.RequestURI, "?")
+	prefix, _ := strings.CutSuffix(written, r.URL.EscapedPath())
+	if strings.Contains(r.Pattern, "{") || prefix == written {
+		return muxEndpoint(r.Pattern)
+	}
+	return prefix + muxEndpoint(pattern)
 }
 
 // muxEndpoint makes an endpoint of a pattern [METHOD ][HOST]/PATH.

@@ -95,6 +95,26 @@ func TestThePatternOfARouteIsTheEndpoint(t *testing.T) {
 	}
 }
 
+func TestAMuxInAMux(t *testing.T) {
+	for name, build := range map[string]func(inner http.Handler) (pattern string, handler http.Handler){
+		"cut":     func(inner http.Handler) (string, http.Handler) { return "/api/", http.StripPrefix("/api", inner) },
+		"not cut": func(inner http.Handler) (string, http.Handler) { return "/", inner },
+	} {
+		double := sluicetest.AlwaysAllow()
+		inner, outer := http.NewServeMux(), http.NewServeMux()
+		inner.HandleFunc("GET /users/{id}", answer)
+		inner.HandleFunc("GET /api/users/{id}", answer)
+		pattern, handler := build(sluicehttp.Middleware(double.Client, sluicehttp.Options{})(inner))
+		outer.Handle(pattern, handler)
+		for _, path := range []string{"/api/users/7?x=/users/8", "/api/lost"} {
+			outer.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		}
+		if got := double.Checks(); got[0].Endpoint != "/api/users/{id}" || got[1].Endpoint != web.Unmatched {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestAWrappedResponseCanStillFlushAndBeHijacked(t *testing.T) {
 	double := sluicetest.AlwaysAllow()
 	url := start(t, sluicehttp.Middleware(double.Client, sluicehttp.Options{Endpoint: func(*http.Request) string { return "/all" }})(
