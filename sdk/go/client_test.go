@@ -479,7 +479,7 @@ func TestOptionsAndEnvironment(t *testing.T) {
 	}
 	for _, options := range [][]sluice.Option{
 		{sluice.WithURL("http://a"), sluice.WithSocket("/a")}, {sluice.WithAPIKey("a"), sluice.WithAPIKeyFile("b")}, {sluice.WithTimeout(0)},
-		{sluice.WithTimeout(-time.Second)}, {sluice.WithOnError("x")}, {sluice.WithMaxConnections(0)}, {sluice.WithURL("")}, {sluice.WithURL("ftp://a")},
+		{sluice.WithTimeout(-time.Second)}, {sluice.WithOnError("x")}, {sluice.WithMaxConnections(0)}, {sluice.WithURL("")}, {sluice.WithURL("ftp://a")}, {sluice.WithSocket("/" + strings.Repeat("a", 107))},
 		{sluice.WithURL("http://a/b")}, {sluice.WithURL("http://a:99999")}, {sluice.WithURL("unix://relative")}, {sluice.WithClientCertificate("a", "")},
 		{sluice.WithURL("https://a"), sluice.WithCAFile("/nonexistent")}, {sluice.WithURL("https://a"), sluice.WithClientCertificate("/nonexistent", "/nonexistent")},
 	} {

@@ -184,11 +184,11 @@ func readAddress(s *settings) error {
 	case s.url != "" && s.socket != "":
 		return misuse("url and socket exclude each other; got %q and %q", withoutUser(s.url), s.socket)
 	case s.socket != "":
-		s.address = socketAddress(s.socket)
+		s.address, err = socketAddress("socket", s.socket)
 	case s.url != "":
 		s.address, err = parseURL("url", s.url)
 	case os.Getenv("SLUICE_SOCKET") != "":
-		s.address = socketAddress(os.Getenv("SLUICE_SOCKET"))
+		s.address, err = socketAddress("SLUICE_SOCKET", os.Getenv("SLUICE_SOCKET"))
 	case os.Getenv("SLUICE_URL") != "":
 		s.address, err = parseURL("SLUICE_URL", os.Getenv("SLUICE_URL"))
 	default:
@@ -197,8 +197,14 @@ func readAddress(s *settings) error {
 	return err
 }
 
-func socketAddress(path string) address {
-	return address{network: "unix", dial: path, host: "localhost", text: "unix://" + path}
+// longestSocket is how many bytes the path of a Unix socket may have.
+const longestSocket = 107
+
+func socketAddress(name, path string) (address, error) {
+	if len(path) > longestSocket || strings.ContainsRune(path, 0) {
+		return address{}, misuse("%s must be the path of a Unix socket, of 1 to %d bytes; got %q", name, longestSocket, path)
+	}
+	return address{network: "unix", dial: path, host: "localhost", text: "unix://" + path}, nil
 }
 
 // withoutUser hides what may be a password from an error.
@@ -225,7 +231,7 @@ func parseURL(name, given string) (address, error) {
 		if parsed.Host != "" || len(parsed.Path) < 2 {
 			return wrong("")
 		}
-		return socketAddress(parsed.Path), nil
+		return socketAddress(name, parsed.Path)
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return wrong("")
 	case parsed.Hostname() == "":

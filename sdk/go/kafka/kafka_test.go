@@ -174,3 +174,46 @@ func TestTheAgentIsKilledInEachErrorMode(t *testing.T) {
 		}
 	}
 }
+
+func TestAPartitionThatIsTakenAwayStopsWaitingAndNothingIsLost(t *testing.T) {
+	brokers, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(4, "paced"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(brokers.Close)
+	seeds := kgo.SeedBrokers(brokers.ListenAddrs()...)
+	producer, err := kgo.NewClient(seeds, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	for i := range 12 {
+		if err := producer.ProduceSync(context.Background(), &kgo.Record{Topic: "paced", Partition: int32(i % 4), Value: fmt.Append(nil, i)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limits := testagent.Start(t).Client(t)
+	kafka := []kgo.Opt{seeds, kgo.ConsumeTopics("paced"), kgo.ConsumerGroup("group"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.HeartbeatInterval(100 * time.Millisecond)}
+	var got, second seen
+	stop := run(t, consumer(t, limits, sluicekafka.Options{Check: subject}, kafka), func(_ context.Context, record *kgo.Record) error { got.add(record); return nil })
+	testagent.Until(t, "the first consumer handles records", func() bool { return len(got.of("paced")) >= 1 })
+	stopSecond := run(t, consumer(t, limits, sluicekafka.Options{Check: subject}, kafka), func(_ context.Context, record *kgo.Record) error {
+		got.add(record)
+		second.add(record)
+		return nil
+	})
+	testagent.Until(t, "all records are handled", func() bool {
+		values := got.of("paced")
+		slices.Sort(values)
+		return len(slices.Compact(values)) == 12
+	})
+	if len(second.of("paced")) == 0 {
+		t.Error("the second consumer got nothing")
+	}
+	if err := stop(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := stopSecond(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
