@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sluice.dev/go"
 )
@@ -19,13 +20,13 @@ const Unmatched = "{unmatched}"
 // defaultMaxDelay is the longest delay of a decision that is waited for.
 const defaultMaxDelay = time.Second
 
-// longestSubject is how many bytes an agent takes.
-const longestSubject = 256
+// longestValue is how many bytes an agent takes.
+const longestValue = 256
 
 // Options say what is checked. R is the framework's request, such as *http.Request.
 type Options[R any] struct {
-	// Key gives the subject of a request, such as "user:42". Nil, or an empty text: the client's address. What is longer than 256 bytes,
-	// which an agent would refuse, is replaced by its SHA-256.
+	// Key gives the subject of a request, such as "user:42". Nil, or an empty text: the client's address. What an agent would refuse, more
+	// than 256 bytes or no UTF-8, is replaced by sha256: and its hash; otherwise a long header would pass without a limit.
 	Key func(R) string
 	// Cost gives how many requests a request counts as. Nil: 1.
 	Cost func(R) int64
@@ -113,7 +114,7 @@ func (g *Guard[R]) Enter(ctx context.Context, request R, facts Facts) (*Pass, er
 	check.Subject, check.SourceIP = subjects(facts.Address)
 	if key := first(route.Key, g.options.Key); key != nil {
 		if subject := key(request); subject != "" {
-			check.Subject = short(subject)
+			check.Subject = subject
 		}
 	}
 	if cost := first(route.Cost, g.options.Cost); cost != nil {
@@ -121,6 +122,9 @@ func (g *Guard[R]) Enter(ctx context.Context, request R, facts Facts) (*Pass, er
 	}
 	if facts.Fill != nil {
 		facts.Fill(&check)
+	}
+	for _, value := range []*string{&check.Resource, &check.Subject, &check.Endpoint, &check.Method, &check.Service, &check.Operation} {
+		*value = fit(*value)
 	}
 	lease, err := g.client.Lease(sluice.ContextWithIncomingTrace(ctx, facts.TraceParent, facts.TraceState), check, sluice.KeepAlive())
 	var failed *sluice.Error
@@ -165,11 +169,12 @@ func first[R, V any](functions ...func(R) V) func(R) V {
 	return nil
 }
 
-func short(subject string) string {
-	if len(subject) <= longestSubject {
-		return subject
+// fit replaces a value that an agent would refuse.
+func fit(value string) string {
+	if len(value) <= longestValue && utf8.ValidString(value) {
+		return value
 	}
-	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(subject)))
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(value)))
 }
 
 func sleep(ctx context.Context, delay time.Duration) error {

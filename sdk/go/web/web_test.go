@@ -1,11 +1,14 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"sluice.dev/go"
+	"sluice.dev/go/sluicetest"
 )
 
 func TestEndpointsOfPatterns(t *testing.T) {
@@ -37,6 +40,30 @@ func TestSubjectsOfAddresses(t *testing.T) {
 		if subject, whole := subjects(address); subject != want[0] || whole != want[1] {
 			t.Errorf("%s: %s %s", address, subject, whole)
 		}
+	}
+}
+
+func TestValuesThatAnAgentWouldRefuseAreHashed(t *testing.T) {
+	for _, value := range []string{"", strings.Repeat("x", 256), strings.Repeat("é", 128), "user:42 äöü"} {
+		if fit(value) != value {
+			t.Errorf("%q is hashed", value)
+		}
+	}
+	double := sluicetest.AlwaysAllow()
+	for i, value := range []string{strings.Repeat("x", 257), strings.Repeat("é", 129), "a\xff", "a\xfe"} {
+		guard := New(double.Client, Options[string]{Key: func(request string) string { return request }})
+		if _, err := guard.Enter(context.Background(), value, Facts{Method: value, Endpoint: "/{id}", Address: "203.0.113.7"}); err != nil {
+			t.Fatal(err)
+		}
+		check := double.Checks()[i]
+		for _, found := range []string{check.Subject, check.Method, check.Resource} {
+			if !strings.HasPrefix(found, "sha256:") || len(found) != 71 {
+				t.Errorf("%q", found)
+			}
+		}
+	}
+	if checks := double.Checks(); checks[2].Subject == checks[3].Subject {
+		t.Error("two values share a hash")
 	}
 }
 
