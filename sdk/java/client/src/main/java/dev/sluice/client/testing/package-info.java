@@ -1,0 +1,2 @@
+/** Stands for an agent in tests. */
+package dev.sluice.client.testing;
