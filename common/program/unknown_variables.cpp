@@ -16,11 +16,12 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 constexpr std::array kPrograms{"SLUICE_AGENT_"sv, "SLUICE_SERVER_"sv};
-// The application's container gets the first three; the others are of scripts/ and tests/.
+// The first seven are for applications (sdk/CONTRACT.md); the others are of scripts/ and tests/.
 constexpr std::array kOfOthers{
-    "SLUICE_URL"sv,    "SLUICE_SOCKET"sv,       "SLUICE_KEY"sv,        "SLUICE_RUN_DIR"sv,   "SLUICE_VALKEY"sv,
-    "SLUICE_ALONE"sv,  "SLUICE_AGENT_BIN"sv,    "SLUICE_SERVER_BIN"sv, "SLUICE_AGENT_OLD"sv, "SLUICE_AGENT_URL"sv,
-    "SLUICE_IMAGES"sv, "SLUICE_DRIVEN_CLOCK"sv, "SLUICE_SERVER_URL"sv, "SLUICE_SECRETS"sv,   "SLUICE_KUBE_REQUIRED"sv};
+    "SLUICE_API_KEY"sv,      "SLUICE_API_KEY_FILE"sv, "SLUICE_TIMEOUT"sv,   "SLUICE_ON_ERROR"sv,     "SLUICE_URL"sv,
+    "SLUICE_SOCKET"sv,       "SLUICE_KEY"sv,          "SLUICE_RUN_DIR"sv,   "SLUICE_VALKEY"sv,       "SLUICE_ALONE"sv,
+    "SLUICE_AGENT_BIN"sv,    "SLUICE_SERVER_BIN"sv,   "SLUICE_AGENT_OLD"sv, "SLUICE_AGENT_URL"sv,    "SLUICE_IMAGES"sv,
+    "SLUICE_DRIVEN_CLOCK"sv, "SLUICE_SERVER_URL"sv,   "SLUICE_SECRETS"sv,   "SLUICE_KUBE_REQUIRED"sv};
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });

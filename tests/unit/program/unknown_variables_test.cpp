@@ -56,9 +56,9 @@ TEST_CASE("what Kubernetes sets for a Service is no mistake") {
 }
 
 TEST_CASE("variables of the other program, of applications, of scripts and of others are left alone") {
-  CHECK(found({"SLUICE_SERVER_LISTEN=x", "SLUICE_URL=http://127.0.0.1:8088", "SLUICE_RUN_DIR=/r", "SLUICE_AGENT_BIN=/b",
-               "SLUICE_VALKEY=/v", "SLUICE_KUBE_REQUIRED=1", "SLUICE_AGENT_VERSION=1",
-               "SLUICE_AGENT_LISTNE=", "LISTEN=1", "XSLUICE_AGENT_LISTNE=1", "NONSENSE"})
+  CHECK(found({"SLUICE_SERVER_LISTEN=x", "SLUICE_URL=http://127.0.0.1:8088", "SLUICE_API_KEY=x", "SLUICE_ON_ERROR=deny",
+               "SLUICE_RUN_DIR=/r", "SLUICE_AGENT_BIN=/b", "SLUICE_VALKEY=/v", "SLUICE_KUBE_REQUIRED=1",
+               "SLUICE_AGENT_VERSION=1", "SLUICE_AGENT_LISTNE=", "LISTEN=1", "XSLUICE_AGENT_LISTNE=1", "NONSENSE"})
             .empty());
 }
 

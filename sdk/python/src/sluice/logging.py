@@ -50,7 +50,7 @@ class RateLimitFilter(logging.Filter):
         return True
 
     def _allowed(self, record: logging.LogRecord) -> bool:
-        fields: dict[str, Any] = {"resource": f"log:{record.name}", "subject": record.name, "signal": "logs",
+        fields: dict[str, Any] = {"resource": f"log:{record.name}", "subject": record.name, "signal": "log",
                                   "severity": record.levelname.lower()}
         self._inside.yes = True   # what a check itself logs must not be checked
         try:

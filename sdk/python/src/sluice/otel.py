@@ -26,7 +26,7 @@ def span_fields(span: ReadableSpan) -> dict[str, Any]:
     """The check of a span."""
     service = span.resource.attributes.get("service.name")
     name = span.name[:256]
-    return {"resource": f"span:{name}"[:256], "span_name": name, "signal": "traces", **({"service": str(service)} if service else {})}
+    return {"resource": f"span:{name}"[:256], "span_name": name, "signal": "span", **({"service": str(service)} if service else {})}
 
 
 def log_fields(record: Any) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def log_fields(record: Any) -> dict[str, Any]:
     scope = getattr(record, "instrumentation_scope", None)
     name = (getattr(scope, "name", None) or "log")[:200]
     severity = getattr(inner, "severity_text", None)
-    return {"resource": f"log:{name}", "subject": name, "signal": "logs", **({"severity": severity.lower()} if severity else {})}
+    return {"resource": f"log:{name}", "subject": name, "signal": "log", **({"severity": severity.lower()} if severity else {})}
 
 
 def _passing(client: Client, items: Sequence[Any], fields: Callable[[Any], Mapping[str, Any]]) -> list[Any]:
