@@ -13,6 +13,7 @@
 // Thread safety: values. A part points to its text.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,10 +21,9 @@
 
 namespace sluice::protobuf {
 
+// A byte for every seven bits that have begun. 9/64 stands for 1/7: it rounds the same for 1 to 64 bits.
 constexpr std::size_t varint_size(std::uint64_t number) {
-  std::size_t size = 1;
-  for (; number >= 0x80; number >>= 7) ++size;
-  return size;
+  return (static_cast<std::size_t>(std::bit_width(number | 1)) * 9 + 64) / 64;
 }
 inline char* write_varint(std::uint64_t number, char* to) {
   for (; number >= 0x80; number >>= 7) *to++ = static_cast<char>(number | 0x80);
@@ -86,6 +86,17 @@ class TextField {
   std::string_view text_;
   std::size_t size_;
 };
+
+// Writes a message of less than 128 bytes before its length is known. `write_content` takes where the content begins,
+// and returns its end.
+template <class WriteContent>
+char* write_short_message(std::uint32_t field, char* to, const WriteContent& write_content) {
+  *to++ = static_cast<char>(field << 3 | 2);
+  char* const length = to++;
+  char* const end = write_content(to);
+  *length = static_cast<char>(end - to);
+  return end;
+}
 
 template <class Part>
 char* write(const Part& part, char* to) {

@@ -1,7 +1,28 @@
 #include "common/base/utf8.hpp"
 
+#include <cstdint>
+#include <cstring>
+
 namespace sluice {
 namespace {
+
+template <class Word>
+bool has_high_bits(const char* at) {
+  constexpr auto kHighBits = static_cast<Word>(0x8080808080808080U);
+  Word word;
+  std::memcpy(&word, at, sizeof word);
+  return (word & kHighBits) != 0;
+}
+
+// Reads words that may overlap, so that no byte is read by itself.
+template <class Word>
+bool is_ascii_by(std::string_view text) {
+  const char* const last = text.data() + text.size() - sizeof(Word);
+  for (const char* at = text.data(); at < last; at += sizeof(Word)) {
+    if (has_high_bits<Word>(at)) return false;
+  }
+  return !has_high_bits<Word>(last);
+}
 
 unsigned char octet(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
@@ -29,7 +50,14 @@ std::size_t utf8_sequence(std::string_view text, std::size_t i) {
   return 0;
 }
 
+bool is_ascii(std::string_view text) {
+  if (text.size() >= sizeof(std::uint64_t)) return is_ascii_by<std::uint64_t>(text);
+  if (text.size() >= sizeof(std::uint32_t)) return is_ascii_by<std::uint32_t>(text);
+  return text.empty() || is_ascii_by<std::uint8_t>(text);
+}
+
 bool is_utf8(std::string_view text) {
+  if (is_ascii(text)) return true;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = octet(text, i) < 0x80 ? 1 : utf8_sequence(text, i);
     if (length == 0) return false;

@@ -11,6 +11,7 @@ namespace sluice {
 std::size_t utf8_sequence(std::string_view text, std::size_t i);
 
 bool is_utf8(std::string_view text);
+bool is_ascii(std::string_view text);
 
 // The longest prefix of at most `max_bytes` bytes that cuts no character in two. REQUIRES: `text` is UTF-8.
 std::string_view utf8_prefix(std::string_view text, std::size_t max_bytes);

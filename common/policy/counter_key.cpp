@@ -76,17 +76,24 @@ auto find_in(const CheckRequest& request) {
 }  // namespace
 
 void append_escaped(std::string_view text, std::string& out) {
+  const std::size_t before = out.size();
+  out.resize_and_overwrite(before + kMaxEscaped * text.size(),
+                           [&](char* bytes, std::size_t) { return write_escaped(text, bytes + before) - bytes; });
+}
+
+char* write_escaped(std::string_view text, char* to) {
   static constexpr char kHex[] = "0123456789ABCDEF";
-  for (;;) {
-    std::size_t plain = 0;
-    while (plain < text.size() && kPlain[static_cast<unsigned char>(text[plain])]) ++plain;
-    out.append(text.substr(0, plain));
-    if (plain == text.size()) return;
-    const auto byte = static_cast<unsigned char>(text[plain]);
-    const char escaped[] = {'%', kHex[byte >> 4], kHex[byte & 15]};
-    out.append(escaped, sizeof escaped);
-    text.remove_prefix(plain + 1);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (kPlain[byte]) [[likely]] {
+      *to++ = c;
+      continue;
+    }
+    *to++ = '%';
+    *to++ = kHex[byte >> 4];
+    *to++ = kHex[byte & 15];
   }
+  return to;
 }
 
 void shorten_identity(std::size_t start, std::string& out) {

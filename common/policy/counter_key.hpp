@@ -29,6 +29,9 @@ inline constexpr std::size_t kMaxIdentity = 200;  // bytes
 
 // Escapes the bytes outside [A-Za-z0-9._-].
 void append_escaped(std::string_view text, std::string& out);
+// The same, and returns the end of what it wrote. REQUIRES: `to` has room for kMaxEscaped bytes for each of the text's.
+char* write_escaped(std::string_view text, char* to);
+inline constexpr std::size_t kMaxEscaped = 3;
 // Replaces the identity, which is all of `out` from `start` on, by its hash if it is too long.
 void shorten_identity(std::size_t start, std::string& out);
 

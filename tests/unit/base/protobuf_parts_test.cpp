@@ -46,3 +46,12 @@ TEST_CASE("the size of a varint is that of its bytes") {
   }
   CHECK(varint_size(std::numeric_limits<std::uint64_t>::max()) == 10);
 }
+
+TEST_CASE("a short message is written before its length is known") {
+  char bytes[130];
+  const auto empty = [](char* to) { return to; };
+  CHECK(std::string_view(bytes, write_short_message(4, bytes, empty)) == "\x22\x00"sv);
+  const std::string text(127, 'a');
+  const auto longest = [&text](char* to) { return write_bytes(text, to); };
+  CHECK(std::string_view(bytes, write_short_message(2, bytes, longest)) == "\x12\x7f" + text);
+}

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 TEST_CASE("UTF-8 is told from what is none") {
   using sluice::is_utf8;
   for (const char* text : {"", "plain", "\u00e4", "\u20ac", "\U0001F389", "a\u00e4b", "\U0010FFFF", "\uD7FF\uE000"}) {
@@ -34,5 +36,21 @@ TEST_CASE("A text is shortened without cutting a character") {
   for (std::size_t most = 0; most < std::size(expected); ++most) {
     CAPTURE(most);
     CHECK(utf8_prefix(text, most) == expected[most]);
+  }
+}
+
+TEST_CASE("text of any length is ASCII until one byte of it is not") {
+  for (std::size_t size = 0; size <= 40; ++size) {
+    CAPTURE(size);
+    std::string text(size, '\x7f');
+    CHECK(sluice::is_ascii(text));
+    CHECK(sluice::is_utf8(text));
+    for (std::size_t i = 0; i < size; ++i) {
+      CAPTURE(i);
+      text[i] = '\x80';
+      CHECK_FALSE(sluice::is_ascii(text));
+      CHECK_FALSE(sluice::is_utf8(text));
+      text[i] = '\x7f';
+    }
   }
 }
