@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include <openssl/evp.h>
@@ -10,6 +11,7 @@
 #include "common/base/crypto.hpp"
 #include "common/limiter/function_library.hpp"
 #include "common/limiter/memory_judge.hpp"
+#include "common/limiter/shared_arguments.hpp"
 #include "common/limiter/traits.hpp"
 #include "lua/scripts.hpp"
 
@@ -99,8 +101,6 @@ bool wants_reports(const Call& call, bool together) {
 
 std::size_t key_count(const Program& program) { return program.groups.size() + program.collections; }
 
-std::size_t argument_count(const Program& program) { return 2 + 3 * program.groups.size() + (program.leases > 0); }
-
 void write_keys(redis::CommandWriter& out, const Call& call) {
   const Program& program = *call.program;
   for (std::size_t g = 0; g < program.groups.size(); ++g) out.bulk(call.keys[g]);
@@ -112,9 +112,7 @@ void write_keys(redis::CommandWriter& out, const Call& call) {
   }
 }
 
-void write_arguments(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods,
-                     bool explained) {
-  write_parameters(out, call, periods, explained);
+void write_further_arguments(redis::CommandWriter& out, const Call& call) {
   out.raw(call.program->script_tail);
   if (call.program->leases > 0) out.bulk({reinterpret_cast<const char*>(call.draw.data()), call.draw.size()});
 }
@@ -135,7 +133,7 @@ Numbers unpack_numbers(std::string_view packed, std::array<std::int64_t, kMostNu
   for (std::size_t i = 0; i < count; ++i) {
     double number;
     std::memcpy(&number, packed.data() + i * sizeof number, sizeof number);
-    if (!(number >= -kTooLarge && number < kTooLarge)) return {};
+    if (!(std::abs(number) < kTooLarge)) return {};
     memory[i] = static_cast<std::int64_t>(number);
   }
   return Numbers(memory).first(count);
@@ -175,31 +173,35 @@ std::string_view script_sha(Script script) {
 void write_check(redis::CommandWriter& out, const Call& call, std::span<const PeriodBounds> periods, CallBy by) {
   begin_call(out, Script::check, by, key_count(*call.program), argument_count(*call.program));
   write_keys(out, call);
-  write_arguments(out, call, periods, wants_reports(call, false));
+  write_parameters(out, call, periods, wants_reports(call, false));
+  write_further_arguments(out, call);
 }
 
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced, CallBy by) {
+  static_assert(2 * kMaxLimitsPerPlan + 1 < 256 && 3 + 3 * kMaxLimitsPerPlan < 256, "a count is one byte");
+  std::array<OwnArguments, kMaxParts> own;
+  char numbers[1 + 3 * kMaxParts];
+  char* number = numbers;
+  const auto add = [&number](std::size_t byte) { *number++ = static_cast<char>(byte); };
+  add(enforced);
   std::size_t keys = 0, arguments = 1;
-  for (const CheckPart& part : parts) {
-    keys += key_count(*part.call->program);
-    arguments += argument_count(*part.call->program);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t its_keys = key_count(*parts[i].call->program);
+    own[i] = own_arguments(parts, enforced, i);
+    add(its_keys);
+    add(own[i].count);
+    add(own[i].shared_with);
+    keys += its_keys;
+    arguments += own[i].count;
   }
   begin_call(out, Script::check_many, by, keys, arguments);
   for (const CheckPart& part : parts) write_keys(out, *part.call);
-  static_assert(2 * kMaxLimitsPerPlan + 1 < 256 && 3 + 3 * kMaxLimitsPerPlan < 256, "a count is one byte");
-  begin_bulk(out, 1 + 2 * parts.size());
-  const auto count = [&out](std::size_t number) {
-    const char byte = static_cast<char>(number);
-    out.raw({&byte, 1});
-  };
-  count(enforced);
-  for (const CheckPart& part : parts) {
-    count(key_count(*part.call->program));
-    count(argument_count(*part.call->program));
-  }
-  out.raw("\r\n");
+  out.bulk(std::string_view(numbers, number));
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    write_arguments(out, *parts[i].call, parts[i].periods, wants_reports(*parts[i].call, i < enforced && enforced > 1));
+    const auto& [call, periods] = parts[i];
+    if (own[i].count == 0) continue;
+    write_parameters(out, *call, periods, wants_reports(*call, is_together(enforced, i)));
+    if (own[i].shared_with == 0) write_further_arguments(out, *call);
   }
 }
 
@@ -250,8 +252,8 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   auto binding = static_cast<std::size_t>(numbers[2]);
   if (binding >= program.rules.size()) return std::unexpected(broken_reply());
 
-  CheckReply out;
-  Outcome& outcome = out.outcome.emplace();
+  StoreResult<CheckReply> out(std::in_place);  // one object, because an Outcome is large
+  Outcome& outcome = out->outcome.emplace();
   outcome.allowed = numbers[0] == 1;
   outcome.now_us = numbers[1];
   outcome.binding = static_cast<std::uint8_t>(binding);

@@ -27,13 +27,15 @@ void write_check(redis::CommandWriter& out, const Call& call, std::span<const Pe
                  CallBy by = CallBy::hash);
 
 // One of the rulebooks in a call of check_many.
+inline constexpr std::size_t kMaxParts = 255;  // their numbers are bytes
 struct CheckPart {
   const Call* call = nullptr;
   std::span<const PeriodBounds> periods;
 };
 // The first `enforced` parts are charged together or not at all; each further part is a shadow. The reply has one
 // element for each part: an error, or a reply for read_check(). Its numbers are packed.
-// REQUIRES: in a Cluster all keys share one hash tag, and no two counter keys of enforced parts are equal.
+// REQUIRES: at most kMaxParts; in a Cluster all keys share one hash tag, and no two counter keys of enforced parts are
+// equal.
 void write_check_many(redis::CommandWriter& out, std::span<const CheckPart> parts, std::size_t enforced,
                       CallBy by = CallBy::hash);
 void write_leases(redis::CommandWriter& out, Script script, std::span<const LeaseRef> leases, CallBy by = CallBy::hash);

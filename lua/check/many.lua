@@ -6,7 +6,9 @@
 --
 -- KEYS  for each rulebook the keys that check.lua has.
 -- ARGV  1 numbers, a byte each: how many rulebooks are enforced together (they come first), then for each rulebook its
---       number of keys and its number of arguments · then for each rulebook the arguments that check.lua has.
+--       number of keys, its number of arguments here, and 0 · then for each rulebook the arguments that check.lua has.
+--       A rulebook that shares arguments with an earlier one has that one's number (from 1) in place of the 0. It has no
+--       arguments here if it shares all of them, and one, its parameters, if it shares the others.
 -- Reply: for each rulebook the numbers that check.lua replies, packed (d each), or the error it met: one text costs Redis
 --       and the agent less than many integers. `allowed` of an enforced rulebook says whether all of them admitted. If
 --       the time is outside the period of a quota of one of them, all of them reply {-1, now}.
@@ -27,11 +29,15 @@ local function judge(KEYS, ARGV, together)
 end
 
 local counts = {string.byte(ARGV[1], 1, -1)}
-local rulebooks = {}                            -- KEYS and ARGV of each
+local rulebooks = (#counts - 1) / 3
+local keys_of, arguments_of = {}, {}            -- KEYS and ARGV of each rulebook
 local key, argument = 1, 2
-for i = 2, #counts, 2 do
-  local keys, arguments = counts[i], counts[i + 1]
-  rulebooks[i / 2] = {{unpack(KEYS, key, key + keys - 1)}, {unpack(ARGV, argument, argument + arguments - 1)}}
+for i = 1, rulebooks do
+  local keys, arguments, shared = counts[3 * i - 1], counts[3 * i], arguments_of[counts[3 * i + 1]]
+  keys_of[i] = {unpack(KEYS, key, key + keys - 1)}
+  if not shared then arguments_of[i] = {unpack(ARGV, argument, argument + arguments - 1)}
+  elseif arguments == 0 then arguments_of[i] = shared
+  else arguments_of[i] = {ARGV[argument], unpack(shared, 2)} end
   key, argument = key + keys, argument + arguments
 end
 local replies = {}
@@ -42,13 +48,13 @@ local function packed(numbers) return pack('<' .. string.rep('d', #numbers), unp
 -- a coroutine for each, which pauses between the two passes. A single rulebook needs no coroutine.
 local function judge_together(first, last)
   if first == last then
-    replies[first] = packed(judge(rulebooks[first][1], rulebooks[first][2]))
+    replies[first] = packed(judge(keys_of[first], arguments_of[first]))
     return
   end
   local admitted, wrong_period, judges = true, nil, {}
   for i = first, last do
     judges[i] = coroutine.wrap(judge)
-    local allowed = judges[i](rulebooks[i][1], rulebooks[i][2], coroutine.yield)
+    local allowed = judges[i](keys_of[i], arguments_of[i], coroutine.yield)
     if type(allowed) == 'table' then wrong_period = allowed end
     admitted = admitted and allowed
   end
@@ -64,5 +70,5 @@ end
 
 local enforced = counts[1]
 if enforced > 0 then reply_together(1, enforced) end
-for i = enforced + 1, #rulebooks do reply_together(i, i) end
+for i = enforced + 1, rulebooks do reply_together(i, i) end
 return replies

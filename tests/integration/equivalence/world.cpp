@@ -43,7 +43,7 @@ World::World(const Random& seeds, std::int64_t index, Pipeline& pipeline, Tally&
   plan_ = random_plan(random_, flavour_);
   if (flavour_ == Flavour::windowed) window_overrides_ = random_window_overrides(random_, plan_.limits[0], 3);
   adopt_plan();
-  companion_plan_ = random_plan(random_, flavour_);
+  companion_plan_ = random_.percent(40) ? plan_ : random_plan(random_, flavour_);  // equal plans share arguments
   companion_ =
       std::make_shared<const limiter::Program>(limiter::compile(companion_plan_.limits, companion_plan_.max_delay));
 }

@@ -173,6 +173,27 @@ TEST_CASE("rulebooks that are judged each by itself are one script call, and non
   CHECK(evalshas(server) == 3);
 }
 
+TEST_CASE("rulebooks that share arguments in a script call are charged each by its own cost and limit") {
+  RedisServer server;
+  boost::asio::io_context context;
+  Rig rig(context, server.unix_url());
+  Rulebook one({kLarge}, "sl:{t|a}:p", false), same({kLarge}, "sl:{t|b}:p", false);
+  const Limit narrow = bucket("large", 2, {1, 3'600'000'000});
+  Rulebook costly({kLarge}, "sl:{t|c}:p", false), small({narrow}, "sl:{t|d}:p", false);
+  costly.call.costs[0] = 3;
+  for (int i = 1; i <= 3; ++i) {
+    rig.judge_each(one, costly, same, small);
+    CHECK(one.answer.outcome().report.remaining == 5 - i);
+    CHECK(same.answer.outcome().report.remaining == 5 - i);
+    CHECK(costly.answer.outcome().allowed == (i == 1));
+    CHECK(costly.answer.outcome().report.remaining == 2);
+    CHECK(small.answer.outcome().allowed == (i <= 2));
+    CHECK(small.answer.outcome().report.limit == 2);
+  }
+  CHECK(rig.faults.empty());
+  CHECK(evalshas(server) == 3);
+}
+
 TEST_CASE("many rulebooks that are judged each by itself are several script calls") {
   RedisServer server;
   boost::asio::io_context context;

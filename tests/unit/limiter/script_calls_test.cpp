@@ -193,7 +193,7 @@ TEST_CASE("several rulebooks are one EVALSHA, with the keys and then the argumen
     CHECK(words[3] == first.keys[0]);
     CHECK(words[4] == second.keys[0]);
     CHECK(words[5] == second.keys[0] + ":lease=pool");
-    const char counts[] = {static_cast<char>(enforced), 1, 5, 2, 6};
+    const char counts[] = {static_cast<char>(enforced), 1, 5, 0, 2, 6, 0};
     CHECK(words[6] == std::string(counts, sizeof counts));
     CHECK(number_at<std::uint32_t>(words[7], one.cost_offsets[0]) == 1);
     CHECK(words[8] == one.packed_format);
