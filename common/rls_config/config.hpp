@@ -47,7 +47,12 @@ struct Node {
   bool value_to_metric = false;
   bool share_threshold = false;
   std::unordered_map<std::string, std::unique_ptr<Node>, TextHash, std::equal_to<>> children;  // by name
+  std::uint64_t name_sizes = 0;        // bit n: a child's name may have n bytes, modulo 64
   std::vector<const Node*> wildcards;  // the children whose name ends in '*', in the order of the file
+
+  // Saves looking for `key_value` below a node whose children have no values.
+  void note_name_size(std::size_t bytes) { name_sizes |= std::uint64_t{1} << bytes % 64; }
+  bool may_have_name_of(std::size_t bytes) const { return (name_sizes >> bytes % 64 & 1) != 0; }
 
   std::string_view key() const { return std::string_view(name).substr(0, key_bytes); }
   std::string_view value() const { return std::string_view(name).substr(std::min(key_bytes + 1, name.size())); }

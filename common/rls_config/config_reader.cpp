@@ -125,6 +125,7 @@ class Reader {
     read_descriptors(fields, *node, own_path);
     end(fields, "a descriptor");
 
+    parent.note_name_size(name.size());
     const auto [stored, is_new] = parent.children.try_emplace(std::move(name), nullptr);
     if (!is_new) {
       return fields.fault(fields.present("value") ? "value" : "key",

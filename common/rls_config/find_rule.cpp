@@ -6,13 +6,15 @@ namespace sluice::rls_config {
 namespace {
 
 Match::Level find_child(const Node& parent, const Entry& entry, std::string& name) {
-  name.assign(entry.key).append("_").append(entry.value);
-  if (const auto found = parent.children.find(name); found != parent.children.end()) {
-    return {found->second.get(), MatchedBy::value, {}};
-  }
-  for (const Node* wildcard : parent.wildcards) {
-    const std::string_view prefix = std::string_view(wildcard->name).substr(0, wildcard->name.size() - 1);
-    if (name.starts_with(prefix)) return {wildcard, MatchedBy::wildcard, {}};
+  if (!parent.wildcards.empty() || parent.may_have_name_of(entry.key.size() + 1 + entry.value.size())) {
+    name.assign(entry.key).append("_").append(entry.value);
+    if (const auto found = parent.children.find(name); found != parent.children.end()) {
+      return {found->second.get(), MatchedBy::value, {}};
+    }
+    for (const Node* wildcard : parent.wildcards) {
+      const std::string_view prefix = std::string_view(wildcard->name).substr(0, wildcard->name.size() - 1);
+      if (name.starts_with(prefix)) return {wildcard, MatchedBy::wildcard, {}};
+    }
   }
   const auto found = parent.children.find(entry.key);
   if (found == parent.children.end()) return {};

@@ -74,6 +74,18 @@ TEST_CASE("a value comes before a pattern, a pattern before the key alone") {
   CHECK(rules.path({{"other", "abc"}}).empty());
 }
 
+TEST_CASE("a value is found whatever its length, beside values of other lengths") {
+  for (std::size_t size = 1; size <= 140; ++size) {
+    CAPTURE(size);
+    const std::string value(size, 'x');
+    Rules rules(with_rule("key: k") + with_rule("key: k, value: " + value));
+    CHECK(rules.path({{"k", value}}) == "d.k_" + value);
+    CHECK(rules.path({{"k", value + "x"}}) == "d.k");
+    CHECK(rules.path({{"k", std::string(size + 64, 'x')}}) == "d.k");
+    CHECK(rules.path({{"k_" + value, ""}}) == "d.k_" + value);  // as a key
+  }
+}
+
 TEST_CASE("upper and lower case differ") {
   Rules rules(with_rule("key: k, value: abc"));
   CHECK(rules.path({{"k", "Abc"}}).empty());
