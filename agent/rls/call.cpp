@@ -188,13 +188,22 @@ Call::Judgement& Call::judgement_of(Line& line, const Descriptor& descriptor) {
       {.head = counter_head_, .entries = descriptor.entries, .match = line.match, .unit = line.limit.unit}, atomic,
       name);
   const auto in_use = std::span(judgements_).first(atomic ? judgement_count_ : 0);
-  const auto equal = std::ranges::find_if(in_use, [&name](const Judgement& each) { return each.call.keys[0] == name; });
+  const auto equal = std::ranges::find_if(in_use, [&name](const Judgement& each) {
+    const std::string& other = each.call.keys[0];
+    return name.back() == other.back() && name == other;  // counters of one domain differ at their ends
+  });
   if (equal != in_use.end()) {
     line.judgement = static_cast<std::size_t>(equal - in_use.begin());
     return *equal;
   }
   line.judgement = judgement_count_++;
-  judgement.program = service_.program(line.limit.requests_per_unit, line.limit.unit);
+  // A shared pointer's copy costs more than finding that the former program is the right one again.
+  if (judgement.program == nullptr || judgement.requests_per_unit != line.limit.requests_per_unit ||
+      judgement.unit != line.limit.unit) {
+    judgement.program = service_.program(line.limit.requests_per_unit, line.limit.unit);
+    judgement.requests_per_unit = line.limit.requests_per_unit;
+    judgement.unit = line.limit.unit;
+  }
   judgement.hits = 0;
   judgement.enforced = atomic && (line.rule == nullptr || (!line.rule->shadow_mode && !line.rule->quota_mode));
   judgement.call.program = judgement.program.get();

@@ -68,7 +68,9 @@ class Call {
   };
   // One counter. In atomic mode equal descriptors have one together.
   struct Judgement {
-    std::shared_ptr<const limiter::Program> program;
+    std::shared_ptr<const limiter::Program> program;  // of the limit that follows; nullptr: none yet
+    std::uint32_t requests_per_unit = 0;
+    rls_config::Unit unit = rls_config::Unit::second;
     limiter::Call call;
     std::uint64_t hits = 0;
     bool enforced = false;

@@ -29,18 +29,45 @@ struct Unreadable : std::exception {
   std::string text;
 };
 
+constexpr std::size_t kShort = 127;     // bytes of a message whose length is one byte
+constexpr std::size_t kShortName = 64;  // bytes of a limit's name: with it, a status stays short
+
 constexpr std::uint64_t varint(std::uint32_t field) { return tag_and_type(field, pbf_wire_type::varint); }
 constexpr std::uint64_t bytes(std::uint32_t field) { return tag_and_type(field, pbf_wire_type::length_delimited); }
+
+void require_utf8(std::string_view text) {
+  if (!is_utf8(text)) throw Unreadable("A text of the request is not UTF-8.");
+}
 
 std::string_view text_of(pbf_reader& reader) {
   const protozero::data_view view = reader.get_view();
   const std::string_view text(view.data(), view.size());
-  if (!is_utf8(text)) throw Unreadable("A text of the request is not UTF-8.");
+  require_utf8(text);
   return text;
 }
 
-rls_config::Entry read_entry(pbf_reader reader) {
+// Reads an entry as nearly all are: a key and then a value, each of less than 128 bytes. Returns false for any other
+// one.
+bool read_plain_entry(std::string_view message, rls_config::Entry& entry) {
+  constexpr char kKey = 1 << 3 | 2, kValue = 2 << 3 | 2;
+  constexpr std::size_t kHead = 2, kTooLong = 128;
+  const auto length_at = [message](std::size_t at) { return std::size_t{static_cast<unsigned char>(message[at])}; };
+  if (message.size() < 2 * kHead || message[0] != kKey) return false;
+  const std::size_t key = length_at(1), value_at = kHead + key;
+  if (key >= kTooLong || message.size() < value_at + kHead || message[value_at] != kValue) return false;
+  const std::size_t value = length_at(value_at + 1);
+  if (value >= kTooLong || message.size() != value_at + kHead + value) return false;
+  entry = {message.substr(kHead, key), message.substr(value_at + kHead)};
+  if (is_ascii(message)) return true;
+  require_utf8(entry.key);
+  require_utf8(entry.value);
+  return true;
+}
+
+rls_config::Entry read_entry(const protozero::data_view& message) {
   rls_config::Entry entry;
+  if (read_plain_entry({message.data(), message.size()}, entry)) return entry;
+  pbf_reader reader(message);
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case bytes(1):
@@ -93,7 +120,7 @@ void read_descriptor(pbf_reader reader, Descriptor& descriptor) {
         if (descriptor.entries.size() == kMaxEntries) {
           throw Unreadable(fmt::format("A descriptor has at most {} entries.", kMaxEntries));
         }
-        descriptor.entries.push_back(read_entry(reader.get_message()));
+        descriptor.entries.push_back(read_entry(reader.get_view()));
         break;
       case bytes(2):
         descriptor.limit = read_limit(reader.get_message());
@@ -132,7 +159,31 @@ void read_request(pbf_reader reader, Request& request) {
   }
 }
 
+// A status whose messages are all shorter than 128 bytes.
+void append_short_status(const Status& status, std::string& out) {
+  const CurrentLimit& limit = *status.limit;
+  const auto write_limit = [&limit](char* to) {
+    to = NumberField(1, limit.requests_per_unit).write(to);
+    to = NumberField(2, static_cast<std::uint64_t>(limit.unit)).write(to);
+    return TextField(3, limit.name).write(to);
+  };
+  const auto write_duration = [&status](char* to) {
+    return NumberField(1, static_cast<std::uint64_t>(status.reset_seconds)).write(to);
+  };
+  const auto write_status = [&](char* to) {
+    to = NumberField(1, static_cast<std::uint64_t>(status.code)).write(to);
+    to = protobuf::write_short_message(2, to, write_limit);
+    to = NumberField(3, status.remaining).write(to);
+    return protobuf::write_short_message(4, to, write_duration);
+  };
+  const std::size_t before = out.size();
+  out.resize_and_overwrite(before + kShort, [&](char* bytes, std::size_t) {
+    return protobuf::write_short_message(2, bytes + before, write_status) - bytes;
+  });
+}
+
 void append_status(const Status& status, std::string& out) {
+  if (status.limit && status.limit->name.size() <= kShortName) return append_short_status(status, out);
   const NumberField code(1, static_cast<std::uint64_t>(status.code));
   const NumberField remaining(3, status.remaining);
   if (!status.limit) {

@@ -1,7 +1,9 @@
 // The messages as bytes of Protobuf and as JSON.
 #include <doctest/doctest.h>
 
+#include <expected>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -90,6 +92,74 @@ TEST_CASE("unknown fields are skipped") {
   CHECK(request->descriptors.size() == 1);
 }
 
+// Of one entry.
+std::expected<rls_config::Entry, std::string> entry_of(std::string_view fields) {
+  static std::string bytes;  // the entry points into it
+  std::string length(1, static_cast<char>(fields.size()));
+  if (fields.size() >= 128) {
+    length = {static_cast<char>(fields.size() % 128 + 128), static_cast<char>(fields.size() / 128)};
+  }
+  const std::string entry_field = "\x0a" + length + std::string(fields);
+  length = {static_cast<char>(entry_field.size() % 128 + 128), static_cast<char>(entry_field.size() / 128)};
+  bytes = "\x12" + length + entry_field;
+  auto request = decode_request(bytes);
+  if (!request) return std::unexpected(request.error());
+  return request->descriptors.at(0).entries.at(0);
+}
+
+TEST_CASE("an entry may have its fields in any order and more than once, or not at all") {
+  const auto check = [](std::string_view fields, std::string_view key, std::string_view value) {
+    CAPTURE(hex(fields));
+    const auto read = entry_of(fields);
+    REQUIRE(read);
+    CHECK(read->key == key);
+    CHECK(read->value == value);
+  };
+  check(field(1, "k") + field(2, "v"), "k", "v");
+  check(field(1, "") + field(2, ""), "", "");
+  check(field(2, "v") + field(1, "k"), "k", "v");
+  check(field(1, "k"), "k", "");
+  check(field(2, "v"), "", "v");
+  check("", "", "");
+  check(field(1, "old") + field(1, "k") + field(2, "v"), "k", "v");
+  check(field(1, "k") + field(2, "old") + field(2, "v"), "k", "v");
+  check(field(1, "k") + field(2, "v") + field(3, "new"), "k", "v");
+  check(field(3, "new") + field(1, "k") + field(2, "v"), "k", "v");
+  check(field(1, "k") + number_field(2, {5}) + field(2, "v"), "k", "v");
+  check(field(1, "k\u00e4") + field(2, "\u20ac"), "k\u00e4", "\u20ac");
+}
+
+TEST_CASE("an entry's texts may be of any length") {
+  for (const std::size_t size : {1U, 126U, 127U, 128U, 129U, 300U}) {
+    CAPTURE(size);
+    const std::string text(size, 'x');
+    std::string length(1, static_cast<char>(size));
+    if (size >= 128) length = {static_cast<char>(size % 128 + 128), static_cast<char>(size / 128)};
+    const auto value = entry_of(field(1, "k") + "\x12" + length + text);
+    REQUIRE(value);
+    CHECK(value->key == "k");
+    CHECK(value->value == text);
+    const auto key = entry_of("\x0a" + length + text + field(2, "v"));
+    REQUIRE(key);
+    CHECK(key->key == text);
+    CHECK(key->value == "v");
+  }
+}
+
+TEST_CASE("an entry that is cut off or not UTF-8 is refused") {
+  for (const std::string& fields :
+       {field(1, "k\xff") + field(2, "v"), field(1, "k") + field(2, "v\xff"), field(2, "v\xff") + field(1, "k"),
+        // A character that begins in the key and would end in the value.
+        field(1, "\xc3") + field(2, "\xa4")}) {
+    const auto read = entry_of(fields);
+    CHECK_FALSE(read);
+    CHECK(read.error().find("UTF-8") != std::string::npos);
+  }
+  for (const char* fields : {"\x0a", "\x0a\x01", "\x0a\x01k\x12", "\x0a\x01k\x12\x02v", "\x0a\x05k\x12\x01v"}) {
+    CHECK_FALSE(entry_of(fields));
+  }
+}
+
 TEST_CASE("a message may end within any field") {
   const std::string whole =
       field(1, "d") + field(2, entry("k", "v") + field(2, number_field(1, {5}) + number_field(2, {3})) +
@@ -151,6 +221,31 @@ TEST_CASE("a response is written as Protobuf") {
         "1a16"
         "0a0f526174654c696d69742d4c696d6974"
         "1203333030");
+}
+
+TEST_CASE("a status has a limit's name of any length") {
+  const auto varint = [](std::size_t number) {
+    std::string out;
+    for (; number >= 128; number /= 128) out += static_cast<char>(number % 128 + 128);
+    return out += static_cast<char>(number);
+  };
+  for (const std::size_t size : {1U, 63U, 64U, 65U, 127U, 128U, 300U}) {
+    CAPTURE(size);
+    const std::string name(size, 'n');
+    Response response;
+    response.statuses.push_back({.code = Code::ok,
+                                 .limit = CurrentLimit{.name = name,
+                                                       .requests_per_unit = std::numeric_limits<std::uint32_t>::max(),
+                                                       .unit = rls_config::Unit::week},
+                                 .remaining = std::numeric_limits<std::uint32_t>::max(),
+                                 .reset_seconds = 604'800});
+    std::string bytes;
+    encode_response(response, bytes);
+    const std::string limit = "\x08\xff\xff\xff\xff\x0f\x10\x07\x1a" + varint(size) + name;
+    const std::string status =
+        "\x08\x01\x12" + varint(limit.size()) + limit + "\x18\xff\xff\xff\xff\x0f\x22\x04\x08\x80\xf5\x24";
+    CHECK(bytes == "\x08\x01\x12" + varint(status.size()) + status);
+  }
 }
 
 TEST_CASE("metadata are written as a google.protobuf.Struct") {
