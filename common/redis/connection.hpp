@@ -73,7 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<net::Dialer> dialer_;  // until the stream is open
   net::Stream stream_;
   std::unique_ptr<Handshake> handshake_;  // until ready
-  std::array<char, 16384> in_;
+  std::array<char, 32768> in_;
   std::string out_;
   std::size_t written_ = 0;  // bytes of out_ that are sent
   bool writing_ = false;
