@@ -93,11 +93,12 @@ class Caller:
     def _ended(self, method: str) -> float:
         return self._agent.metric("sluice_grpc_requests_total", method=method, code="OK")
 
-    def rate_limits(self, descriptors: int, streams: int, decision: str = "") -> Way:
-        """A call of Envoy's rate limit service."""
+    def rate_limits(self, descriptors: int, streams: int, decision: str = "", rules: bool = False) -> Way:
+        """A call of Envoy's rate limit service. `rules`: each descriptor has a rule of its own."""
         request = message_class("envoy.service.ratelimit.v3.RateLimitRequest")(domain="bench", descriptors=[
-            {"entries": [{"key": "user", "value": f"user:{i:06}"}]} for i in range(descriptors)])
-        return self.grpc(limits_name(descriptors, streams, decision), f"{LIMITS}/ShouldRateLimit", request, streams)
+            {"entries": [{"key": f"rule{i}" if rules else "user", "value": f"user:{i:06}"}]} for i in range(descriptors)])
+        name = limits_name(descriptors, streams, decision) + (", each with a rule of its own" if rules else "")
+        return self.grpc(name, f"{LIMITS}/ShouldRateLimit", request, streams)
 
     def ext_authz(self) -> Way:
         """A call of Envoy's external authorization for a small request, with all that Envoy 1.40 sends. The client is that of /v1/authz."""
@@ -124,7 +125,15 @@ class Caller:
                 self.http(AUTHZ, "/v1/authz", "-H", "x-original-method: GET", "-H", "x-original-uri: /orders",
                           "-H", f"x-forwarded-for: {CLIENT}")]
         made += [self.rate_limits(count, streams) for streams in (1, CONNECTIONS) for count in (1, SEVERAL)]
-        return [*made, self.ext_authz()]
+        return [*made, self.rate_limits(SEVERAL, CONNECTIONS, rules=True), self.ext_authz()]
+
+
+def rate_limit_config() -> str:
+    """One rule for all users, and rules of different units and numbers, none of which is ever reached here."""
+    rules = [("user", "year", 4_000_000_000)]
+    rules += [(f"rule{i}", ("day", "week", "month", "year")[i % 4], 4_000_000_000 - i) for i in range(SEVERAL)]
+    return "domain: bench\ndescriptors:\n" + "".join(
+        f"  - {{key: {key}, rate_limit: {{unit: {unit}, requests_per_unit: {most}}}}}\n" for key, unit, most in rules)
 
 
 def bundle_for(key: MintedKey) -> Bundle:
@@ -163,8 +172,7 @@ def run(rig: Rig, report: Report) -> None:
     bundle = bundle_for(key).write(rig.folder / "grpc.json")
     key_file = rig.folder / "grpc-key"
     key_file.write_text(key.text + "\n")
-    limits = write_config(rig.folder / "rate-limits", bench="domain: bench\ndescriptors:\n  - key: user\n"
-                                                            "    rate_limit: {unit: year, requests_per_unit: 4000000000}\n")
+    limits = write_config(rig.folder / "rate-limits", bench=rate_limit_config())
     seconds = 1 if rig.quick else 2
     with rig.redis("redis-grpc") as redis:
         for name, counters in (("memory", "memory"), ("Redis", redis.counters)):
