@@ -29,6 +29,7 @@ std::expected<Caller, Refusal> Decider::authenticate(std::string_view api_key) c
   if (!snapshot_) return std::unexpected(Refusal{.kind = Refusal::Kind::no_policies});
   const auto key = decide::authenticate(*snapshot_, api_key, clock_.now_us());
   if (!key) return std::unexpected(Refusal{.kind = Refusal::Kind::unauthenticated, .credential = key.error()});
+  observer_.key_used(**key);
   return Caller{.snapshot = snapshot_,
                 .tenant = &snapshot_->tenant_of(**key),
                 .key_id = (*key)->id,

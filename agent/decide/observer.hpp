@@ -33,6 +33,8 @@ class DecisionObserver {
   virtual void decided(const DecidedCheck& check) = 0;
   // The decision's reason is overload, for `overload`, or no_snapshot.
   virtual void decided_without_tenant(const Decision& decision, OverloadCause overload) = 0;
+  // A caller has shown this valid key. Not called for callers that the agent knows by other means.
+  virtual void key_used(const policy::KeyView& key) noexcept = 0;
   // The wait of a held check has ended, or a check was not held because too many wait.
   virtual void waited(const policy::TenantView& tenant, WaitOutcome outcome) = 0;
   // The observer must forget its pointers to tenants and rulebooks.

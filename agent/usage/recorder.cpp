@@ -64,6 +64,11 @@ void Recorder::count_shadows(const decide::DecidedCheck& check) {
   }
 }
 
+void Recorder::key_used(const policy::KeyView& key) noexcept {
+  if (usage_ != nullptr && key.used.is_first_in(usage_->key_interval())) [[unlikely]]
+    usage_->key_used(key.id);
+}
+
 // Held checks are few, so the look-up does not matter.
 void Recorder::waited(const policy::TenantView& tenant, decide::WaitOutcome outcome) {
   metrics_.held_checks.row(tenant.tenant.id).count(static_cast<std::size_t>(outcome));

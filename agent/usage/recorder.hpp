@@ -29,6 +29,7 @@ class Recorder final : public decide::DecisionObserver {
 
   void decided(const decide::DecidedCheck& check) override;
   void decided_without_tenant(const Decision& decision, decide::OverloadCause overload) override;
+  void key_used(const policy::KeyView& key) noexcept override;
   void waited(const policy::TenantView& tenant, decide::WaitOutcome outcome) override;
   void snapshot_replaced() override;
 

@@ -64,8 +64,13 @@ void add_quotas(std::vector<sync::QuotaReached> more, std::vector<sync::QuotaRea
 
 }  // namespace
 
-WorkerUsage::WorkerUsage(const UsageBounds& bounds)
-    : bounds_(bounds), current_(std::make_unique<Foremost>(bounds)), collected_(std::make_unique<Foremost>(bounds)) {}
+WorkerUsage::WorkerUsage(const UsageBounds& bounds, const std::atomic<std::uint32_t>& key_interval)
+    : bounds_(bounds),
+      key_interval_(key_interval),
+      current_(std::make_unique<Foremost>(bounds)),
+      collected_(std::make_unique<Foremost>(bounds)) {
+  keys_.reserve(bounds.key_bytes);
+}
 
 UsageCounters& WorkerUsage::row(std::string_view tenant, std::string_view policy) {
   const std::lock_guard lock(mutex_);
@@ -140,6 +145,21 @@ void WorkerUsage::reached(sync::QuotaReached quota) {
   quotas_.push_back(std::move(quota));
 }
 
+void WorkerUsage::key_used(std::string_view id) noexcept {
+  const std::lock_guard lock(foremost_mutex_);
+  if (keys_.size() + id.size() < keys_.capacity()) keys_.append(id).push_back(' ');
+}
+
+void WorkerUsage::take_keys(std::vector<std::string>& out) {
+  const std::lock_guard lock(foremost_mutex_);
+  for (std::size_t begin = 0; begin < keys_.size();) {
+    const std::size_t end = keys_.find(' ', begin);
+    out.push_back(keys_.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  keys_.clear();
+}
+
 std::uint64_t WorkerUsage::dropped() const {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < kUsageOutcomes; ++i) {
@@ -187,11 +207,12 @@ std::vector<sync::QuotaReached> WorkerUsage::take_quotas() {
   return std::exchange(quotas_, {});
 }
 
-Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start) : bounds_(bounds), since_(start) {
-  for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(bounds_);
+Usage::Usage(std::size_t workers, UsageBounds bounds, WallTime start)
+    : bounds_(bounds), since_(start), keys_since_(start) {
+  for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(bounds_, key_interval_);
 }
 
-TakenUsage Usage::take() {
+TakenUsage Usage::take(bool new_key_interval) {
   const std::lock_guard lock(mutex_);
   TakenUsage taken;
   SubjectSums subjects;
@@ -202,7 +223,14 @@ TakenUsage Usage::take() {
     add_subjects(foremost.subjects, subjects);
     add_subjects(foremost.unmatched, unmatched);
     add_quotas(worker.take_quotas(), taken.quotas);
+    worker.take_keys(taken.keys);
   }
+  std::ranges::sort(taken.keys);
+  const auto twice = std::ranges::unique(taken.keys);
+  taken.keys.erase(twice.begin(), twice.end());
+  // After the ids are taken: a use in between is missed in one interval, and reported in the next. The other way round,
+  // it would be reported in this one, and further uses would be missed in the next.
+  if (new_key_interval) key_interval_.fetch_add(1, std::memory_order_relaxed);
   taken.subjects = top_of_each_policy(subjects, bounds_.subjects_taken);
   for (sync::ThrottledSubject& each : top_of_each_policy(unmatched, bounds_.unmatched_taken)) {
     taken.unmatched.push_back({std::move(each.tenant_id), std::move(each.subject), each.count});
@@ -213,9 +241,11 @@ TakenUsage Usage::take() {
 // If the clock was set back, the interval has length 0.
 void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   const WallTime from = std::exchange(since_, std::max(since_, now));
-  TakenUsage taken = take();
+  const bool new_key_interval = since_ - keys_since_ >= kKeyInterval;
+  if (new_key_interval) keys_since_ = since_;
+  TakenUsage taken = take(new_key_interval);
   queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects), std::move(taken.unmatched),
-            std::move(taken.quotas));
+            std::move(taken.quotas), std::move(taken.keys));
   dropped_by_queue_.store(queue.dropped(), std::memory_order_relaxed);
 }
 

@@ -4,12 +4,15 @@
 // Each worker counts in rows of its own, without a lock. A row has the counters of one tenant and policy. take() reads
 // the counters and returns the difference to the last reading.
 //
+// A key that is used is reported once in each interval of kKeyInterval. The decision path compares two numbers for it.
+//
 // Bounded memory: a worker without room for another row counts in the tenant's row without a policy. If there is no
 // room for that row either, dropped() counts the decision.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -54,7 +57,12 @@ struct TakenUsage {
   std::vector<sync::UnmatchedResource> unmatched;
   // Each once, as far as the workers had room.
   std::vector<sync::QuotaReached> quotas;
+  // The ids of keys that were used, sorted, each once.
+  std::vector<std::string> keys;
 };
+
+// How often a key that is used all the time is reported.
+inline constexpr std::chrono::seconds kKeyInterval{60};
 
 struct UsageBounds {
   std::size_t rows = 32'768;          // policies that a worker counts separately
@@ -64,12 +72,14 @@ struct UsageBounds {
   std::size_t unmatched_taken = 50;   // unmatched resources that take() returns
   std::size_t quotas = 200;           // reached quotas that a worker keeps
   std::size_t quotas_of_tenant = 50;  // of these, those of one tenant
+  std::size_t key_bytes = 64 << 10;   // for the ids of used keys that a worker keeps, each with a byte between
 };
 
 // Thread: one worker's. dropped() and the take functions may be called on any thread.
 class WorkerUsage {
  public:
-  explicit WorkerUsage(const UsageBounds& bounds);
+  // `key_interval`: the number of the interval, of all workers.
+  WorkerUsage(const UsageBounds& bounds, const std::atomic<std::uint32_t>& key_interval);
 
   // The counters are valid until forget_rows(). `policy` may be "". Takes a lock and may allocate.
   UsageCounters& row(std::string_view tenant, std::string_view policy);
@@ -86,6 +96,11 @@ class WorkerUsage {
   // must call reached(). `name`: of the mark. Allocates nothing for a mark that is known.
   bool wants_mark(std::string_view tenant, std::uint64_t name);
   void reached(sync::QuotaReached quota);
+
+  std::uint32_t key_interval() const noexcept { return key_interval_.load(std::memory_order_relaxed); }
+  // Notes that a key was used in this interval. An id without room is forgotten: another use in a later interval is
+  // reported. Allocates nothing.
+  void key_used(std::string_view id) noexcept;
 
   std::uint64_t dropped() const;
   std::uint64_t dropped_quotas() const { return dropped_quotas_.load(std::memory_order_relaxed); }
@@ -113,8 +128,10 @@ class WorkerUsage {
   void take_counts(std::vector<sync::UsageCount>& out);
   const Foremost& take_foremost();
   std::vector<sync::QuotaReached> take_quotas();
+  void take_keys(std::vector<std::string>& out);
 
   const UsageBounds bounds_;
+  const std::atomic<std::uint32_t>& key_interval_;
   std::uint64_t generation_ = 1;  // counts snapshots
   std::uint64_t swept_ = 0;       // the generation of the last sweep()
 
@@ -125,13 +142,14 @@ class WorkerUsage {
   std::vector<sync::UsageCount> uncollected_;    // of freed rows
   UsageCounters uncounted_;                      // decisions that found no row
 
-  std::mutex foremost_mutex_;  // guards current_ and quotas_
+  std::mutex foremost_mutex_;  // guards current_, quotas_ and keys_
   std::unique_ptr<Foremost> current_;
   std::unique_ptr<Foremost> collected_;  // the last result of take_foremost()
   std::vector<sync::QuotaReached> quotas_;
   boost::unordered_flat_set<std::uint64_t> marks_;                    // the names of those in quotas_
   boost::unordered_flat_map<std::uint64_t, std::size_t> of_tenants_;  // how many of them, by a hash of the tenant's id
   std::atomic<std::uint64_t> dropped_quotas_{0};
+  std::string keys_;  // ids, each with a space behind it; its memory is set aside at the start
 };
 
 class Usage {
@@ -141,8 +159,9 @@ class Usage {
 
   WorkerUsage& worker(std::size_t index) { return workers_.at(index); }
 
-  // Returns what was counted since the last take(). Any thread.
-  TakenUsage take();
+  // Returns what was counted since the last take(). `new_key_interval`: keys that are used from now on are reported
+  // again. Any thread.
+  TakenUsage take(bool new_key_interval = true);
   // Puts the usage since the last collect() into the queue. `now`: the end of the interval.
   void collect(sync::ReportQueue& queue, WallTime now);
 
@@ -153,8 +172,10 @@ class Usage {
 
  private:
   const UsageBounds bounds_;
-  std::mutex mutex_;  // one take() at a time
-  WallTime since_;    // end of the last interval; only collect() uses it
+  std::mutex mutex_;     // one take() at a time
+  WallTime since_;       // end of the last interval; only collect() uses it
+  WallTime keys_since_;  // when the key interval began; only collect() uses it
+  std::atomic<std::uint32_t> key_interval_{1};
   std::atomic<std::uint64_t> dropped_by_queue_{0};
   std::deque<WorkerUsage> workers_;
 };

@@ -20,6 +20,7 @@
 #include "common/policy/id_map.hpp"
 #include "common/policy/policy_index.hpp"
 #include "common/policy/program_pool.hpp"
+#include "common/policy/use_mark.hpp"
 
 namespace sluice::policy {
 
@@ -73,6 +74,7 @@ struct KeyView {
   KeyHash hash;
   std::int64_t expires_at_us = INT64_MAX;
   bool may_override = false;  // its checks may bring limits
+  UseMark used;               // for reports of when keys were last used
 };
 
 inline std::string_view id_of(const OrganizationView& organization) { return organization.id; }

@@ -10,7 +10,8 @@
 //                "unmatched":[{"tenant_id":"shop","resource":"GET:/carts","count":4}],
 //                "quotas":[{"tenant_id":"shop","policy_id":"orders","plan_id":"","limit":"day","counter":"3f…",
 //                           "subject":"sha256:…","percent":80,"quota":10,"used":8,
-//                           "from":"2027-03-31T00:00:00Z","to":"2027-04-01T00:00:00Z"}]}]}
+//                           "from":"2027-03-31T00:00:00Z","to":"2027-04-01T00:00:00Z"}],
+//                "keys":["key-3f9a0c41d2e7"]}]}
 //   → {"stored":7}
 //
 // Within a boot (one start of an agent), usage reports are numbered 1, 2, 3, … The server stores each (agent_id,
@@ -46,6 +47,7 @@ inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;    // in all usage repo
 inline constexpr std::size_t kMaxSubjectBytes = 512;        // longer subjects and resources are cut
 inline constexpr std::size_t kMaxUnmatchedAtOnce = 1'000;   // in all usage reports together
 inline constexpr std::size_t kMaxQuotaMarksAtOnce = 1'000;  // in all usage reports together
+inline constexpr std::size_t kMaxKeysAtOnce = 10'000;       // in all usage reports together
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
 inline constexpr std::size_t kMaxAgentNameBytes = 253;  // as for host names
 
@@ -103,6 +105,9 @@ struct UsageReport {
   std::vector<ThrottledSubject> subjects{};
   std::vector<UnmatchedResource> unmatched{};
   std::vector<QuotaReached> quotas{};
+  // The ids of API keys that were used in the interval, or shortly before. A key in use is reported once in a while,
+  // not in every report. Servers of earlier releases ignore them.
+  std::vector<std::string> keys{};
 
   bool operator==(const UsageReport&) const = default;
 };
@@ -140,7 +145,7 @@ struct ReportDocument {
 };
 
 // Cuts texts that are too long, and leaves out reasons beyond kMaxDegraded, subjects beyond kMaxSubjectsAtOnce,
-// resources beyond kMaxUnmatchedAtOnce and quotas beyond kMaxQuotaMarksAtOnce.
+// resources beyond kMaxUnmatchedAtOnce, quotas beyond kMaxQuotaMarksAtOnce and keys beyond kMaxKeysAtOnce.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
 // Faults: the text is not JSON or too large; a member is missing, of another type or out of range; a list is too long;

@@ -120,6 +120,8 @@ class ReportReader {
                 [&](const json::Value& item, const json::Place& place) { read_unmatched(item, place, report); });
     fields.each("quotas", false,
                 [&](const json::Value& item, const json::Place& place) { read_quota(item, place, report); });
+    fields.each("keys", false,
+                [&](const json::Value& item, const json::Place& place) { read_key(item, place, report); });
     out_.reports.push_back(std::move(report));
   }
 
@@ -191,6 +193,15 @@ class ReportReader {
     report.quotas.push_back(std::move(reached));
   }
 
+  void read_key(const json::Value& value, const json::Place& at, UsageReport& report) {
+    ++keys_;
+    if (value.type() == json::Type::string && is_id(value.text())) {
+      report.keys.emplace_back(value.text());
+    } else {
+      faults_.add(at, "must be the id of an API key: 1 to 63 characters from a-z 0-9 . -");
+    }
+  }
+
   std::string read_id(json::Fields& fields, std::string_view name, bool required) {
     const auto text = fields.text(name, kMaxAgentNameBytes);
     if (text && !is_id(*text) && (required || !text->empty())) {
@@ -219,6 +230,9 @@ class ReportReader {
       fields.fault("reports",
                    fmt::format("{} reached quotas in one request: send at most {}", quotas_, kMaxQuotaMarksAtOnce));
     }
+    if (keys_ > kMaxKeysAtOnce) {
+      fields.fault("reports", fmt::format("{} keys in one request: send at most {}", keys_, kMaxKeysAtOnce));
+    }
   }
 
   json::FaultList faults_;
@@ -227,6 +241,7 @@ class ReportReader {
   std::size_t subjects_ = 0;
   std::size_t unmatched_ = 0;
   std::size_t quotas_ = 0;
+  std::size_t keys_ = 0;
 };
 
 }  // namespace

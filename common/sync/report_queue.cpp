@@ -53,15 +53,23 @@ void keep_first(std::vector<QuotaReached>& quotas, std::size_t limit) {
   if (quotas.size() > limit) quotas.erase(quotas.begin() + static_cast<std::ptrdiff_t>(limit), quotas.end());
 }
 
+void keep_keys(std::vector<std::string>& keys) {
+  std::ranges::sort(keys);
+  const auto twice = std::ranges::unique(keys);
+  keys.erase(twice.begin(), twice.end());
+  if (keys.size() > kMaxKeysAtOnce) keys.resize(kMaxKeysAtOnce);
+}
+
 }  // namespace
 
 void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts,
                       std::vector<ThrottledSubject> subjects, std::vector<UnmatchedResource> unmatched,
-                      std::vector<QuotaReached> quotas) {
+                      std::vector<QuotaReached> quotas, std::vector<std::string> keys) {
   add_up(counts);
   add_up_foremost(subjects, unmatched);
   keep_first(quotas, kMaxQuotaMarksAtOnce);
-  if (counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty()) return;
+  keep_keys(keys);
+  if (counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty() && keys.empty()) return;
   const bool crowded = waiting_.size() >= kMaxWaitingIntervals || waiting_counts_ + counts.size() > max_waiting_counts_;
   if (crowded && !waiting_.empty()) {
     Interval& last = waiting_.back();
@@ -74,13 +82,16 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
     add_up_foremost(last.subjects, last.unmatched);
     std::ranges::move(quotas, std::back_inserter(last.quotas));
     keep_first(last.quotas, kMaxQuotaMarksAtOnce);
+    std::ranges::move(keys, std::back_inserter(last.keys));
+    keep_keys(last.keys);
   } else {
     waiting_.push_back({.from = from,
                         .to = to,
                         .counts = std::move(counts),
                         .subjects = std::move(subjects),
                         .unmatched = std::move(unmatched),
-                        .quotas = std::move(quotas)});
+                        .quotas = std::move(quotas),
+                        .keys = std::move(keys)});
   }
   bound_counts(waiting_.back());
   waiting_counts_ += waiting_.back().counts.size();
@@ -101,11 +112,13 @@ std::span<const UsageReport> ReportQueue::to_send() {
   std::size_t room_for_subjects = kMaxSubjectsAtOnce;
   std::size_t room_for_unmatched = kMaxUnmatchedAtOnce;
   std::size_t room_for_quotas = kMaxQuotaMarksAtOnce;
+  std::size_t room_for_keys = kMaxKeysAtOnce;
   for (const UsageReport& report : sent_) {
     room -= report.counts.size();
     room_for_subjects -= report.subjects.size();
     room_for_unmatched -= report.unmatched.size();
     room_for_quotas -= report.quotas.size();
+    room_for_keys -= report.keys.size();
   }
   while (!waiting_.empty() && room > 0 && sent_.size() < kMaxSentReports) {
     Interval& interval = waiting_.front();
@@ -116,6 +129,8 @@ std::span<const UsageReport> ReportQueue::to_send() {
     room_for_subjects -= interval.subjects.size();
     room_for_unmatched -= interval.unmatched.size();
     room_for_quotas -= interval.quotas.size();
+    interval.keys.resize(std::min(interval.keys.size(), room_for_keys));
+    room_for_keys -= interval.keys.size();
     const std::size_t count = std::min(room, interval.counts.size());
     make_report(interval, count);
     room -= count;
@@ -124,7 +139,7 @@ std::span<const UsageReport> ReportQueue::to_send() {
   return sent_;
 }
 
-// Moves all subjects, resources and quotas of the interval, and its last `count` counts, into a new report.
+// Moves all subjects, resources, quotas and keys of the interval, and its last `count` counts, into a new report.
 void ReportQueue::make_report(Interval& interval, std::size_t count) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);
   UsageReport& report = sent_.emplace_back();
@@ -135,6 +150,7 @@ void ReportQueue::make_report(Interval& interval, std::size_t count) {
   report.subjects = std::exchange(interval.subjects, {});
   report.unmatched = std::exchange(interval.unmatched, {});
   report.quotas = std::exchange(interval.quotas, {});
+  report.keys = std::exchange(interval.keys, {});
   interval.counts.erase(first, interval.counts.end());
   waiting_counts_ -= count;
 }

@@ -3,7 +3,7 @@
 //
 // Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, but times get coarser, and
 // only the foremost throttled subjects and unmatched resources, and the first reached quotas, are kept. Counts beyond
-// kMaxWaitingCounts are dropped.
+// kMaxWaitingCounts are dropped. Used keys without room are left out: a key that is used again is reported again.
 //
 // No clock, no I/O. Not thread-safe.
 #pragma once
@@ -31,7 +31,8 @@ class ReportQueue {
 
   // An interval without decisions makes no report. REQUIRES: intervals come in order; counts ≥ 0.
   void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {},
-           std::vector<UnmatchedResource> unmatched = {}, std::vector<QuotaReached> quotas = {});
+           std::vector<UnmatchedResource> unmatched = {}, std::vector<QuotaReached> quotas = {},
+           std::vector<std::string> keys = {});
 
   // The reports of the next request, oldest first: reports that are sent but not stored, then waiting intervals that
   // fit. New reports do not wait for old ones, because the server stores only once a minute, and waiting reports are
@@ -55,7 +56,10 @@ class ReportQueue {
     std::vector<ThrottledSubject> subjects;    // one for each tenant, policy and subject; at most kMaxSubjectsAtOnce
     std::vector<UnmatchedResource> unmatched;  // one for each tenant and resource; at most kMaxUnmatchedAtOnce
     std::vector<QuotaReached> quotas;          // at most kMaxQuotaMarksAtOnce
-    bool empty() const { return counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty(); }
+    std::vector<std::string> keys;             // sorted, each once; at most kMaxKeysAtOnce
+    bool empty() const {
+      return counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty() && keys.empty();
+    }
   };
 
   void bound_counts(Interval& interval);

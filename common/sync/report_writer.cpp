@@ -66,11 +66,14 @@ void write_quota(json::Writer& out, const QuotaReached& reached) {
   out.end_object();
 }
 
+void write_key(json::Writer& out, const std::string& id) { out.text(id); }
+
 // How many entries the reports that follow may have.
 struct Room {
   std::size_t subjects = kMaxSubjectsAtOnce;
   std::size_t unmatched = kMaxUnmatchedAtOnce;
   std::size_t quotas = kMaxQuotaMarksAtOnce;
+  std::size_t keys = kMaxKeysAtOnce;
 };
 
 // Writes nothing if there are no entries.
@@ -98,6 +101,7 @@ void write_usage(json::Writer& out, const UsageReport& report, Room& room) {
   write_entries(out, "subjects", report.subjects, room.subjects, &write_subject);
   write_entries(out, "unmatched", report.unmatched, room.unmatched, &write_unmatched);
   write_entries(out, "quotas", report.quotas, room.quotas, &write_quota);
+  write_entries(out, "keys", report.keys, room.keys, &write_key);
   out.end_object();
 }
 

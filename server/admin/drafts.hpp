@@ -31,8 +31,8 @@ struct Draft {
 };
 
 // Members that the server adds to answers, and ignores in bodies. So a caller can change an answer and send it back.
-inline constexpr std::array<std::string_view, 6> kReadOnly{"version",    "revision", "created_at",
-                                                           "updated_at", "warnings", "secret_already_shown"};
+inline constexpr std::array<std::string_view, 7> kReadOnly{
+    "version", "revision", "created_at", "updated_at", "last_used_at", "warnings", "secret_already_shown"};
 
 // `body` has no read-only members, and has `tenant_id` and `id` if the kind has them. Each function refuses a faulty
 // body with all its faults, and locks the plans and policies that the body refers to.

@@ -141,6 +141,7 @@ void write_members(json::Writer& out, const store::StoredObject& object, const F
   out.field("version", object.version);
   out.field("created_at", object.created_at);
   out.field("updated_at", object.updated_at);
+  if (!object.used_at.empty()) out.field("last_used_at", object.used_at);
   if (warnings.empty()) return;
   out.key("warnings");
   out.begin_list();

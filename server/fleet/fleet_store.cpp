@@ -173,6 +173,35 @@ void add_quotas(postgres::Transaction& tx, const std::vector<QuotaRow>& rows) {
           columns.array(11));
 }
 
+// Whether a key belongs to the agent's scope is decided here, because reports name no tenants of keys. A row that
+// another transaction holds is skipped: then the next report of the key says it. So two servers never wait for each
+// other.
+constexpr const char* kStoreKeyUses = R"(
+WITH given AS (
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS given (id, organization, tenants, used)),
+free AS (
+  SELECT id, organization_id, tenant_id FROM keys
+  WHERE id = ANY ($1::text[]) FOR NO KEY UPDATE SKIP LOCKED),
+newest AS (
+  SELECT free.id, to_timestamp(max(given.used)) AS used_at FROM free JOIN given USING (id)
+  WHERE organization = '' OR (free.organization_id = organization AND
+                              (tenants = '' OR free.tenant_id = ANY (string_to_array(tenants, ','))))
+  GROUP BY free.id)
+UPDATE keys AS k SET used_at = newest.used_at FROM newest
+WHERE k.id = newest.id AND (k.used_at IS NULL OR k.used_at < newest.used_at))";
+
+void store_key_uses(postgres::Transaction& tx, const std::vector<KeyUseRow>& rows) {
+  if (rows.empty()) return;
+  Columns columns(4);
+  for (const KeyUseRow& row : rows) {
+    columns.text(0, row.key_id)
+        .text(1, row.scope.organization_id)
+        .text(2, joined(row.scope.tenant_ids))
+        .number(3, row.used_at);
+  }
+  tx.exec(kStoreKeyUses, columns.array(0), columns.array(1), columns.array(2), columns.array(3));
+}
+
 Columns boots_of(std::span<const BootReports> taken) {
   Columns columns(3);
   for (const BootReports& each : taken) {
@@ -268,6 +297,7 @@ UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> t
   add_usage(tx, "usage_subjects", "hour", "subject", ByPolicy::yes, batch.hours);
   add_usage(tx, "usage_unmatched", "hour", "resource", ByPolicy::no, batch.unmatched);
   add_quotas(tx, batch.quotas);
+  store_key_uses(tx, batch.keys);
   Columns numbers(1);
   for (const Mark& mark : batch.marks) numbers.number(0, mark.number);
   tx.exec(kMoveMarks, boots.array(0), boots.array(1), boots.array(2), numbers.array(0));

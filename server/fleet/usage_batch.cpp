@@ -50,6 +50,11 @@ class Aggregation {
     batch_.minutes = rows_of(minutes_);
     batch_.hours = rows_of(hours_);
     batch_.unmatched = rows_of(unmatched_);
+    for (auto& [key, used_at] : keys_) {
+      const auto& [id, organization, tenants] = key;
+      batch_.keys.push_back(
+          {.key_id = id, .scope = {.organization_id = organization, .tenant_ids = tenants}, .used_at = used_at});
+    }
     return std::move(batch_);
   }
 
@@ -71,6 +76,10 @@ class Aggregation {
       add(unmatched_, scope, {seconds(hour), each.tenant_id, {}, without_nul(each.resource), {}, each.count});
     }
     for (const sluice::sync::QuotaReached& each : report.quotas) add(scope, each);
+    for (const std::string& id : report.keys) {
+      std::int64_t& used_at = keys_[{id, scope.organization_id, scope.tenant_ids}];
+      used_at = std::max(used_at, seconds(std::min(report.to, now_)));
+    }
   }
 
   void add(const AgentScope& scope, const sluice::sync::QuotaReached& reached) {
@@ -109,6 +118,7 @@ class Aggregation {
   Sums minutes_;
   Sums hours_;
   Sums unmatched_;
+  std::map<std::tuple<std::string, std::string, std::vector<std::string>>, std::int64_t> keys_;  // by id and scope
   UsageBatch batch_;
 };
 

@@ -1,6 +1,6 @@
 // Sums the reports of many agents into the rows that one transaction adds to PostgreSQL: one row per minute, tenant,
 // policy and outcome, one per hour, tenant, policy and throttled subject, and one per hour, tenant and unmatched
-// resource. Reached quotas are passed on as they are.
+// resource. Reached quotas are passed on as they are; of a key's uses only the last one.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,22 @@ struct QuotaRow {
   bool operator==(const QuotaRow&) const = default;
 };
 
+// A key that agents of one scope have seen used.
+struct KeyUseRow {
+  std::string key_id;
+  AgentScope scope;
+  std::int64_t used_at = 0;  // Unix time in seconds
+
+  bool operator==(const KeyUseRow&) const = default;
+};
+
 using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;
 
 struct UsageBatch {
   std::vector<UsageRow> minutes;    // decisions; sorted by all members but `count`, without duplicates
   std::vector<UsageRow> hours;      // denials by throttled subject; sorted like `minutes`
   std::vector<UsageRow> unmatched;  // checks by unmatched resource, of one hour each; sorted like `minutes`
+  std::vector<KeyUseRow> keys;      // sorted by key, one for each scope
   std::vector<QuotaRow> quotas;     // in the order of arrival; several agents may report the same
   std::vector<Mark> marks;          // the new mark of each boot (one run of an agent), in the order of `taken` below
   std::uint64_t stored = 0;         // reports that the rows include

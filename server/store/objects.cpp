@@ -11,8 +11,12 @@
 namespace sluice::server::store {
 namespace {
 
-const std::string kColumns = fmt::format("organization_id, tenant_id, id, version, document, {}, {}",
-                                         as_timestamp("created_at"), as_timestamp("updated_at"));
+const std::string& columns_of(Kind kind) {
+  static const std::string plain = fmt::format("organization_id, tenant_id, id, version, document, {}, {}",
+                                               as_timestamp("created_at"), as_timestamp("updated_at"));
+  static const std::string with_use = fmt::format("{}, {}", plain, as_timestamp("used_at"));
+  return kind == Kind::key || kind == Kind::token ? with_use : plain;
+}
 
 StoredObject read(Kind kind, const pqxx::row& row) {
   return {.key = {kind, row[1].c_str(), row[2].c_str()},
@@ -20,7 +24,8 @@ StoredObject read(Kind kind, const pqxx::row& row) {
           .version = row[3].as<std::int64_t>(),
           .document = row[4].c_str(),
           .created_at = row[5].c_str(),
-          .updated_at = row[6].c_str()};
+          .updated_at = row[6].c_str(),
+          .used_at = row.size() > 7 ? row[7].c_str() : ""};
 }
 
 std::string_view lock_clause(Lock lock) {
@@ -66,7 +71,7 @@ std::string shown_document(Kind kind, std::string_view document) {
 
 std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view id,
                                  Lock lock) {
-  Statement statement(fmt::format("SELECT {} FROM {}", kColumns, info(kind).table()));
+  Statement statement(fmt::format("SELECT {} FROM {}", columns_of(kind), info(kind).table()));
   where_key(statement, {.kind = kind, .tenant_id = tenant_id, .id = id});
   const pqxx::result rows = statement.add(lock_clause(lock)).run(tx);
   if (rows.empty()) return std::nullopt;
@@ -75,7 +80,7 @@ std::optional<StoredObject> find(postgres::Transaction& tx, Kind kind, std::stri
 
 std::vector<StoredObject> list(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters,
                                const Page& page) {
-  Statement statement(fmt::format("SELECT {} FROM {} WHERE ", kColumns, info(kind).table()));
+  Statement statement(fmt::format("SELECT {} FROM {} WHERE ", columns_of(kind), info(kind).table()));
   if (info(kind).local_id) {
     statement.add("(tenant_id, id) > ($, ", page.after_tenant_id).add("$)", page.after_id);
   } else {
@@ -99,7 +104,7 @@ StoredObject insert(postgres::Transaction& tx, const ObjectId& key, const std::s
   statement.add(" AND organization_id = $", organization_id).add(" AND tenant_id = $", key.tenant_id);
   statement.add(" AND id = $), 0) + 1, ", key.id).add("$::json", document);
   for (const ExtraColumn& column : extra) statement.add(", ").add("$::", column.value).add(column.type);
-  return read(key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
+  return read(key.kind, statement.add(" RETURNING ").add(columns_of(key.kind)).run(tx)[0]);
 }
 
 StoredObject update(postgres::Transaction& tx, const StoredObject& before, const std::string& document,
@@ -111,14 +116,14 @@ StoredObject update(postgres::Transaction& tx, const StoredObject& before, const
     statement.add(", ").add(column.name).add(" = $::", column.value).add(column.type);
   }
   where_key(statement, before.key.view());
-  return read(before.key.kind, statement.add(" RETURNING ").add(kColumns).run(tx)[0]);
+  return read(before.key.kind, statement.add(" RETURNING ").add(columns_of(before.key.kind)).run(tx)[0]);
 }
 
 std::vector<StoredObject> remove_all(postgres::Transaction& tx, Kind kind, const std::vector<Filter>& filters) {
   Statement statement(fmt::format("DELETE FROM {} WHERE true", info(kind).table()));
   for (const Filter& filter : filters) statement.add(" AND ").add(filter.sql, filter.value);
   std::vector<StoredObject> removed;
-  for (const auto& row : statement.add(" RETURNING ").add(kColumns).run(tx)) removed.push_back(read(kind, row));
+  for (const auto& row : statement.add(" RETURNING ").add(columns_of(kind)).run(tx)) removed.push_back(read(kind, row));
   return removed;
 }
 

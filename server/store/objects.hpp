@@ -21,6 +21,7 @@ struct StoredObject {
   std::string document;    // canonical JSON
   std::string created_at;  // RFC 3339, UTC
   std::string updated_at;
+  std::string used_at = {};  // only of keys and admin tokens; "" if not since servers record it
 };
 
 // "key-3f9a0c41d2e7"

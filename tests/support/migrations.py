@@ -26,6 +26,7 @@ _UNDO: dict[int, list[str]] = {
     13: ["ALTER TABLE webhook_deliveries DROP COLUMN attempts_before", "DROP TABLE webhook_looks"],
     14: ["DROP TABLE console_sessions"],
     15: ["DROP TABLE whatif_answers, whatif_questions"],
+    18: ["ALTER TABLE keys DROP COLUMN used_at", "ALTER TABLE tokens DROP COLUMN used_at"],
 }
 
 

@@ -191,6 +191,20 @@ TEST_CASE("reached quotas are sent once, also without counts, and no more at onc
   CHECK(queue.empty());
 }
 
+TEST_CASE("used keys make a report, each once, and keys without room are left out instead of delaying counts") {
+  ReportQueue queue;
+  queue.add(kStart, kStart + 10s, {}, {}, {}, {}, {"b", "a", "b"});
+  REQUIRE(sent(queue).size() == 1);
+  CHECK(sent(queue)[0].keys == std::vector<std::string>{"a", "b"});
+  std::vector<std::string> many;
+  for (std::size_t i = 0; i < kMaxKeysAtOnce; ++i) many.push_back(fmt::format("key-{:05}", i));
+  queue.add(kStart + 10s, kStart + 20s, counts("a", 1), {}, {}, {}, many);
+  REQUIRE(sent(queue).size() == 2);
+  CHECK(sent(queue)[1].keys.size() == kMaxKeysAtOnce - 2);
+  queue.confirm_stored(2);
+  CHECK(queue.empty());
+}
+
 TEST_CASE("a request has no more subjects than the server takes, and the next has the rest") {
   ReportQueue queue;
   for (int i = 0; i < 5; ++i) queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, counts("a", 1), subjects(0, 400, 1));

@@ -41,7 +41,8 @@ std::vector<UsageReport> reports() {
                        .quota = 10,
                        .used = 8,
                        .from = kFrom,
-                       .to = kFrom + 24h}}},
+                       .to = kFrom + 24h}},
+           .keys = {"app", "key-3f9a0c41d2e7"}},
           {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}, .subjects = {}}};
 }
 
@@ -113,6 +114,16 @@ TEST_CASE("unmatched resources over the bound of a request are left out, and fau
   const auto refused = parse_report(text);
   REQUIRE_FALSE(refused);
   CHECK(refused.error()[0].pointer == "/reports/0/unmatched/0/resource");
+}
+
+TEST_CASE("used keys over the bound of a request are left out, and a faulty id is named") {
+  auto made = reports();
+  made[0].keys.assign(kMaxKeysAtOnce + 1, "app");
+  const auto read = parse_report(write_report(agent(), made));
+  REQUIRE(read);
+  CHECK(read->reports[0].keys.size() == kMaxKeysAtOnce);
+  std::string text = write_report(agent(), reports());
+  CHECK(pointers(text.replace(text.find(R"("app")"), 5, R"("NO!")")) == "/reports/0/keys/0");
 }
 
 TEST_CASE("reached quotas over the bound of a request are left out, and faults name their members") {

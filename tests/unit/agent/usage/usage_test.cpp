@@ -48,6 +48,32 @@ struct Rig {
   ApiRig api;
 };
 
+TEST_CASE("a key in use is taken once in each key interval, whatever becomes of its requests") {
+  Rig rig(policies({policy("deny")}));
+  CHECK(rig.usage.take().keys.empty());
+  rig.api.check(call("deny"));
+  rig.api.check("{not JSON");
+  const auto first = rig.usage.take(false);
+  REQUIRE(first.keys.size() == 1);
+  CHECK(rig.api.shop_key.starts_with("slk_" + first.keys[0] + "_"));
+  rig.api.check(call("deny"));
+  CHECK(rig.usage.take(true).keys.empty());
+  rig.api.check(call("deny"));
+  CHECK(rig.usage.take().keys == first.keys);
+  CHECK(rig.usage.take().keys.empty());
+}
+
+TEST_CASE("keys that have no room are forgotten, and reported when they are used again") {
+  Usage usage(1, {.key_bytes = 64});
+  WorkerUsage& worker = usage.worker(0);
+  for (int i = 0; i < 100; ++i) worker.key_used(fmt::format("key-{:03}", i));
+  const auto kept = usage.take().keys;
+  CHECK(kept.size() >= 8);
+  CHECK(kept.size() < 100);
+  worker.key_used("key-099");
+  CHECK(usage.take().keys == std::vector<std::string>{"key-099"});
+}
+
 TEST_CASE("each way to answer has an outcome of its own") {
   Rig rig(policies({policy("deny"), policy("drop", R"("action":"drop")"), policy("pass", R"("action":"allow")"),
                     policy("low", R"("action":"drop_low_priority")"), policy("record", R"("action":"shadow_only")"),

@@ -209,6 +209,23 @@ TEST_CASE("reached quotas are those of the agent's tenants") {
   CHECK(batch.out_of_scope == 1);
 }
 
+TEST_CASE("of the uses of a key only the last one counts, and never one in the future") {
+  auto one = report(1, {}, kNoon);
+  one.keys = {"app", "other"};
+  auto two = report(2, {}, kNoon + 5min);
+  two.keys = {"app"};
+  const fleet::UsageBatch batch = batch_of(kShop, {one, two});
+  REQUIRE(batch.keys.size() == 2);
+  CHECK(batch.keys[0].key_id == "app");
+  CHECK(batch.keys[0].scope == fleet::scope_of(kShop));
+  CHECK(batch.keys[0].used_at - batch.keys[1].used_at == 300);
+  auto late = report(1, {}, kNoon + 24h * 365);
+  late.keys = {"app"};
+  const fleet::UsageBatch clamped = batch_of(kShop, {late});
+  REQUIRE(clamped.keys.size() == 1);
+  CHECK(clamped.keys[0].used_at < std::chrono::duration_cast<std::chrono::seconds>(late.to.time_since_epoch()).count());
+}
+
 TEST_CASE("throttled subjects are kept by the hour") {
   auto one = report(1, {}, kNoon + 10min);
   one.subjects = {{"shop", "p", "sha256:0011", 2}, {"kiosk", "p", "sha256:0011", 2}};
