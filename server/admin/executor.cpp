@@ -211,8 +211,21 @@ Executor::CommittedCall Executor::run_transaction(pqxx::connection& connection, 
   return done;
 }
 
+void Executor::note_use(pqxx::connection& connection, const CommittedCall& done, const Call& call) noexcept {
+  const std::string& token = done.principal.token_id;
+  try {
+    if (call.route->open || !token_uses_.is_due(token, clock_.now_us())) return;
+    postgres::Transaction tx(connection, call.trace);
+    auth::record_use(tx, token);
+    tx.commit();
+  } catch (const std::exception& error) {
+    pool_.count_failure(postgres::classify(error));
+  }
+}
+
 FinishedAnswer Executor::attempt(pqxx::connection& connection, const Call& call, CallProgress& progress) {
   const CommittedCall done = run_transaction(connection, call, progress);
+  note_use(connection, done, call);
   if (done.counters.empty() || publisher_ == nullptr) return done.finished(done.counters.empty());
   FinishedAnswer answer = done.finished(true);
   const bool published = publisher_->publish(

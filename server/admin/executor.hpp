@@ -12,6 +12,7 @@
 #include "server/admin/call_progress.hpp"
 #include "server/admin/tenant_snapshots.hpp"
 #include "server/auth/throttle.hpp"
+#include "server/auth/token_uses.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/http/refusal.hpp"
 #include "server/postgres/failure.hpp"
@@ -59,6 +60,8 @@ class Executor {
   FinishedAnswer check_caller(pqxx::connection& connection, const Call& call, CallProgress& progress);
   FinishedAnswer attempt(pqxx::connection& connection, const Call& call, CallProgress& progress);
   CommittedCall run_transaction(pqxx::connection& connection, const Call& call, CallProgress& progress);
+  // After a call: when its token was last used. A failure costs the call nothing.
+  void note_use(pqxx::connection& connection, const CommittedCall& done, const Call& call) noexcept;
   auth::Principal authenticate_caller(postgres::Transaction& tx, const Call& call);
   // Also logs the exception.
   FinishedAnswer failure_answer(const std::exception& error, const Call& call);
@@ -71,6 +74,7 @@ class Executor {
   const Clock& clock_;
   telemetry::Log& log_;
   TenantSnapshots snapshots_;
+  auth::TokenUses token_uses_;
   counters::Publisher* publisher_ = nullptr;
   const webhooks::Setup* webhooks_ = nullptr;
   const playground::Setup* playground_ = nullptr;
