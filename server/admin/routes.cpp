@@ -273,6 +273,8 @@ constexpr std::array kRoutes{
 
     Route{"GET", "/v1/admin/audit", auth::Permission::read_audit, auth::Level::tenant, &list_audit,
           "limit,cursor,organization_id,tenant_id,kind,object_id,actor_id,since,until"},
+    Route{"GET", "/v1/admin/audit/verify", auth::Permission::read_audit, auth::Level::organization, &verify_audit,
+          "after,organization_id", 1 << 20, kOneSnapshot},
     Route{"GET", "/v1/admin/revision", auth::Permission::read, auth::Level::tenant, &get_revision},
     Route{"GET", "/v1/admin/revisions/{revision}", auth::Permission::read, auth::Level::tenant, &get_enforcement,
           "wait"},

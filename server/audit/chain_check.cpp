@@ -44,6 +44,11 @@ void ChainCheck::add(const TrailRow& row) {
   report_.end = {.seq = row.fields.seq, .hash = row.hash};
 }
 
+void ChainCheck::blame_last() {
+  const std::int64_t seq = report_.end.seq;
+  fail(ChainFault::Kind::changed, seq, fmt::format("row {} was changed or removed after it was checked", seq));
+}
+
 void ChainCheck::check(const TrailRow& row) {
   const std::int64_t wanted = report_.end.seq + 1;
   const std::int64_t seq = row.fields.seq;

@@ -59,7 +59,14 @@ class ChainCheck {
   // `saved`: a head that was saved outside the database.
   ChainCheck(std::string organization_id, std::optional<ChainHead> saved);
 
+  // Goes on after this row, which an earlier check has added. REQUIRES: no row was added.
+  void resume(const ChainHead& checked) { report_.end = checked; }
+
   void add(const TrailRow& row);
+  // Of the row after which this check goes on: it is not as it was when it was checked.
+  void blame_last();
+  // nullptr so far. The pointer is valid until the next call.
+  const ChainFault* fault() const { return report_.fault ? &*report_.fault : nullptr; }
   // `stored`: the head in the table audit_heads.
   ChainReport finish(const std::optional<ChainHead>& stored);
 

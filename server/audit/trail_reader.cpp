@@ -2,16 +2,25 @@
 
 #include <charconv>
 
+#include <fmt/core.h>
 #include <pqxx/except>
 
 namespace sluice::server::audit {
 namespace {
 
-// libpqxx puts this text after COPY without quoting it, so it can be a query.
-constexpr const char* kTrail =
-    "(SELECT organization_id, seq, tenant_id, CASE WHEN isfinite(made_at) THEN (extract(epoch FROM made_at) * "
+constexpr const char* kColumnsOfRow =
+    "SELECT organization_id, seq, tenant_id, CASE WHEN isfinite(made_at) THEN (extract(epoch FROM made_at) * "
     "1000000)::bigint END, actor_id, actor_role, source, request_id, action, kind, object_id, version, before, after, "
-    "revision, encode(hash, 'hex') FROM audit ORDER BY organization_id, seq)";
+    "revision, encode(hash, 'hex') FROM audit";
+
+// libpqxx puts this text after COPY without quoting it, so it can be a query.
+std::string whole_trail() { return fmt::format("({} ORDER BY organization_id, seq)", kColumnsOfRow); }
+
+std::string query_of(const pqxx::transaction_base& work, const TrailPart& part) {
+  const std::string from = part.from_seq == 0 ? "" : fmt::format(" AND seq >= {}", part.from_seq);
+  return fmt::format("({} WHERE organization_id = {}{} ORDER BY seq LIMIT {})", kColumnsOfRow,
+                     work.quote(part.organization_id), from, part.limit);
+}
 
 // The character that a backslash and `c` stand for in COPY's text format.
 char unescaped(char c) {
@@ -35,7 +44,9 @@ char unescaped(char c) {
 
 }  // namespace
 
-TrailReader::TrailReader(pqxx::transaction_base& work) : stream_(work, kTrail) {}
+TrailReader::TrailReader(pqxx::transaction_base& work) : stream_(work, whole_trail()) {}
+
+TrailReader::TrailReader(pqxx::transaction_base& work, const TrailPart& part) : stream_(work, query_of(work, part)) {}
 
 // Splits and decodes line_ in place. A decoded value is never longer than its text.
 void TrailReader::split() {

@@ -21,10 +21,19 @@ struct TrailRow {
   bool well_formed = false;
 };
 
+// Some rows of one chain.
+struct TrailPart {
+  const std::string& organization_id;
+  std::int64_t from_seq = 0;  // inclusive; 0: all rows, whatever their numbers
+  std::int64_t limit = 0;     // rows
+};
+
 class TrailReader {
  public:
   // REQUIRES: the transaction sees every organization, and runs nothing else until the last row is read.
   explicit TrailReader(pqxx::transaction_base& work);
+  // REQUIRES: the transaction sees the whole organization, and runs nothing else until the last row is read.
+  TrailReader(pqxx::transaction_base& work, const TrailPart& part);
 
   // Returns nullptr at the end.
   const TrailRow* next();

@@ -319,6 +319,8 @@ ROUTES: dict[str, Row] = {
     **_quotas("organizations", "organization", lambda place: place.organization),
     **_quotas("tenants", "tenant", lambda place: place.tenant),
 
+    "GET /audit/verify": Row("read_audit", "organization", lambda _, place: Ask(
+        "/audit/verify", query={"organization_id": place.organization}), of="organization"),
     "GET /audit": Row("read_audit", "tenant", lambda *_: Ask("/audit"), of="any", lists="tenant_id"),
     "GET /revision": Row("read", "tenant", lambda *_: Ask("/revision"), of="any"),
     "GET /revisions/{revision}": Row("read", "tenant", lambda *_: Ask("/revisions/1"), of="any"),
