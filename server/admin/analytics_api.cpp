@@ -10,6 +10,8 @@
 #include "common/base/timestamp.hpp"
 #include "common/json/fields.hpp"
 #include "common/json/text.hpp"
+#include "common/telemetry/decision_log.hpp"
+#include "server/admin/object_parts.hpp"
 #include "server/admin/paging.hpp"
 #include "server/http/refusal.hpp"
 #include "server/store/statement.hpp"
@@ -18,6 +20,7 @@ namespace sluice::server::admin {
 namespace {
 
 constexpr std::chrono::hours kDefaultWindow{1};
+constexpr std::chrono::hours kDenialsWindow{24};
 constexpr std::size_t kMaxForemost = 100;  // throttled subjects, or unmatched resources
 // A cursor of list_analytics() holds the time range of the answer (in store::Page::after_tenant_id), and the values of
 // the last row of the page (in after_id). No value contains a space.
@@ -31,7 +34,7 @@ struct Window {
 
 // One row of usage covers a `Unit` of time, so `since` is rounded down to the start of a row.
 template <class Unit>
-Window read_window(const Context& context) {
+Window read_window(const Context& context, std::chrono::hours length = kDefaultWindow) {
   Faults faults;
   const auto read_time = [&](std::string_view name, WallTime fallback) {
     const std::string_view text = context.call.parameter(name);
@@ -43,7 +46,7 @@ Window read_window(const Context& context) {
   };
   Window window;
   window.until = read_time("until", WallTime(Micros(context.now_us)));
-  window.since = std::chrono::floor<Unit>(read_time("since", window.until - kDefaultWindow));
+  window.since = std::chrono::floor<Unit>(read_time("since", window.until - length));
   if (faults.empty() && window.until <= window.since) faults.push_back({"?since", "since must be before until"});
   if (!faults.empty()) http::refuse_faults(400, std::move(faults));
   return window;
@@ -230,6 +233,44 @@ Answer list_analytics(Context& context) {
 
 Answer list_throttled_subjects(Context& context) {
   return list_foremost(context, "usage_subjects", "tenant_id, policy_id, subject");
+}
+
+// A policy's `report_subjects` says in which of two forms agents name the subject.
+Answer list_denials(Context& context) {
+  const std::string tenant = required_tenant(context, Kind::policy);
+  const std::string subject(context.call.parameter("subject"));
+  const store::Page page = read_page(context.call);
+  if (subject.empty()) http::refuse_fault(400, "?subject", "subject is missing: name it as checks do, such as user:42");
+  const Window window = read_window<std::chrono::hours>(context, kDenialsWindow);
+  if (!store::find(context.tx, Kind::tenant, "", tenant)) http::refuse_unknown("tenant", tenant);
+  const std::string hashed = fmt::format("sha256:{}", telemetry::subject_hash(tenant, subject));
+  store::Statement statement(
+      fmt::format("SELECT {}, policy_id, sum(count) FROM usage_subjects", store::as_timestamp("hour")));
+  statement.add(" WHERE hour >= $::timestamptz", format_timestamp(window.since));
+  statement.add(" AND hour < $::timestamptz", format_timestamp(window.until));
+  statement.add(" AND tenant_id = $", tenant).add(" AND subject IN ($, ", hashed).add("$)", subject);
+  if (const auto policy = context.call.parameter("policy_id"); !policy.empty()) {
+    statement.add(" AND policy_id = $", std::string(policy));
+  }
+  statement.add(fmt::format(" GROUP BY hour, policy_id ORDER BY hour DESC, policy_id LIMIT {}", page.limit + 1));
+  const pqxx::result rows = statement.run(context.tx);
+  Answer answer = open_answer(window);
+  json::Writer& out = *answer.object;
+  out.field("tenant_id", tenant);
+  out.field("subject_hash", hashed);
+  out.key("items");
+  out.begin_list();
+  for (const auto& row : rows) {
+    if (static_cast<std::size_t>(row.num()) == page.limit) break;
+    out.begin_object();
+    out.field("at", row[0].c_str());
+    out.field("policy_id", row[1].c_str());
+    out.field("count", row[2].as<std::int64_t>());
+    out.end_object();
+  }
+  out.end_list();
+  out.field("more", rows.size() > page.limit);
+  return answer;
 }
 
 Answer list_unmatched_resources(Context& context) {

@@ -10,6 +10,9 @@ Answer list_analytics(Context& context);
 
 Answer list_throttled_subjects(Context& context);
 
+// The denials of one subject, by hour and policy.
+Answer list_denials(Context& context);
+
 // The resources that most often matched no policy.
 Answer list_unmatched_resources(Context& context);
 

@@ -328,6 +328,8 @@ ROUTES: dict[str, Row] = {
     "GET /analytics": Row("read", "tenant", lambda *_: Ask("/analytics"), of="any"),
     "GET /analytics/subjects": Row("read", "tenant", lambda *_: Ask("/analytics/subjects"), of="any"),
     "GET /analytics/unmatched": Row("read", "tenant", lambda *_: Ask("/analytics/unmatched"), of="any"),
+    "GET /analytics/denials": Row("read", "tenant", lambda _, place: Ask(
+        "/analytics/denials", query={"tenant_id": place.tenant, "subject": "user:42"})),
     "GET /export": Row("read", "tenant", _at("/export")),
     "POST /apply": Row("configure", "tenant", lambda _, place: Ask("/apply", {
         "format": "sluice/v1", "organizations": [{"id": place.organization}],
