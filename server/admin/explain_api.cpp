@@ -14,6 +14,7 @@
 #include "common/policy/counter_key.hpp"
 #include "common/policy/selection.hpp"
 #include "server/admin/bundle_api.hpp"
+#include "server/admin/effective_limits.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/tenant_snapshots.hpp"
 #include "server/http/refusal.hpp"
@@ -29,6 +30,7 @@ struct ExplainParameters {
   std::string key_id;
   std::string text;
   CheckRequest request;
+  bool effective = false;  // add the limits in force
 };
 
 void read_request(const json::Value& value, ExplainParameters& parameters) {
@@ -60,6 +62,7 @@ void read_explain_parameters(Context& context, const json::Value& body, ExplainP
   parameters.key_id = read_optional_id(fields, "key_id");
   fields.require("request",
                  "a check request as agents take it: {\"subject\":\"user:42\",\"resource\":\"GET:/orders\"}");
+  parameters.effective = fields.boolean("effective").value_or(false);
   const json::Value* const request = fields.take("request");
   refuse_check_fields(fields);
   fields.reject_unknown();
@@ -129,14 +132,17 @@ void append_uncounted_units(std::string& out, const policy::Rulebook& rulebook, 
   write_uncounted_units(uncounted_units(request.costs, counted), out);
 }
 
-std::string answer_of(const Selection& selection, const policy::TenantView& tenant, const ExplainParameters& parameters,
-                      const store::Revision& revision) {
+std::string answer_of(Context& context, const Selection& selection, const policy::TenantView& tenant,
+                      const ExplainParameters& parameters, const store::Revision& revision) {
   std::string out = fmt::format(R"({{"tenant_id":{},"revision":{},"allowed":{},"reason":"{}","shadow":{})",
                                 json::string_literal(parameters.tenant_id), revision.number, allowed_text(selection),
                                 selection_reason(selection), selection.mode == Mode::shadow);
   if (selection.primary() != nullptr) append_rulebook(out, selection, tenant, parameters.request);
   if (selection.kind == Selection::Kind::rulebooks) {
     append_uncounted_units(out, *selection.primary(), parameters.request);
+  }
+  if (parameters.effective) {
+    append_effective(context, tenant.tenant.organization_id, tenant, parameters.request, selection, out);
   }
   out += ',';
   write_candidates(selection.candidates, out);
@@ -174,7 +180,7 @@ Answer explain_request(Context& context) {
   const policy::TenantView& view = *snapshot->tenants.find(parameters.tenant_id);
   const Selection selection = policy::select(*snapshot, view, parameters.key_id, parameters.request, context.now_us);
   Answer answer;
-  answer.body = answer_of(selection, view, parameters, revision);
+  answer.body = answer_of(context, selection, view, parameters, revision);
   return answer;
 }
 
