@@ -45,7 +45,7 @@ export const listPlans = (tenant: string, signal: AbortSignal): Promise<List<Sch
 export const listOverrides = (tenant: string, signal: AbortSignal): Promise<List<Schema<"OverrideDocument">>> =>
   all((at) =>
     dataOf(api.GET("/v1/admin/overrides", { signal, params: { query: { limit: kPage, ...given("tenant_id", tenant), ...at } } })),
-  ) as Promise<List<Schema<"OverrideDocument">>>;
+  );
 
 export const listKeys = (tenant: string, signal: AbortSignal): Promise<List<Schema<"Key">>> =>
   all((at) =>

@@ -102,7 +102,7 @@ function NewBinding({ close, done }: { close: () => void; done: () => void }): J
       run={async () => {
         const ids = tenants.split(",").map((each) => each.trim()).filter((each) => each !== "");
         const body = { namespace, service_account: account, ...(ids.length === 0 ? {} : { tenant_ids: ids }) };
-        await dataOf(api.POST("/v1/admin/bindings", { params: {}, body: body as never }));
+        await dataOf(api.POST("/v1/admin/bindings", { params: {}, body }));
         say("The binding is made.");
         done();
       }}

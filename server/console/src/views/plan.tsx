@@ -1,6 +1,7 @@
 // One plan: its limits, where it is used, its versions. "new" makes one.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { planBody } from "../api/bodies";
 import { api, dataOf, type Schema } from "../api/client";
 import { given } from "../api/lists";
 import { useQuery } from "../api/query";
@@ -30,7 +31,7 @@ function NewPlan(): JSX.Element {
     key_by: ["subject"],
   });
   const save = async (): Promise<void> => {
-    const made = await dataOf(api.POST("/v1/admin/plans", { params: {}, body: draft as never }));
+    const made = await dataOf(api.POST("/v1/admin/plans", { params: {}, body: planBody(draft) }));
     say(`The plan ${made.id} is made.`);
     go(`/plans/${encodeURIComponent(made.id)}`, { tenant: made.tenant_id });
   };
@@ -124,7 +125,7 @@ function EditPlan({ plan, done }: { plan: PlanRow; done: () => void }): JSX.Elem
     await dataOf(
       api.PUT("/v1/admin/plans/{id}", {
         params: { path: { id: plan.id }, query: { tenant_id: plan.tenant_id }, header: { "If-Match": `"${plan.version}"` } },
-        body: draft as never,
+        body: planBody(draft),
       }),
     );
     say("Saved.");

@@ -1,6 +1,7 @@
 // One policy: what it says, its form, its versions, its rollout. "new" makes one.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { policyBody } from "../api/bodies";
 import { api, dataOf, type Schema } from "../api/client";
 import { given, listPlans } from "../api/lists";
 import { useQuery } from "../api/query";
@@ -39,7 +40,7 @@ function NewPolicy(): JSX.Element {
     mode: "shadow",
   });
   const save = async (): Promise<void> => {
-    const made = await dataOf(api.POST("/v1/admin/policies", { params: {}, body: draft as never }));
+    const made = await dataOf(api.POST("/v1/admin/policies", { params: {}, body: policyBody(draft) }));
     say(`The policy ${made.id} is made.`);
     go(`/policies/${encodeURIComponent(made.id)}`, { tenant: made.tenant_id });
   };
@@ -118,7 +119,7 @@ function EditPolicy({ policy, done }: { policy: PolicyRow; done: () => void }): 
           query: { tenant_id: policy.tenant_id },
           header: { "If-Match": `"${policy.version}"` },
         },
-        body: draft as never,
+        body: policyBody(draft),
       }),
     );
     say("Saved.");

@@ -105,12 +105,10 @@ function ChangeMode({ tenant, from, close, done }: { tenant: string | null; from
       {...(tenant === null ? { type: mode } : {})}
       close={close}
       run={async () => {
-        const body = { mode } as never;
-        await dataOf<unknown>(
-          tenant === null
-            ? (api.PUT("/v1/admin/modes/global", { params: {}, body }) as never)
-            : (api.PUT("/v1/admin/modes/tenants/{id}", { params: { path: { id: tenant } }, body }) as never),
-        );
+        const body = { mode };
+        await (tenant === null
+          ? dataOf(api.PUT("/v1/admin/modes/global", { params: {}, body }))
+          : dataOf(api.PUT("/v1/admin/modes/tenants/{id}", { params: { path: { id: tenant } }, body })));
         say(`The mode is ${mode}.`);
         done();
       }}
@@ -142,7 +140,7 @@ function NewTenant({ close, done }: { close: () => void; done: () => void }): JS
         await dataOf(
           api.POST("/v1/admin/tenants", {
             params: {},
-            body: { organization_id: owner, ...(id === "" ? {} : { id }), ...(name === "" ? {} : { name }) } as never,
+            body: { organization_id: owner, ...(id === "" ? {} : { id }), ...(name === "" ? {} : { name }) },
           }),
         );
         say("The tenant is made.");
