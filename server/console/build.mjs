@@ -65,6 +65,8 @@ async function bundle() {
     bundle: true,
     minify: true,
     format: "esm",
+    splitting: true, // what import() names is a file of its own, loaded when it is needed
+    chunkNames: "[name]-[hash]",
     target: ["chrome111", "firefox113", "safari16.4"],
     legalComments: "none", // the licences are a file of their own
     metafile: true,
@@ -72,7 +74,11 @@ async function bundle() {
     write: false,
     logLevel: "warning",
   });
-  const made = result.outputFiles.map((file) => fileOf(`console${extname(file.path)}`, Buffer.from(file.contents)));
+  const made = result.outputFiles.map((file) => {
+    const bytes = Buffer.from(file.contents);
+    const name = basename(file.path);
+    return /^console\.(js|css)$/.test(name) ? fileOf(name, bytes) : chunkOf(name, bytes);
+  });
   return [...made, fileOf("licences.txt", Buffer.from(await licencesOf(Object.keys(result.metafile.inputs))))];
 }
 
@@ -81,6 +87,9 @@ const fileOf = (name, bytes) => {
   const hashed = `${basename(name, ending)}-${hashOf(bytes).slice(0, 16)}${ending}`;
   return { plain: `/assets/${name}`, path: `/assets/${hashed}`, type: kTypes[ending], bytes };
 };
+
+// Scripts name it, and not the page. Its name has a hash already.
+const chunkOf = (name, bytes) => ({ plain: null, path: `/assets/${name}`, type: kTypes[extname(name)], bytes });
 
 // The licences of the packages that these files are of. They ask for their texts to go with the copies.
 async function licencesOf(files) {
@@ -97,7 +106,7 @@ async function licencesOf(files) {
 
 async function pageFor(files) {
   let page = await readFile(join(kHere, "src/index.html"), "utf8");
-  for (const file of files) {
+  for (const file of files.filter((each) => each.plain !== null)) {
     if (!page.includes(`"${file.plain}"`)) throw new Error(`src/index.html does not name ${file.plain}`);
     page = page.replace(`"${file.plain}"`, `"${file.path}"`);
   }

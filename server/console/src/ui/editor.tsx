@@ -1,11 +1,13 @@
-// Edits one policy or plan: a form beside its JSON, both of the same document, checked by the server as it is typed.
+// Edits one policy or plan: a form beside its JSON or YAML, both of the same document, checked by the server as it is
+// typed.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type Draft, questionOf } from "../api/bodies";
 import { api, ApiError, dataOf, errorOf, type Fault } from "../api/client";
+import { param, setQuery } from "../router";
 import { Badge, Failure } from "./parts";
 
-// A document while it is edited: it may break every rule.
-export type Draft = Record<string, unknown>;
+export type { Draft };
 
 const kPauseMs = 300;
 
@@ -25,7 +27,7 @@ export function useVerdict(kind: "policy" | "plan", tenant: string, draft: Draft
     const abort = new AbortController();
     setVerdict((old) => ({ ...old, checking: true }));
     const timer = setTimeout(() => {
-      const body = { kind, ...(tenant === "" ? {} : { tenant_id: tenant }), object: draft } as never;
+      const body = questionOf(kind, tenant, draft);
       dataOf(api.POST("/v1/admin/validate", { signal: abort.signal, body }))
         .then((answer) => setVerdict({ checking: false, faults: [], warnings: warningsOf(answer.warnings), error: null }))
         .catch((failure) => {
@@ -49,59 +51,151 @@ const warningsOf = (warnings: readonly unknown[]): string[] =>
     return `${warning.pointer ?? ""} ${warning.detail ?? JSON.stringify(each)}`.trim();
   });
 
+type YamlText = typeof import("./yaml_text");
+
+// null: not loaded yet. "failed": the file cannot be had, such as after an upgrade of the server.
+function useYamlText(): YamlText | "failed" | null {
+  const [loaded, setLoaded] = useState<YamlText | "failed" | null>(null);
+  useEffect(() => {
+    import("./yaml_text").then(
+      (module) => setLoaded(module),
+      () => setLoaded("failed"),
+    );
+  }, []);
+  return loaded;
+}
+
+interface Source {
+  readonly text: string;
+  readonly wrong: string; // why it is no document; "": it is one
+  type(text: string): void;
+}
+
+const jsonOf = (draft: Draft): string => JSON.stringify(draft, null, 2);
+
+// The draft as text. What is typed stays as it is typed while it says the same. `yaml`: null writes JSON.
+function useSource(draft: Draft, change: (draft: Draft) => void, yaml: YamlText | null): Source {
+  const [text, setText] = useState(jsonOf(draft));
+  const [wrong, setWrong] = useState("");
+  const lastYaml = useRef(""); // has comments that JSON cannot keep
+  const written = (before: string): string => {
+    if (yaml === null) return jsonOf(draft);
+    return before === "" ? yaml.yamlOf(draft) : yaml.withValue(before, draft);
+  };
+  const show = (next: string): void => {
+    setText(next);
+    setWrong("");
+    if (yaml !== null) lastYaml.current = next;
+  };
+  const says = (value: unknown): boolean =>
+    yaml === null
+      ? JSON.stringify(value) === JSON.stringify(draft)
+      : JSON.stringify(yaml.sorted(value)) === JSON.stringify(yaml.sorted(draft));
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) show(written(lastYaml.current));
+    first.current = false;
+  }, [yaml]);
+  useEffect(() => {
+    if (wrong === "" && !says(parse(text, yaml).value)) show(written(text));
+  }, [draft]);
+  const type = (value: string): void => {
+    setText(value);
+    const parsed = parse(value, yaml);
+    setWrong(parsed.fault);
+    if (parsed.value === undefined) return;
+    if (yaml !== null) lastYaml.current = value;
+    change(parsed.value);
+  };
+  return { text, wrong, type };
+}
+
+function parse(text: string, yaml: YamlText | null): { value?: Draft; fault: string } {
+  const parsed = yaml === null ? parseJson(text) : yaml.parseYaml(text);
+  if (parsed.fault !== "") return { fault: `This is no ${yaml === null ? "JSON" : "YAML"} yet: ${parsed.fault}.` };
+  const { value } = parsed;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value: value as Draft, fault: "" };
+  return { fault: yaml === null ? "The document must be an object: { … }." : "The document must be a mapping: name: value." };
+}
+
+function parseJson(text: string): { value?: unknown; fault: string } {
+  try {
+    return { value: JSON.parse(text), fault: "" };
+  } catch (failure) {
+    return { fault: (failure as Error).message };
+  }
+}
+
 export function Editor({ draft, change, verdict, children }: {
   draft: Draft;
   change: (draft: Draft) => void;
   verdict: Verdict;
   children: ComponentChildren;
 }): JSX.Element {
-  const [text, setText] = useState(JSON.stringify(draft, null, 2));
-  const [wrong, setWrong] = useState("");
-  useEffect(() => {
-    // What is typed stays as it is typed while it says the same.
-    if (wrong === "" && JSON.stringify(parse(text).value) !== JSON.stringify(draft)) setText(JSON.stringify(draft, null, 2));
-  }, [draft]);
-  const type = (value: string): void => {
-    setText(value);
-    const parsed = parse(value);
-    setWrong(parsed.fault);
-    if (parsed.value !== undefined) change(parsed.value);
-  };
+  const loaded = useYamlText();
+  const tools = loaded === "failed" ? null : loaded;
+  const asYaml = param("as") === "yaml";
+  const source = useSource(draft, change, asYaml ? tools : null);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const { text, wrong } = source;
+  const faulty = verdict.faults.length > 0 && wrong === "";
+  const lines = useMemo(() => (faulty ? tools?.linesOf(text) : undefined), [faulty, tools, text]);
+  const name = asYaml && tools !== null ? "YAML" : "JSON";
   return (
     <div class="editor">
       <div>
         {children}
-        <Verdicts verdict={verdict} />
+        <Verdicts verdict={verdict} lineOf={lines?.lineOf} show={(line) => area.current && selectLine(area.current, line)} />
       </div>
       <div>
+        <div class="switch" role="group" aria-label="Written as">
+          {(["JSON", "YAML"] as const).map((each) => (
+            <button
+              key={each}
+              type="button"
+              class="small"
+              aria-pressed={name === each}
+              disabled={wrong !== ""}
+              onClick={() => setQuery({ as: each === "YAML" ? "yaml" : "" })}
+            >
+              {each}
+            </button>
+          ))}
+        </div>
         <label class="field">
-          The same as JSON
+          The same as {name}
           <textarea
+            ref={area}
             class="code"
             rows={Math.min(40, text.split("\n").length + 2)}
             value={text}
             spellcheck={false}
             aria-invalid={wrong !== ""}
-            onInput={(event) => type(event.currentTarget.value)}
+            onInput={(event) => source.type(event.currentTarget.value)}
           />
         </label>
+        {name === "YAML" && <p class="quiet">Comments stay while you edit. The server does not store them.</p>}
+        {asYaml && loaded === "failed" && <p class="notice">YAML cannot be loaded now. Reload the page to try again.</p>}
         {wrong !== "" && <p class="fault">{wrong}</p>}
       </div>
     </div>
   );
 }
 
-function parse(text: string): { value?: Draft; fault: string } {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value: value as Draft, fault: "" };
-    return { fault: "The document must be an object: { … }." };
-  } catch (failure) {
-    return { fault: `This is no JSON yet: ${(failure as Error).message}.` };
-  }
+// Puts the cursor on a line, from 1, and shows it.
+function selectLine(area: HTMLTextAreaElement, line: number): void {
+  const lines = area.value.split("\n");
+  const start = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
+  area.scrollTop = (area.scrollHeight / Math.max(1, lines.length)) * Math.max(0, line - 5);
 }
 
-function Verdicts({ verdict }: { verdict: Verdict }): JSX.Element {
+function Verdicts({ verdict, lineOf, show }: {
+  verdict: Verdict;
+  lineOf: ((pointer: string) => number) | undefined;
+  show: (line: number) => void;
+}): JSX.Element {
   return (
     <div class="verdict" aria-live="polite">
       {verdict.error && <Failure error={verdict.error} />}
@@ -109,7 +203,8 @@ function Verdicts({ verdict }: { verdict: Verdict }): JSX.Element {
         <ul class="faults">
           {verdict.faults.map((fault) => (
             <li key={fault.pointer + fault.detail}>
-              <code>{fault.pointer || "/"}</code> {fault.detail}
+              <code>{fault.pointer || "/"}</code> {fault.detail}{" "}
+              {lineOf && <LineButton line={lineOf(fault.pointer)} show={show} />}
             </li>
           ))}
         </ul>
@@ -123,6 +218,12 @@ function Verdicts({ verdict }: { verdict: Verdict }): JSX.Element {
     </div>
   );
 }
+
+const LineButton = ({ line, show }: { line: number; show: (line: number) => void }): JSX.Element => (
+  <button type="button" class="small" onClick={() => show(line)}>
+    line {line}
+  </button>
+);
 
 // One field of the form, with the faults of its pointer below it.
 export function Field({ title, pointer, verdict, children, hint }: {
