@@ -72,7 +72,7 @@ export function Table<Row>({ rows, columns, id, label }: {
       </table>
       <footer class="quiet">
         {sorted.length} {sorted.length === 1 ? "row" : "rows"}
-        <CopyButton text={csvOf(sorted, columns)} label="Copy as CSV" />
+        <CopyCsv rows={sorted} columns={columns} />
       </footer>
     </div>
   );
@@ -125,8 +125,17 @@ export function csvCell(value: string | number): string {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function csvOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const lines = [columns.map((column) => csvCell(column.title)).join(",")];
-  for (const row of rows) lines.push(columns.map((column) => csvCell(column.text(row))).join(","));
+type CsvColumn<Row> = Pick<Column<Row>, "title" | "text">;
+
+// Columns without a title are for buttons.
+function csvOf<Row>(rows: readonly Row[], columns: readonly CsvColumn<Row>[]): string {
+  const told = columns.filter((column) => column.title !== "");
+  const lines = [told.map((column) => csvCell(column.title)).join(",")];
+  for (const row of rows) lines.push(told.map((column) => csvCell(column.text(row))).join(","));
   return lines.join("\r\n");
+}
+
+// For rows that are not shown as a table.
+export function CopyCsv<Row>({ rows, columns }: { rows: readonly Row[]; columns: readonly CsvColumn<Row>[] }): JSX.Element {
+  return <CopyButton text={csvOf(rows, columns)} label="Copy as CSV" />;
 }

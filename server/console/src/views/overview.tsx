@@ -9,7 +9,7 @@ import { may } from "../session";
 import { Chart, type Series } from "../ui/chart";
 import { Badge, Empty, Heading, Loaded, Time } from "../ui/parts";
 import { kSecondsOf, range, RangePicker, sinceOf, type Range } from "../ui/range";
-import { Table } from "../ui/table";
+import { CopyCsv, Table } from "../ui/table";
 import { numberText } from "../words/limits";
 import { groupOf, isShadow, kGroups } from "../words/outcomes";
 
@@ -179,17 +179,28 @@ function Throttled({ chosen }: { chosen: Range }): JSX.Element {
         data.items.length === 0 ? (
           <p class="quiet">Nobody was throttled.</p>
         ) : (
-          <ol class="bars">
-            {data.items.map((each) => (
-              <li key={`${each.tenant_id}/${each.policy_id}/${each.subject}`}>
-                <meter min={0} max={data.items[0]?.count ?? 1} value={each.count} aria-hidden="true" />
-                <code>{each.subject}</code>
-                <span>
-                  {numberText(each.count)} {each.policy_id && `by ${each.policy_id}`}
-                </span>
-              </li>
-            ))}
-          </ol>
+          <>
+            <ol class="bars">
+              {data.items.map((each) => (
+                <li key={`${each.tenant_id}/${each.policy_id}/${each.subject}`}>
+                  <meter min={0} max={data.items[0]?.count ?? 1} value={each.count} aria-hidden="true" />
+                  <code>{each.subject}</code>
+                  <span>
+                    {numberText(each.count)} {each.policy_id && `by ${each.policy_id}`}
+                  </span>
+                </li>
+              ))}
+            </ol>
+            <CopyCsv
+              rows={data.items}
+              columns={[
+                { title: "Tenant", text: (row) => row.tenant_id },
+                { title: "Policy", text: (row) => row.policy_id },
+                { title: "Subject", text: (row) => row.subject },
+                { title: "Denied", text: (row) => row.count },
+              ]}
+            />
+          </>
         )
       }
     </Loaded>
