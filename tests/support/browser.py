@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / f".run/playwright/lib/python3.{sys.version_info.minor}/site-packages"))
 
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Page, Request, Route, expect, sync_playwright  # noqa: E402
 
 expect.set_options(timeout=30_000)   # ms, for what takes milliseconds on a machine that is not busy
 

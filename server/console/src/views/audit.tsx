@@ -1,20 +1,21 @@
 // Who changed what, when, from where.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, dataOf, type Schema } from "../api/client";
+import { api, type ApiError, dataOf, errorOf, type Schema } from "../api/client";
 import { given } from "../api/lists";
 import { useQuery } from "../api/query";
 import { param, setQuery, tenant } from "../router";
-import { Badge, Code, Empty, Failure, Heading, Loaded } from "../ui/parts";
+import { Badge, Empty, Failure, Heading, Loaded } from "../ui/parts";
 import { range, RangePicker, sinceOf } from "../ui/range";
+import { CopyCsv } from "../ui/table";
 import { Diff } from "../ui/versions";
 import { timeText } from "../words/time";
-import { ApiError, errorOf } from "../api/client";
+import { Verify } from "./verify";
 
 type Entry = Schema<"AuditEntry">;
 type Kind = Schema<"Kind">;
 
-const kKinds: readonly Kind[] = ["organization", "tenant", "plan", "policy", "override", "key", "token", "agent-token", "binding"] as Kind[];
+const kKinds: readonly Kind[] = ["organization", "tenant", "plan", "policy", "override", "key", "token", "agent-token", "binding"];
 const kPage = 100;
 
 const load = (cursor: string, signal?: AbortSignal): Promise<Schema<"AuditEntries">> =>
@@ -66,12 +67,25 @@ export function Audit(): JSX.Element {
         />
       </div>
       <Loaded query={first}>{(data) => <Entries key={key} first={data} />}</Loaded>
-      <h2>Verify</h2>
-      <p class="quiet">The chain is verified where PostgreSQL can be reached, not through this server:</p>
-      <Code text="sluice-server audit verify --database-url postgresql://ROLE@HOST/NAME --head audit.head" />
+      <Verify />
     </>
   );
 }
+
+const kCsv: readonly { readonly title: string; readonly text: (entry: Entry) => string | number }[] = [
+  { title: "At", text: (entry) => entry.at },
+  { title: "Action", text: (entry) => entry.action },
+  { title: "Kind", text: (entry) => entry.kind },
+  { title: "Object", text: (entry) => entry.object_id },
+  { title: "Tenant", text: (entry) => entry.tenant_id ?? "" },
+  { title: "Organization", text: (entry) => entry.organization_id ?? "" },
+  { title: "Actor", text: (entry) => entry.actor_id },
+  { title: "Role", text: (entry) => entry.actor_role },
+  { title: "Source", text: (entry) => entry.source },
+  { title: "Request", text: (entry) => entry.request_id },
+  { title: "Revision", text: (entry) => entry.revision },
+  { title: "Entry", text: (entry) => entry.seq },
+];
 
 function Entries({ first }: { first: Schema<"AuditEntries"> }): JSX.Element {
   const [more, setMore] = useState<readonly Entry[]>([]);
@@ -111,6 +125,7 @@ function Entries({ first }: { first: Schema<"AuditEntries"> }): JSX.Element {
           </li>
         ))}
       </ol>
+      <CopyCsv rows={items} columns={kCsv} />
       {error && <Failure error={error} />}
       {next !== null && (
         <button type="button" onClick={() => void loadMore()}>

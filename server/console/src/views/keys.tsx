@@ -45,6 +45,7 @@ export function Keys(): JSX.Element {
                 { name: "id", title: "Id", text: (row) => row.id, show: (row) => <code>{row.id}</code> },
                 { name: "tenant", title: "Tenant", wide: true, text: (row) => row.tenant_id, show: (row) => row.tenant_id },
                 { name: "made", title: "Made", wide: true, text: (row) => row.created_at, show: (row) => <Time at={row.created_at} /> },
+                { name: "used", title: "Last used", text: (row) => row.last_used_at ?? "", show: (row) => <Time at={row.last_used_at} /> },
                 { name: "expires", title: "Expires", text: (row) => row.expires_at ?? "", show: (row) => <Expiry at={row.expires_at} /> },
                 {
                   name: "do",
@@ -97,7 +98,7 @@ function Expiry({ at }: { at: string | undefined }): JSX.Element {
 }
 
 async function makeKey(body: { tenant_id: string; name: string }): Promise<string> {
-  const made = await dataOf(api.POST("/v1/admin/keys", { params: {}, body: body as never }));
+  const made = await dataOf(api.POST("/v1/admin/keys", { params: {}, body }));
   return made.key ?? "";
 }
 
@@ -144,7 +145,7 @@ function Rotate({ of, close, made, done }: { of: Key; close: () => void; made: (
         await dataOf(
           api.PATCH("/v1/admin/keys/{id}", {
             params: { path: { id: of.id } },
-            body: { expires_at: new Date(Date.now() + hours * 3_600_000).toISOString() } as never,
+            body: { expires_at: new Date(Date.now() + hours * 3_600_000).toISOString() },
           }),
         );
         made(key);

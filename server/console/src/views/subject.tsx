@@ -1,15 +1,18 @@
-// One subject under one policy or plan: what is left of each limit now, reset, override, recent denials.
+// One subject: which limits are in force for it, what is left of them now, reset, override, recent denials.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { api, dataOf, type Schema } from "../api/client";
 import { listOverrides, listPlans, listPolicies } from "../api/lists";
 import { useQuery } from "../api/query";
-import { param, setQuery, tenant } from "../router";
+import { param, place, setQuery, tenant } from "../router";
 import { may } from "../session";
 import { Confirm, say } from "../ui/dialog";
 import { Badge, Heading, Loaded } from "../ui/parts";
+import { DimensionNames } from "../ui/scope_form";
 import { limitText, numberText, titleOf, type Limit } from "../words/limits";
 import { spanText, timeText } from "../words/time";
+import { Denials } from "./denials";
+import { Effective, type Dimensions } from "./effective";
 
 type Counters = Schema<"Counters">;
 type CounterState = Schema<"CounterState">;
@@ -30,16 +33,23 @@ export function Subject(): JSX.Element {
   const owners = useQuery(`owners ${tenant.value}`, loadOwners);
   return (
     <>
-      <Heading title="Subject" below="What is left of every limit now, for one user, key or client." />
+      <Heading title="Subject" below="Which limits hold for one user, key or client, and what is left of them now." />
       <Loaded query={owners}>
         {(all) => {
           const chosen = all.find((owner) => `${owner.tenant}/${owner.kind}/${owner.id}` === param("of"));
+          const owner = tenantOf(all, chosen);
+          const dimensions = givenDimensions();
           return (
             <>
-              <Chooser owners={all} chosen={chosen} />
+              <Who keys={chosen?.keys ?? []} />
+              {owner === "" && <p class="notice">Choose a tenant, or a policy or plan below.</p>}
+              {owner !== "" && Object.keys(dimensions).length > 0 && <Effective tenant={owner} dimensions={dimensions} />}
+              <h2>What is left</h2>
+              <Chooser owners={all} />
               {chosen && chosen.keys.every((key) => param(`k.${key}`) !== "") && (
                 <State key={`${param("of")} ${identityText(chosen)}`} owner={chosen} />
               )}
+              {owner !== "" && dimensions["subject"] !== undefined && <Denials tenant={owner} subject={dimensions["subject"]} />}
             </>
           );
         }}
@@ -68,7 +78,7 @@ async function loadOwners(signal: AbortSignal): Promise<readonly Owner[]> {
   return [...ofPolicies, ...ofPlans];
 }
 
-function Chooser({ owners, chosen }: { owners: readonly Owner[]; chosen: Owner | undefined }): JSX.Element {
+function Chooser({ owners }: { owners: readonly Owner[] }): JSX.Element {
   return (
     <div class="row">
       <label class="field">
@@ -82,12 +92,53 @@ function Chooser({ owners, chosen }: { owners: readonly Owner[]; chosen: Owner |
           ))}
         </select>
       </label>
-      {chosen?.keys.map((key) => (
-        <label class="field" key={key}>
-          {key}
-          <input value={param(`k.${key}`)} onChange={(event) => setQuery({ [`k.${key}`]: event.currentTarget.value }, false)} />
+    </div>
+  );
+}
+
+// The tenant that is chosen, or the only one.
+function tenantOf(owners: readonly Owner[], chosen: Owner | undefined): string {
+  if (chosen !== undefined || tenant.value !== "") return chosen?.tenant ?? tenant.value;
+  const tenants = new Set(owners.map((owner) => owner.tenant));
+  return tenants.size === 1 ? ([...tenants][0] ?? "") : "";
+}
+
+const kPrefix = "k.";
+
+// The address has them as k.NAME.
+function givenDimensions(): Dimensions {
+  const given = [...place.value.query].filter(([name, value]) => name.startsWith(kPrefix) && value !== "");
+  return Object.fromEntries(given.map(([name, value]) => [name.slice(kPrefix.length), value]));
+}
+
+// The dimensions of the requests that the view is about. `keys`: those that a counter needs.
+function Who({ keys }: { keys: readonly string[] }): JSX.Element {
+  const [added, setAdded] = useState<readonly string[]>([]);
+  const names = [...new Set(["subject", "resource", ...keys, ...Object.keys(givenDimensions()), ...added])];
+  const add = (name: string): void => {
+    if (name !== "") setAdded([...added, name]);
+  };
+  return (
+    <div class="row">
+      {names.map((name) => (
+        <label class="field" key={name}>
+          {name}
+          <input value={param(kPrefix + name)} onChange={(event) => setQuery({ [kPrefix + name]: event.currentTarget.value }, false)} />
         </label>
       ))}
+      <DimensionNames />
+      <label class="field">
+        Another dimension
+        <input
+          list="dimensions"
+          value=""
+          placeholder="region, tag.plan"
+          onChange={(event) => {
+            add(event.currentTarget.value.trim());
+            event.currentTarget.value = "";
+          }}
+        />
+      </label>
     </div>
   );
 }
@@ -268,7 +319,7 @@ function OverrideForm({ owner, limit, close, done }: { owner: Owner; limit: Coun
               identity: identityOf(owner),
               set: { [member]: Number(value) },
               ...(ttl === "" ? {} : { ttl }),
-            } as never,
+            },
           }),
         );
         say("The override is in force.");

@@ -51,6 +51,7 @@ export function Tokens(): JSX.Element {
                 { name: "role", title: "Role", text: (row) => row.role, show: (row) => row.role },
                 { name: "scope", title: "Scope", wide: true, text: scopeOf, show: scopeOf },
                 { name: "state", title: "State", text: stateText, show: (row) => <State token={row} /> },
+                { name: "used", title: "Last used", text: (row) => row.last_used_at ?? "", show: (row) => <Time at={row.last_used_at} /> },
                 { name: "made", title: "Made", wide: true, text: (row) => row.created_at, show: (row) => <Time at={row.created_at} /> },
                 { name: "do", title: "", text: () => "", show: (row) => <RevokeButton token={row} revoke={revoke("admin")} /> },
               ]}
@@ -104,11 +105,9 @@ export function Tokens(): JSX.Element {
           close={() => setRevoking(null)}
           run={async () => {
             const params = { path: { id: revoking.token.id } };
-            await dataOf<unknown>(
-              revoking.kind === "admin"
-                ? (api.DELETE("/v1/admin/tokens/{id}", { params }) as never)
-                : (api.DELETE("/v1/admin/agent-tokens/{id}", { params }) as never),
-            );
+            await (revoking.kind === "admin"
+              ? dataOf(api.DELETE("/v1/admin/tokens/{id}", { params }))
+              : dataOf(api.DELETE("/v1/admin/agent-tokens/{id}", { params })));
             say("The token is revoked.");
             tokens.reload();
             agents.reload();
@@ -171,15 +170,12 @@ function NewToken({ kind, close, made, done }: {
         const ids = tenants.split(",").map((each) => each.trim()).filter((each) => each !== "");
         const body = {
           name,
-          ...(kind === "admin" ? { role } : {}),
           ...(organization === "" ? {} : { organization_id: organization }),
           ...(ids.length === 0 ? {} : { tenant_ids: ids }),
-        } as never;
-        const answer = await dataOf<{ token?: string | null }>(
-          kind === "admin"
-            ? (api.POST("/v1/admin/tokens", { params: {}, body }) as never)
-            : (api.POST("/v1/admin/agent-tokens", { params: {}, body }) as never),
-        );
+        };
+        const answer = await (kind === "admin"
+          ? dataOf(api.POST("/v1/admin/tokens", { params: {}, body: { ...body, role } }))
+          : dataOf(api.POST("/v1/admin/agent-tokens", { params: {}, body })));
         made(answer.token ?? "");
         done();
       }}

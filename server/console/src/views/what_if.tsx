@@ -1,11 +1,13 @@
 // What an edited policy would have denied of the requests that agents have recorded, before anything is enforced.
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { policyBody } from "../api/bodies";
 import { api, dataOf, type Schema } from "../api/client";
 import { useAction } from "../ui/action";
 import { Chart } from "../ui/chart";
 import type { Draft } from "../ui/editor";
 import { Failure } from "../ui/parts";
+import { CopyCsv } from "../ui/table";
 import { numberText } from "../words/limits";
 
 type Answer = Schema<"WhatIf">;
@@ -18,7 +20,7 @@ export function WhatIf({ draft, owner, disabled }: { draft: Draft; owner: string
   const [answer, setAnswer] = useState<Answer | null>(null);
   const asking = useAction();
   const ask = async (): Promise<void> => {
-    setAnswer(await dataOf(api.POST("/v1/admin/whatif", { params: {}, body: { tenant_id: owner, policy: draft as never, minutes } })));
+    setAnswer(await dataOf(api.POST("/v1/admin/whatif", { params: {}, body: { tenant_id: owner, policy: policyBody(draft), minutes } })));
   };
   return (
     <section aria-labelledby="what-if">
@@ -72,6 +74,18 @@ function Result({ answer }: { answer: Answer }): JSX.Element {
         </div>
       )}
       {judged > 0 && <Minutes answer={answer} />}
+      {judged > 0 && (
+        <CopyCsv
+          rows={answer.minutes}
+          columns={[
+            { title: "Minute", text: (row) => row.at ?? "" },
+            { title: "Admitted", text: (row) => row.admitted },
+            { title: "Denied", text: (row) => row.denied },
+            { title: "Newly denied", text: (row) => row.newly_denied },
+            { title: "Not judged", text: (row) => row.not_matched },
+          ]}
+        />
+      )}
       {answer.subjects.length > 0 && (
         <>
           <h3>Denied most</h3>
@@ -82,6 +96,14 @@ function Result({ answer }: { answer: Answer }): JSX.Element {
               </li>
             ))}
           </ul>
+          <CopyCsv
+            rows={answer.subjects}
+            columns={[
+              { title: "Subject", text: (row) => row.subject },
+              { title: "Admitted", text: (row) => row.admitted },
+              { title: "Denied", text: (row) => row.denied },
+            ]}
+          />
         </>
       )}
     </div>
