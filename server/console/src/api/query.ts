@@ -9,10 +9,13 @@ export interface Query<Data> {
   reload(): void;
 }
 
+// `arrived`: for a part of the data, which is shown until the whole is there.
+export type Load<Data> = (signal: AbortSignal, arrived: (part: Data) => void) => Promise<Data>;
+
 const kRetryMs = 3_000;
 
 // `key`: loads anew when it changes, and forgets the data of the former key. `everyMs`: 0 loads once.
-export function useQuery<Data>(key: string, load: (signal: AbortSignal) => Promise<Data>, everyMs = 0): Query<Data> {
+export function useQuery<Data>(key: string, load: Load<Data>, everyMs = 0): Query<Data> {
   const [state, setState] = useState<{ key: string; data?: Data; error?: ApiError; loading: boolean }>({
     key,
     loading: true,
@@ -27,11 +30,17 @@ export function useQuery<Data>(key: string, load: (signal: AbortSignal) => Promi
     const again = (ms: number): void => {
       if (ms > 0 && !abort.signal.aborted) timer = window.setTimeout(() => void run(), ms);
     };
+    // A list that is on the screen does not shrink to its first page while it is loaded again.
+    let whole = state.key === key && state.data !== undefined;
+    const arrived = (data: Data): void => {
+      if (!whole && !abort.signal.aborted) setState({ key, data, loading: true });
+    };
     const run = async (): Promise<void> => {
       setState((old) => (old.key === key ? { ...old, loading: true } : { key, loading: true }));
       try {
-        const data = await latest.current(abort.signal);
+        const data = await latest.current(abort.signal, arrived);
         if (abort.signal.aborted) return;
+        whole = true;
         setState({ key, data, loading: false });
         again(everyMs);
       } catch (failure) {

@@ -107,11 +107,12 @@ export function Code({ text, label = "Copy" }: { text: string; label?: string })
   );
 }
 
-export function CopyButton({ text, label }: { text: string; label: string }): JSX.Element {
+// `text`: a function where making the text takes long.
+export function CopyButton({ text, label }: { text: string | (() => string); label: string }): JSX.Element {
   const [state, setState] = useState<"" | "Copied" | "Not copied: select it and copy by hand">("");
   const copy = async (): Promise<void> => {
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(typeof text === "string" ? text : text());
       setState("Copied");
     } catch {
       setState("Not copied: select it and copy by hand");

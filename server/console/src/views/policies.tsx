@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { api, dataOf, type Schema } from "../api/client";
-import { listPlans, listPolicies } from "../api/lists";
+import { afterCommits, listPlans, listPolicies, type List } from "../api/lists";
 import { useQuery } from "../api/query";
 import { link, param, setQuery, tenant } from "../router";
 import { may } from "../session";
@@ -17,7 +17,9 @@ type Policy = Schema<"Policy">;
 export type Mode = "enforce" | "shadow" | "off";
 
 export function Policies(): JSX.Element {
-  const policies = useQuery(`policies ${tenant.value}`, (signal) => listPolicies(tenant.value, signal), 15_000);
+  const of = tenant.value;
+  const load = useMemo(() => afterCommits<List<Policy>>((signal, arrived) => listPolicies(of, signal, arrived)), [of]);
+  const policies = useQuery(`policies ${of}`, load, 15_000);
   const plans = useQuery(`plans ${tenant.value}`, (signal) => listPlans(tenant.value, signal), 60_000);
   const [change, setChange] = useState<{ policy: Policy; mode: Mode } | null>(null);
   const limitsOf = useMemo(() => {
@@ -25,6 +27,9 @@ export function Policies(): JSX.Element {
     return (policy: Policy): string =>
       (policy.limits ?? byPlan.get(`${policy.tenant_id}/${policy.plan_id}`) ?? []).map(limitText).join("; ");
   }, [plans.data]);
+  const filter = { q: param("q").toLowerCase(), mode: param("mode"), state: param("state") };
+  const all = policies.data?.items;
+  const wanted = useMemo(() => (all ?? []).filter((each) => isWanted(each, filter)), [all, ...Object.values(filter)]);
   return (
     <>
       <Heading title="Policies" below="Which requests are limited, and how.">
@@ -36,7 +41,7 @@ export function Policies(): JSX.Element {
       </Heading>
       <Filters />
       <Loaded query={policies}>
-        {({ items, more }) =>
+        {({ items, more, loading }) =>
           items.length === 0 ? (
             <Empty
               title="There are no policies yet"
@@ -46,10 +51,11 @@ export function Policies(): JSX.Element {
             </Empty>
           ) : (
             <>
-              {more && <p class="notice">There are more policies than this page shows; choose a tenant.</p>}
+              {more && !loading && <p class="notice">There are more policies than this page shows; choose a tenant.</p>}
               <Table
                 label="Policies"
-                rows={items.filter(isWanted)}
+                rows={wanted}
+                loading={loading === true}
                 id={(row) => `${row.tenant_id}/${row.id}`}
                 columns={columns(limitsOf, (policy, mode) => setChange({ policy, mode }))}
               />
@@ -94,12 +100,22 @@ function Filters(): JSX.Element {
   );
 }
 
-function isWanted(policy: Policy): boolean {
-  const wanted = param("q").toLowerCase();
-  const text = `${policy.id} ${policy.name ?? ""} ${scopeText(policy.scope)} ${policy.plan_id ?? ""}`.toLowerCase();
-  if (!text.includes(wanted)) return false;
-  if (param("mode") !== "" && (policy.mode ?? "enforce") !== param("mode")) return false;
-  return param("state") === "" || (policy.enabled ?? true) === (param("state") === "enabled");
+// What is searched in: made once for each policy, not once for each letter that is typed.
+const searched = new WeakMap<Policy, string>();
+
+function searchText(policy: Policy): string {
+  let text = searched.get(policy);
+  if (text === undefined) {
+    text = `${policy.id} ${policy.name ?? ""} ${scopeText(policy.scope)} ${policy.plan_id ?? ""}`.toLowerCase();
+    searched.set(policy, text);
+  }
+  return text;
+}
+
+function isWanted(policy: Policy, { q, mode, state }: { q: string; mode: string; state: string }): boolean {
+  if (mode !== "" && (policy.mode ?? "enforce") !== mode) return false;
+  if (state !== "" && (policy.enabled ?? true) !== (state === "enabled")) return false;
+  return searchText(policy).includes(q);
 }
 
 function columns(limitsOf: (policy: Policy) => string, change: (policy: Policy, mode: Mode) => void): readonly Column<Policy>[] {
