@@ -1,10 +1,12 @@
 // Ctrl-K or "/": views, policies and plans by a few letters.
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { listPlans, listPolicies } from "../api/lists";
+import type { Schema } from "../api/client";
+import { listPlans, listPolicies, type List } from "../api/lists";
 import { useQuery } from "../api/query";
 import type { Route } from "../app";
 import { go, tenant } from "../router";
+import { best } from "../words/search";
 import { Dialog } from "./dialog";
 
 interface Target {
@@ -15,26 +17,12 @@ interface Target {
 
 const kShown = 12;
 
-// Whether the letters of `wanted` come in this order; less is a better match.
-export function distance(wanted: string, text: string): number | null {
-  const lower = text.toLowerCase();
-  const whole = lower.indexOf(wanted.toLowerCase());
-  if (whole >= 0) return whole;
-  let at = -1;
-  let gaps = 0;
-  for (const letter of wanted.toLowerCase()) {
-    const next = lower.indexOf(letter, at + 1);
-    if (next < 0) return null;
-    gaps += next - at - 1;
-    at = next;
-  }
-  return 100 + gaps;
-}
-
 export function Palette({ routes, close }: { routes: readonly Route[]; close: () => void }): JSX.Element {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const policies = useQuery(`palette-policies ${tenant.value}`, (signal) => listPolicies(tenant.value, signal));
+  const policies = useQuery(`palette-policies ${tenant.value}`, (signal, arrived: (list: List<Schema<"Policy">>) => void) =>
+    listPolicies(tenant.value, signal, arrived),
+  );
   const plans = useQuery(`palette-plans ${tenant.value}`, (signal) => listPlans(tenant.value, signal));
   const targets = useMemo<readonly Target[]>(
     () => [
@@ -52,12 +40,7 @@ export function Palette({ routes, close }: { routes: readonly Route[]; close: ()
     ],
     [routes, policies.data, plans.data],
   );
-  const found = targets
-    .map((target) => ({ target, distance: distance(text, target.text) }))
-    .filter((each): each is { target: Target; distance: number } => each.distance !== null)
-    .sort((left, right) => left.distance - right.distance)
-    .slice(0, kShown)
-    .map((each) => each.target);
+  const found = best(text, targets, (target) => target.text, kShown);
   const open = (target: Target | undefined): void => {
     if (target === undefined) return;
     close();

@@ -1,6 +1,6 @@
 // Fires real checks at an agent, and shows what the limiter holds meanwhile.
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, ApiError, dataOf, type Schema } from "../api/client";
 import { listPlans, listPolicies } from "../api/lists";
 import { useQuery } from "../api/query";
@@ -9,6 +9,7 @@ import { kMostAtOnce, run, shotsOf } from "../playground/run";
 import { kLanguages, snippet, type Language } from "../playground/snippets";
 import { param, setQuery, tenant } from "../router";
 import { may } from "../session";
+import { Choose, type Choice } from "../ui/choose";
 import { LimiterPictures } from "../ui/limiter_picture";
 import { Code, Empty, Failure, Heading, Loaded } from "../ui/parts";
 import { Shots } from "../ui/shots";
@@ -180,6 +181,10 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
   const [shots, setShots] = useState<readonly (Shot | undefined)[]>([]);
   const [running, setRunning] = useState<AbortController | null>(null);
   const [firedAt, setFiredAt] = useState(0);
+  const judges = useMemo(
+    () => [{ value: kAny, text: "whatever matches the resource" }, ...named("policy", choices.policies), ...named("plan", choices.plans)],
+    [choices],
+  );
   const { check, faults } = checkOf(choices);
   const plan = {
     burst: whole(param("burst"), 12, 1, kMostAtOnce),
@@ -204,14 +209,13 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
     <>
       <form onSubmit={(event) => void start(event)}>
         <div class="row">
-          <label class="field">
-            Judged by
-            <select value={judgeOf(choices)} onChange={(event) => setQuery({ judge: event.currentTarget.value, resource: "" })}>
-              <option value={kAny}>whatever matches the resource</option>
-              <Options title="Policies" kind="policy" of={choices.policies} />
-              <Options title="Plans" kind="plan" of={choices.plans} />
-            </select>
-          </label>
+          <Choose
+            label="Judged by"
+            choices={judges}
+            value={judgeOf(choices)}
+            choose={(judge) => setQuery({ judge, resource: "" })}
+            placeholder="Choose a policy or plan"
+          />
           <label class="field">
             Resource
             <input
@@ -265,18 +269,8 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
   );
 }
 
-function Options({ title, kind, of }: { title: string; kind: string; of: readonly Named[] }): JSX.Element | null {
-  if (of.length === 0) return null;
-  return (
-    <optgroup label={title}>
-      {of.map((each) => (
-        <option key={each.id} value={`${kind}/${each.id}`}>
-          {each.name || each.id}
-        </option>
-      ))}
-    </optgroup>
-  );
-}
+const named = (kind: string, of: readonly Named[]): Choice[] =>
+  of.map(({ id, name }) => ({ value: `${kind}/${id}`, text: `${kind} ${id}${name ? ` – ${name}` : ""}` }));
 
 function Whole({ title, name, fallback, least, most }: { title: string; name: string; fallback: number; least: number; most: number }): JSX.Element {
   return (

@@ -1,11 +1,12 @@
 // One subject: which limits are in force for it, what is left of them now, reset, override, recent denials.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, dataOf, type Schema } from "../api/client";
 import { listOverrides, listPlans, listPolicies } from "../api/lists";
 import { useQuery } from "../api/query";
 import { param, place, setQuery, tenant } from "../router";
 import { may } from "../session";
+import { Choose } from "../ui/choose";
 import { Confirm, say } from "../ui/dialog";
 import { Badge, Heading, Loaded } from "../ui/parts";
 import { DimensionNames } from "../ui/scope_form";
@@ -79,19 +80,19 @@ async function loadOwners(signal: AbortSignal): Promise<readonly Owner[]> {
 }
 
 function Chooser({ owners }: { owners: readonly Owner[] }): JSX.Element {
+  const choices = useMemo(
+    () => owners.map(({ kind, id, tenant: of }) => ({ value: `${of}/${kind}/${id}`, text: `${kind} ${id} (${of})` })),
+    [owners],
+  );
   return (
     <div class="row">
-      <label class="field">
-        Under
-        <select value={param("of")} onChange={(event) => setQuery({ of: event.currentTarget.value }, false)}>
-          <option value="">Choose a policy or plan</option>
-          {owners.map((owner) => (
-            <option key={`${owner.tenant}/${owner.kind}/${owner.id}`} value={`${owner.tenant}/${owner.kind}/${owner.id}`}>
-              {owner.kind} {owner.id} ({owner.tenant})
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose
+        label="Under"
+        choices={choices}
+        value={param("of")}
+        choose={(of) => setQuery({ of }, false)}
+        placeholder="Choose a policy or plan"
+      />
     </div>
   );
 }
