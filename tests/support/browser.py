@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,8 @@ class Console:
         assert not breaches, f"the Content Security Policy was breached: {breaches}"
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+@contextmanager
+def chromium() -> Iterator[Browser]:
     """Debian's Chromium."""
     program = shutil.which("chromium")
     assert program, "there is no Chromium: run scripts/setup test"
@@ -92,3 +93,10 @@ def browser() -> Iterator[Browser]:
         made = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield made
         made.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """For all tests, which have tabs of their own."""
+    with chromium() as made:
+        yield made
