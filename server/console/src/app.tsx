@@ -5,10 +5,11 @@ import { connection, sessionEnded } from "./api/client";
 import { listTenants } from "./api/lists";
 import { useQuery } from "./api/query";
 import { kViewPaths, type ViewPath } from "./paths";
-import { followLinks, go, link, match, place, setQuery, tenant } from "./router";
+import { followLinks, go, match, place, setQuery, tenant } from "./router";
 import { may, resume, session, signOut, type Permission } from "./session";
 import { say, Toasts } from "./ui/dialog";
-import { Icon, type IconName } from "./ui/icons";
+import type { IconName } from "./ui/icons";
+import { Navigation } from "./ui/navigation";
 import { Palette } from "./ui/palette";
 import { utc } from "./words/time";
 import { Audit } from "./views/audit";
@@ -98,42 +99,24 @@ function Frame(): JSX.Element {
     document.title = `${found?.route.title ?? "Not found"} · Sluice`;
   }, [found?.route.title]);
   const View = found?.route.view ?? NotFound;
+  const routes = kRoutes.filter((route) => route.icon !== undefined && offered(route));
   return (
     <div class="frame" onClick={followLinks}>
       <a class="skip" href="#view" data-external>
         Skip to the content
       </a>
-      <nav aria-label="Views">
-        <a class="brand" href={link("/")}>
-          Sluice
-        </a>
-        <button type="button" class="search" onClick={() => setSearching(true)}>
-          <Icon name="search" /> Search <kbd>/</kbd>
-        </button>
-        <ul>
-          {kRoutes.filter((route) => route.icon !== undefined && offered(route)).map((route) => (
-            <li key={route.path}>
-              <a href={link(route.path)} aria-current={isUnder(route) ? "page" : undefined}>
-                {route.icon && <Icon name={route.icon} />}
-                {route.title}
-              </a>
-            </li>
-          ))}
-        </ul>
+      <Navigation routes={routes} search={() => setSearching(true)}>
         <Account />
-      </nav>
+      </Navigation>
       <main id="view" tabIndex={-1}>
         <Connection />
         <View parts={found?.parts ?? {}} />
       </main>
-      {searching && <Palette routes={kRoutes.filter((route) => route.icon !== undefined && offered(route))} close={() => setSearching(false)} />}
+      {searching && <Palette routes={routes} close={() => setSearching(false)} />}
       <Toasts />
     </div>
   );
 }
-
-const isUnder = (route: Route): boolean =>
-  route.path === "/" ? place.value.path === "/" : `${place.value.path}/`.startsWith(`${route.path}/`);
 
 function findRoute(path: string): { route: Route; parts: Record<string, string> } | null {
   for (const route of kRoutes) {

@@ -15,6 +15,7 @@ const kPaths = {
   audit: "M4 2h6l3 3v9H4zM6 7h5M6 10h5",
   play: "M4 2.5v11l9-5.5z",
   search: "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM11 11l3.5 3.5",
+  menu: "M2 4h12M2 8h12M2 12h12",
   copy: "M6 6h8v8H6zM10 6V2H2v8h4",
   close: "M3 3l10 10M13 3L3 13",
   warning: "M8 2l6.5 12h-13zM8 6.5v3.5M8 12v.2",

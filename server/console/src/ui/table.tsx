@@ -99,8 +99,8 @@ function Gap({ rows, columns }: { rows: number; columns: number }): JSX.Element 
   );
 }
 
-const cellClass = (column: { number?: boolean; wide?: boolean }): string =>
-  `${column.number ? "number" : ""} ${column.wide ? "wide" : ""}`.trim();
+const cellClass = (column: { title: string; number?: boolean; wide?: boolean }): string =>
+  `${column.number ? "number" : ""} ${column.wide ? "wide" : ""} ${column.title === "" ? "do" : ""}`.trim();
 
 function HeadCell<Row>({ column }: { column: Column<Row> }): JSX.Element {
   // A column of buttons: there is nothing to sort by.
