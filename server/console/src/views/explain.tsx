@@ -1,6 +1,6 @@
 // Who would judge a request, and why every other policy would not. Nothing is counted.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api, ApiError, dataOf, type Schema } from "../api/client";
 import { link, param, setQuery, tenant } from "../router";
 import { Badge, Code, Failure, Heading, ModeBadge, type Tone } from "../ui/parts";
@@ -15,8 +15,7 @@ export function Explain(): JSX.Element {
   const [answer, setAnswer] = useState<Explained | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const text = param("request") || kExample;
-  const ask = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const ask = async (): Promise<void> => {
     setError(null);
     try {
       const request = JSON.parse(text) as Schema<"Check">;
@@ -28,10 +27,19 @@ export function Explain(): JSX.Element {
       setError(failure instanceof ApiError ? failure : new ApiError(0, "invalid", detail, "", []));
     }
   };
+  // A request that the address brings, after a reload or from a link, is explained at once: nothing is counted.
+  useEffect(() => {
+    if (param("request") !== "") void ask();
+  }, []);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    setQuery({ request: text });
+    void ask();
+  };
   return (
     <>
       <Heading title="Explain" below="Who would judge this request, and why. Nothing is counted." />
-      <form onSubmit={(event) => void ask(event)} class="columns">
+      <form onSubmit={submit} class="narrow">
         <label class="field">
           The check, as an application sends it
           <textarea
@@ -42,7 +50,7 @@ export function Explain(): JSX.Element {
             onInput={(event) => setQuery({ request: event.currentTarget.value })}
           />
         </label>
-        <div>
+        <div class="actions">
           <button type="submit" class="primary">
             Explain
           </button>
