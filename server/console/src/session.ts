@@ -54,3 +54,15 @@ export async function signOut(): Promise<void> {
 
 const permissions = computed(() => new Set<Permission>(session.value?.permissions ?? []));
 export const may = (permission: Permission): boolean => permissions.value.has(permission);
+
+// How far the session's token reaches. Some calls need more than a permission: the mode of the platform is nobody's who has one
+// tenant only.
+const kLevels = ["tenant", "organization", "platform"] as const;
+export type Level = (typeof kLevels)[number];
+
+const reach = computed<Level>(() => {
+  if ((session.value?.tenant_ids ?? []).length > 0) return "tenant";
+  return session.value?.organization_id ? "organization" : "platform";
+});
+export const mayAt = (level: Level, permission: Permission): boolean =>
+  may(permission) && kLevels.indexOf(reach.value) >= kLevels.indexOf(level);

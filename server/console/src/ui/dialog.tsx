@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { errorOf } from "../api/client";
 import { useAction } from "./action";
 import { Code, Failure } from "./parts";
 
@@ -74,14 +75,14 @@ export function ShownOnce({ title, what, text, close }: { title: string; what: s
 interface Toast {
   readonly id: number;
   readonly text: string;
-  readonly undo?: () => void;
+  readonly undo?: () => Promise<void>;
 }
 
 const toasts = signal<readonly Toast[]>([]);
 let made = 0;
 
-// `undo`: offered beside the message.
-export function say(text: string, undo?: () => void): void {
+// `undo`: offered beside the message. Why it failed is said in the same place.
+export function say(text: string, undo?: () => Promise<void>): void {
   const toast: Toast = { id: ++made, text, ...(undo ? { undo } : {}) };
   toasts.value = [...toasts.value, toast];
   setTimeout(() => drop(toast.id), undo ? 10_000 : 5_000);
@@ -103,7 +104,7 @@ export function Toasts(): JSX.Element {
               class="small"
               onClick={() => {
                 drop(toast.id);
-                toast.undo?.();
+                toast.undo?.().catch((failure: unknown) => say(`It is not undone. ${errorOf(failure).message}`));
               }}
             >
               Undo

@@ -45,7 +45,7 @@ export function Versions({ versions, rollback }: {
           close={() => setChosen(null)}
           run={async () => {
             await rollback(chosen.version);
-            say(`Version ${chosen.version} is in force again.`);
+            say(`Version ${chosen.version} is in force again.`, newest && (() => rollback(newest.version)));
           }}
         >
           <p>This makes a new version, equal to version {chosen.version}. It would change:</p>

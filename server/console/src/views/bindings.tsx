@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { api, dataOf, type Schema } from "../api/client";
 import { listBindings } from "../api/lists";
 import { useQuery } from "../api/query";
-import { may } from "../session";
+import { mayAt } from "../session";
 import { Confirm, say } from "../ui/dialog";
 import { Empty, Heading, Loaded, Time } from "../ui/parts";
 import { Table } from "../ui/table";
@@ -18,7 +18,7 @@ export function Bindings(): JSX.Element {
   return (
     <>
       <Heading title="Bindings" below="Which Kubernetes service accounts get the policies of which tenants.">
-        {may("grant") && (
+        {mayAt("platform", "grant") && (
           <button type="button" class="primary" onClick={() => setMaking(true)}>
             New binding
           </button>
@@ -58,7 +58,7 @@ export function Bindings(): JSX.Element {
                   title: "",
                   text: () => "",
                   show: (row) =>
-                    may("grant") && (
+                    mayAt("platform", "grant") && (
                       <button type="button" class="small danger" onClick={() => setRemoving(row)}>
                         Delete
                       </button>
@@ -78,7 +78,12 @@ export function Bindings(): JSX.Element {
           close={() => setRemoving(null)}
           run={async () => {
             await dataOf(api.DELETE("/v1/admin/bindings/{id}", { params: { path: { id: removing.id } } }));
-            say("The binding is deleted.");
+            const { id, namespace, service_account, organization_id, tenant_ids } = removing;
+            say("The binding is deleted.", async () => {
+              const body = { namespace, service_account, organization_id, tenant_ids };
+              await dataOf(api.PUT("/v1/admin/bindings/{id}", { params: { path: { id } }, body: body as never }));
+              bindings.reload();
+            });
             bindings.reload();
           }}
         >

@@ -51,6 +51,10 @@ function StoredPlan({ id }: { id: string }): JSX.Element {
     stored.reload();
     versions.reload();
   };
+  const rollback = async (version: number): Promise<void> => {
+    await dataOf(api.POST("/v1/admin/plans/{id}/rollback", { params: at, body: { version } }));
+    reload();
+  };
   return (
     <Loaded query={stored}>
       {(plan) => (
@@ -68,7 +72,7 @@ function StoredPlan({ id }: { id: string }): JSX.Element {
           </Heading>
           <UsedBy plan={plan} />
           {may("configure") ? (
-            <EditPlan key={plan.version} plan={plan} done={reload} />
+            <EditPlan key={plan.version} plan={plan} done={reload} undo={() => rollback(plan.version)} />
           ) : (
             <pre class="document" tabIndex={0}>
               {JSON.stringify(documentOf(plan), null, 2)}
@@ -76,15 +80,7 @@ function StoredPlan({ id }: { id: string }): JSX.Element {
           )}
           <h2>Versions</h2>
           <Loaded query={versions}>
-            {(data) => (
-              <Versions
-                versions={data.items as readonly Version[]}
-                rollback={async (version) => {
-                  await dataOf(api.POST("/v1/admin/plans/{id}/rollback", { params: at, body: { version } }));
-                  reload();
-                }}
-              />
-            )}
+            {(data) => <Versions versions={data.items as readonly Version[]} rollback={rollback} />}
           </Loaded>
         </>
       )}
@@ -119,7 +115,7 @@ function UsedBy({ plan }: { plan: PlanRow }): JSX.Element {
   );
 }
 
-function EditPlan({ plan, done }: { plan: PlanRow; done: () => void }): JSX.Element {
+function EditPlan({ plan, done, undo }: { plan: PlanRow; done: () => void; undo: () => Promise<void> }): JSX.Element {
   const [draft, setDraft] = useState<Draft>(documentOf(plan));
   const save = async (): Promise<void> => {
     await dataOf(
@@ -128,7 +124,7 @@ function EditPlan({ plan, done }: { plan: PlanRow; done: () => void }): JSX.Elem
         body: planBody(draft),
       }),
     );
-    say("Saved.");
+    say("Saved.", undo);
     done();
   };
   return <PlanForm draft={draft} change={setDraft} verb="Save" save={save} unchanged={JSON.stringify(draft) === JSON.stringify(documentOf(plan))} />;
@@ -181,7 +177,12 @@ function Remove({ plan }: { plan: PlanRow }): JSX.Element {
             params: { path: { id: plan.id }, query: { tenant_id: plan.tenant_id }, header: { "If-Match": `"${plan.version}"` } },
           }),
         );
-        say(`The plan ${plan.id} is deleted.`);
+        // A rollback restores what was deleted.
+        say(`The plan ${plan.id} is deleted.`, async () => {
+          const at = { path: { id: plan.id }, query: { tenant_id: plan.tenant_id } };
+          await dataOf(api.POST("/v1/admin/plans/{id}/rollback", { params: at, body: { version: plan.version } }));
+          go(`/plans/${encodeURIComponent(plan.id)}`, { tenant: plan.tenant_id });
+        });
         go("/plans");
       }}
     >

@@ -197,7 +197,7 @@ export function ModeChange({ policy, mode, close, done }: { policy: Policy; mode
       close={close}
       run={async () => {
         await set(mode, policy.version);
-        say(`${policy.id} is in mode ${mode}.`, () => void set(before, undefined).catch((failure) => say(String(failure))));
+        say(`${policy.id} is in mode ${mode}.`, () => set(before, undefined));
       }}
     >
       <p>{kMeaning[mode]}</p>

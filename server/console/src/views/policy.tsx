@@ -75,7 +75,11 @@ function StoredPolicy({ id }: { id: string }): JSX.Element {
           </Heading>
           <WouldDeny policy={policy} />
           {may("operate") && <Rollout policy={policy} done={reload} />}
-          {may("configure") ? <EditPolicy key={policy.version} policy={policy} done={reload} /> : <ReadOnly policy={policy} />}
+          {may("configure") ? (
+            <EditPolicy key={policy.version} policy={policy} done={reload} undo={() => rollback(policy.version)} />
+          ) : (
+            <ReadOnly policy={policy} />
+          )}
           <h2>Versions</h2>
           <Loaded query={versions}>{(data) => <Versions versions={data.items as readonly Version[]} rollback={rollback} />}</Loaded>
         </>
@@ -109,7 +113,7 @@ function ReadOnly({ policy }: { policy: PolicyRow }): JSX.Element {
   );
 }
 
-function EditPolicy({ policy, done }: { policy: PolicyRow; done: () => void }): JSX.Element {
+function EditPolicy({ policy, done, undo }: { policy: PolicyRow; done: () => void; undo: () => Promise<void> }): JSX.Element {
   const [draft, setDraft] = useState<Draft>(documentOf(policy));
   const save = async (): Promise<void> => {
     await dataOf(
@@ -122,7 +126,7 @@ function EditPolicy({ policy, done }: { policy: PolicyRow; done: () => void }): 
         body: policyBody(draft),
       }),
     );
-    say("Saved.");
+    say("Saved.", undo);
     done();
   };
   return <PolicyForm draft={draft} change={setDraft} verb="Save" save={save} unchanged={JSON.stringify(draft) === JSON.stringify(documentOf(policy))} />;
@@ -248,6 +252,16 @@ function Rollout({ policy, done }: { policy: PolicyRow; done: () => void }): JSX
   const now = policy.rollout_percent ?? 100;
   const [percent, setPercent] = useState(now);
   const [asking, setAsking] = useState(false);
+  const roll = async (to: number): Promise<void> => {
+    await dataOf(
+      api.POST("/v1/admin/policies/{id}/rollout", {
+        params: { path: { id: policy.id }, query: { tenant_id: policy.tenant_id } },
+        body: { percent: to },
+      }),
+    );
+    setPercent(to);
+    done();
+  };
   return (
     <div class="row rollout">
       <label class="field">
@@ -266,14 +280,8 @@ function Rollout({ policy, done }: { policy: PolicyRow; done: () => void }): JSX
           verb="Change the rollout"
           close={() => setAsking(false)}
           run={async () => {
-            await dataOf(
-              api.POST("/v1/admin/policies/{id}/rollout", {
-                params: { path: { id: policy.id }, query: { tenant_id: policy.tenant_id } },
-                body: { percent },
-              }),
-            );
-            say(`${policy.id} applies to ${percent} % of subjects.`);
-            done();
+            await roll(percent);
+            say(`${policy.id} applies to ${percent} % of subjects.`, () => roll(now));
           }}
         >
           <p>The share is stable: if it grows, all subjects that have the policy keep it.</p>
@@ -294,7 +302,12 @@ function Remove({ policy }: { policy: PolicyRow }): JSX.Element {
             params: { path: { id: policy.id }, query: { tenant_id: policy.tenant_id }, header: { "If-Match": `"${policy.version}"` } },
           }),
         );
-        say(`The policy ${policy.id} is deleted.`);
+        // A rollback restores what was deleted.
+        say(`The policy ${policy.id} is deleted.`, async () => {
+          const at = { path: { id: policy.id }, query: { tenant_id: policy.tenant_id } };
+          await dataOf(api.POST("/v1/admin/policies/{id}/rollback", { params: at, body: { version: policy.version } }));
+          go(`/policies/${encodeURIComponent(policy.id)}`, { tenant: policy.tenant_id });
+        });
         go("/policies");
       }}
     >

@@ -5,11 +5,12 @@ import { api, dataOf, type Schema } from "../api/client";
 import { listTenants } from "../api/lists";
 import { useQuery } from "../api/query";
 import { link } from "../router";
-import { may } from "../session";
+import { may, mayAt } from "../session";
 import { Confirm, say } from "../ui/dialog";
 import { Empty, Heading, Loaded, ModeBadge, Time } from "../ui/parts";
 import { Table } from "../ui/table";
 import type { Mode } from "./policies";
+import { documentOf } from "./policy";
 
 type Tenant = Schema<"Tenant">;
 
@@ -24,11 +25,12 @@ export function Tenants(): JSX.Element {
   const modes = useQuery("modes", (signal) => dataOf(api.GET("/v1/admin/modes", { signal, params: { query: { limit: 1000 } } })), 15_000);
   const [change, setChange] = useState<{ tenant: string | null; from: string } | null>(null);
   const [making, setMaking] = useState(false);
+  const [removing, setRemoving] = useState<Tenant | null>(null);
   const effective = new Map((modes.data?.items ?? []).map((each) => [each.tenant_id, each]));
   return (
     <>
       <Heading title="Tenants" below="Customers or teams; each has its own plans, policies and keys.">
-        {may("configure") && (
+        {mayAt("organization", "configure") && (
           <button type="button" class="primary" onClick={() => setMaking(true)}>
             New tenant
           </button>
@@ -38,7 +40,7 @@ export function Tenants(): JSX.Element {
         {(data) => (
           <p>
             The whole platform: <ModeBadge mode={data.global.mode} />{" "}
-            {may("operate") && (
+            {mayAt("platform", "operate") && (
               <button type="button" class="small" onClick={() => setChange({ tenant: null, from: data.global.mode })}>
                 Change
               </button>
@@ -74,6 +76,17 @@ export function Tenants(): JSX.Element {
                   ),
                 },
                 { name: "updated", title: "Changed", wide: true, text: (row) => row.updated_at, show: (row) => <Time at={row.updated_at} /> },
+                {
+                  name: "do",
+                  title: "",
+                  text: () => "",
+                  show: (row) =>
+                    mayAt("organization", "configure") && (
+                      <button type="button" class="small danger" onClick={() => setRemoving(row)}>
+                        Delete
+                      </button>
+                    ),
+                },
               ]}
             />
           )
@@ -90,6 +103,27 @@ export function Tenants(): JSX.Element {
           }}
         />
       )}
+      {removing && (
+        <Confirm
+          title={`Delete the tenant ${removing.id}`}
+          verb="Delete"
+          danger
+          type={removing.id}
+          close={() => setRemoving(null)}
+          run={async () => {
+            const { id } = removing;
+            await dataOf(api.DELETE("/v1/admin/tenants/{id}", { params: { path: { id }, header: { "If-Match": `"${removing.version}"` } } }));
+            const body = documentOf(removing);
+            say(`The tenant ${id} is deleted.`, async () => {
+              await dataOf(api.PUT("/v1/admin/tenants/{id}", { params: { path: { id } }, body: body as never }));
+              tenants.reload();
+            });
+            tenants.reload();
+          }}
+        >
+          <p>Only a tenant without plans, policies, keys, overrides, tokens and bindings can be deleted.</p>
+        </Confirm>
+      )}
       {making && <NewTenant close={() => setMaking(false)} done={tenants.reload} />}
     </>
   );
@@ -97,6 +131,15 @@ export function Tenants(): JSX.Element {
 
 function ChangeMode({ tenant, from, close, done }: { tenant: string | null; from: string; close: () => void; done: () => void }): JSX.Element {
   const [mode, setMode] = useState<Mode>(from === "enforce" ? "shadow" : "enforce");
+  const set = async (wanted: string): Promise<void> => {
+    const body = { mode: wanted } as never;
+    await dataOf<unknown>(
+      tenant === null
+        ? (api.PUT("/v1/admin/modes/global", { params: {}, body }) as never)
+        : (api.PUT("/v1/admin/modes/tenants/{id}", { params: { path: { id: tenant } }, body }) as never),
+    );
+    done();
+  };
   return (
     <Confirm
       title={tenant === null ? "The mode of the whole platform" : `The mode of ${tenant}`}
@@ -105,12 +148,8 @@ function ChangeMode({ tenant, from, close, done }: { tenant: string | null; from
       {...(tenant === null ? { type: mode } : {})}
       close={close}
       run={async () => {
-        const body = { mode };
-        await (tenant === null
-          ? dataOf(api.PUT("/v1/admin/modes/global", { params: {}, body }))
-          : dataOf(api.PUT("/v1/admin/modes/tenants/{id}", { params: { path: { id: tenant } }, body })));
-        say(`The mode is ${mode}.`);
-        done();
+        await set(mode);
+        say(`The mode is ${mode}.`, () => set(from));
       }}
     >
       <select aria-label="Mode" value={mode} onChange={(event) => setMode(event.currentTarget.value as Mode)}>
