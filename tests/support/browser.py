@@ -1,5 +1,6 @@
 """The console in a headless Chromium, driven by Playwright (.run/playwright, by scripts/setup test)."""
 
+import copy
 import shutil
 import sys
 from collections.abc import Iterator
@@ -39,11 +40,21 @@ class Console:
         self.complaints: list[str] = []
         self._context = browser.new_context(color_scheme="dark" if dark else "light", viewport=NARROW if narrow else WIDE)
         self._context.add_init_script(WATCH)
-        self.page: Page = self._context.new_page()
-        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("console", lambda line: self.complaints.append(f"{line.type}: {line.text}") if line.type in ("error", "warning") else None)
-        self.page.on("request", self._look_at)
         self.origin = f"http://127.0.0.1:{server.port}"
+        self.page: Page = self._new_page()
+
+    def _new_page(self) -> Page:
+        page = self._context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("console", lambda line: self.complaints.append(f"{line.type}: {line.text}") if line.type in ("error", "warning") else None)
+        page.on("request", self._look_at)
+        return page
+
+    def tab(self) -> "Console":
+        """Another tab of the same browser, with the same session. It is closed with this one, which looks at its complaints too."""
+        other = copy.copy(self)
+        other.page = self._new_page()
+        return other
 
     def _look_at(self, request: Request) -> None:
         if not request.url.startswith((self.origin, "data:", "blob:")):

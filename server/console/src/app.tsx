@@ -1,7 +1,7 @@
 // The frame around every view: navigation, the tenant, the state of the connection, the palette.
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { connection, sessionEnded } from "./api/client";
+import { api, connection, dataOf, sessionEnded } from "./api/client";
 import { listTenants } from "./api/lists";
 import { useQuery } from "./api/query";
 import { kViewPaths, type ViewPath } from "./paths";
@@ -109,6 +109,7 @@ function Frame(): JSX.Element {
         <Account />
       </Navigation>
       <main id="view" tabIndex={-1}>
+        <Heartbeat />
         <Connection />
         <View parts={found?.parts ?? {}} />
       </main>
@@ -123,6 +124,14 @@ function findRoute(path: string): { route: Route; parts: Record<string, string> 
     const parts = match(route.path, path);
     if (parts !== null && offered(route)) return { route, parts };
   }
+  return null;
+}
+
+const kBeatEvery = 10_000; // ms
+
+// Notices in every view, also in one that asks for nothing by itself, that the server is away or the session has ended.
+function Heartbeat(): null {
+  useQuery("session", (signal) => dataOf(api.GET("/v1/admin/session", { signal })), kBeatEvery);
   return null;
 }
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Draft, questionOf } from "../api/bodies";
-import { api, ApiError, dataOf, errorOf, type Fault } from "../api/client";
+import { api, connection, ApiError, dataOf, errorOf, type Fault } from "../api/client";
 import { param, setQuery } from "../router";
 import { Badge, Failure } from "./parts";
 
@@ -41,7 +41,8 @@ export function useVerdict(kind: "policy" | "plan", tenant: string, draft: Draft
       clearTimeout(timer);
       abort.abort();
     };
-  }, [kind, tenant, text]);
+    // Asks again when the server is back.
+  }, [kind, tenant, text, connection.value]);
   return verdict;
 }
 

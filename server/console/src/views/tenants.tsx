@@ -132,12 +132,10 @@ export function Tenants(): JSX.Element {
 function ChangeMode({ tenant, from, close, done }: { tenant: string | null; from: string; close: () => void; done: () => void }): JSX.Element {
   const [mode, setMode] = useState<Mode>(from === "enforce" ? "shadow" : "enforce");
   const set = async (wanted: string): Promise<void> => {
-    const body = { mode: wanted } as never;
-    await dataOf<unknown>(
-      tenant === null
-        ? (api.PUT("/v1/admin/modes/global", { params: {}, body }) as never)
-        : (api.PUT("/v1/admin/modes/tenants/{id}", { params: { path: { id: tenant } }, body }) as never),
-    );
+    const body = { mode: wanted as Mode };
+    await (tenant === null
+      ? dataOf(api.PUT("/v1/admin/modes/global", { params: {}, body }))
+      : dataOf(api.PUT("/v1/admin/modes/tenants/{id}", { params: { path: { id: tenant } }, body })));
     done();
   };
   return (
