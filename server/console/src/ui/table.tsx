@@ -130,10 +130,11 @@ function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): r
   return keyed.map((each) => each.row);
 }
 
-// Small letters as large ones, letters with marks as those without, and numbers by their value: "a10" comes after "a9".
+// Small letters as large ones, letters with marks as those without, and numbers by their value: "a10" comes after "a9", and "1,000 each
+// minute" after "60 each minute".
 export function sortKey(value: string | number): string | number {
   if (typeof value === "number") return value;
-  const text = value.toLowerCase().replace(/[0-9]+/g, (digits) => digits.padStart(16, "0"));
+  const text = value.toLowerCase().replace(/[0-9]+(,[0-9]{3})*/g, (digits) => digits.replaceAll(",", "").padStart(16, "0"));
   return /^[\x20-\x7e]*$/.test(text) ? text : text.normalize("NFKD").replace(/\p{M}/gu, "");
 }
 
