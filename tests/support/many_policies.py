@@ -7,7 +7,7 @@ from support.admin import AdminClient
 TENANT = "many"
 # Every tenth is in shadow, and every hundredth has limits of its own, so that filters and columns have something to do.
 SHADOWS, OWN_LIMITS = 10, 100
-AT_ONCE = 2000   # in one call: more take longer than a call may on a busy machine
+AT_ONCE = 1000   # in one call: more take longer than a call may on a busy machine
 
 
 def policy_id(number: int) -> str:

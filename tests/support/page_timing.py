@@ -1,5 +1,6 @@
 """How long a page keeps a person waiting: what Chromium itself measures, and frames that come late."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,9 +29,20 @@ requestAnimationFrame(function frame(now) {
 class Pauses:
     """The longest of one phase, in ms; 0 where there was none that Chromium reports."""
 
+    cpu: float     # processor time of one task of the page's thread, by Chromium's trace: what other work on the machine cannot lengthen
     task: float    # that kept the page's thread (above 50 ms)
     frame: float   # between two frames (above 20 ms)
     event: float   # from a key or a click to the next frame that shows its effect (in steps of 8 ms)
+
+
+def longest_cpu(trace: bytes) -> float:
+    """Of the tasks of a page's main thread, in ms."""
+    events = json.loads(trace)["traceEvents"]
+    mains = {(each["pid"], each["tid"]) for each in events
+             if each.get("name") == "thread_name" and each["args"].get("name") == "CrRendererMain"}
+    took = [each["tdur"] for each in events if (each["pid"], each["tid"]) in mains and "tdur" in each]
+    assert took, "the trace has no task of a page"
+    return float(max(took)) / 1000
 
 
 @dataclass(frozen=True)
@@ -46,16 +58,18 @@ class FirstView:
 class Timing:
     """Of one page, which was made with WATCH as an init script."""
 
-    def __init__(self, page: Any) -> None:
+    def __init__(self, browser: Any, page: Any) -> None:
+        self._browser = browser
         self._page = page
 
     @contextmanager
     def phase(self, found: dict[str, Pauses], name: str) -> Iterator[None]:
         """Keeps the pauses of what happens within."""
+        self._browser.start_tracing(page=self._page, categories=["toplevel", "__metadata"])
         begin = self._settle()
         yield
         self._settle()
-        found[name] = self._since(begin)
+        found[name] = Pauses(longest_cpu(self._browser.stop_tracing()), *self._since(begin))
 
     def _settle(self) -> float:
         """Two frames later, when entries of what was before have arrived; the page's clock."""
@@ -63,11 +77,11 @@ class Timing:
             "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 50))))")
         return now
 
-    def _since(self, begin: float) -> Pauses:
+    def _since(self, begin: float) -> list[float]:
         longest: list[float] = self._page.evaluate(
             "begin => [timing.tasks, timing.frames, timing.events].map((all) => "
             "Math.max(0, ...all.filter(([at]) => at >= begin).map(([, took]) => took)))", begin)
-        return Pauses(*longest)
+        return longest
 
     def first_view(self) -> FirstView:
         """Of the table of policies: loads the page that is open anew, and waits until all rows are there."""

@@ -102,7 +102,7 @@ def judge(report: Report, first: list[FirstView], pauses: list[dict[str, Pauses]
     for name in pauses[0]:
         each = [found[name] for found in pauses]
         report.at_most(f"{name}: longest pause", LONGEST_PAUSE, median(max(one.task, one.event, one.frame) for one in each), "ms",
-                       " · ".join(f"{what} {number(median(getattr(one, what) for one in each))} ms" for what in ("task", "frame", "event")))
+                       " · ".join(f"{what} {number(median(getattr(one, what) for one in each))} ms" for what in ("cpu", "task", "frame", "event")))
 
 
 def run(rig: Rig, report: Report) -> None:
@@ -124,7 +124,7 @@ def run(rig: Rig, report: Report) -> None:
                     console = Console(browser, server)
                     console.page.add_init_script(WATCH)
                     console.open(f"/policies?tenant={many_policies.TENANT}").sign_in(server.token)
-                    timing = Timing(console.page)
+                    timing = Timing(browser, console.page)
                     first.append(timing.first_view())
                     found: dict[str, Pauses] = {}
                     for name, phase in PHASES.items():
