@@ -50,7 +50,7 @@ struct PlaygroundCheck {
   CheckRequest request;
 };
 
-// What else a check may have (tags, limits of its own, a wait) is not for the playground.
+// What else a check may have (several costs, limits of its own, a wait) is not for the playground.
 void refuse_other_fields(const json::Value& request, json::FaultList& faults) {
   const json::Place root;
   const json::Place at = root.member("request");

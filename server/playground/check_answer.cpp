@@ -1,16 +1,26 @@
 #include "server/playground/check_answer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
+#include "common/domain/check_fields.hpp"
 #include "common/json/writer.hpp"
 
 namespace sluice::server::playground {
 
 bool is_check_field(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNames{"resource", "subject", "plan_id", "cost"};
-  return std::ranges::find(kNames, name) != kNames.end();
+  const CheckField* const field = find_check_field(name);
+  if (field == nullptr || !field->alias_of.empty()) return false;
+  switch (field->kind) {
+    case CheckField::Kind::dimension:
+    case CheckField::Kind::tags:
+    case CheckField::Kind::attributes:
+    case CheckField::Kind::plan_id:
+    case CheckField::Kind::cost:
+      return true;
+    default:
+      return false;
+  }
 }
 
 http_client::Request request_of(const AgentCheck& check) {

@@ -9,8 +9,9 @@
 
 namespace sluice::server::playground {
 
-// The members of a check that the playground passes on; it refuses others.
-inline constexpr std::string_view kCheckFields = "resource, subject, plan_id, cost";
+// The members of a check that the playground passes on; it refuses others, and other names of these.
+inline constexpr std::string_view kCheckFields =
+    "dimensions such as resource, subject and region, tags, attributes, plan_id and cost";
 bool is_check_field(std::string_view name);
 
 // A check that an agent will judge.

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from console.conftest import SECONDS, Shop
 from support.admin import fresh_id
 from support.browser import Console, expect
+from support.client import Client
+from support.process import wait_until
 
 OpenConsole = Callable[..., Console]
 
@@ -32,5 +34,42 @@ def test_bars_and_numbers_of_bursts_are_what_the_agent_counted(shop: Shop, open_
 
 def test_a_first_visit_meets_a_limit_at_the_first_burst(shop: Shop, open_console: OpenConsole) -> None:
     page = open_console().open("/").sign_in(shop.server.token).go("/playground?tenant=shop").page
-    expect(page.get_by_label("Judged by")).to_have_value("plan/pro")
+    expect(page.get_by_label("Judged by")).to_have_value("plan pro – pro")
     expect(page.get_by_text("Name a resource")).to_have_count(0)
+
+
+def test_a_policy_with_several_dimensions_is_played_with_what_it_asks_for(shop: Shop, open_console: OpenConsole) -> None:
+    name = fresh_id("narrow")
+    with shop.admin() as admin:
+        assert admin.put(f"/policies/{name}", {
+            "scope": {"resource": f"GET:/{name}/*", "region": ["eu-west-1", "us-east-1"], "source_ip": "192.0.2.0/24", "tag.env": "prod*"},
+            "match_expr": "attr.shard != '9'", "key_by": ["subject", "method"],
+            "limits": [{"algorithm": "fixed_window", "limit": 2, "window": "1d"}]}, tenant="shop").status == 201
+    wait_until("the policy at the agent", lambda: loaded_policy(shop, name), SECONDS)
+    page = open_console().open("/").sign_in(shop.server.token).go(f"/playground?tenant=shop&burst=3&subject={name}").page
+    page.get_by_label("Judged by").click()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    for label, value in {"Resource": f"GET:/{name}/1", "region": "eu-west-1", "source_ip": "192.0.2.0", "tag.env": "prod1",
+                         "method": "playground", "attr.shard": "playground"}.items():
+        expect(page.get_by_label(label, exact=True)).to_have_value(value)
+    figures = page.locator("dl.figures div")
+    page.get_by_role("button", name="Fire").click()
+    expect(figures.filter(has_text="Denied").locator("dd")).to_have_text("1")
+    expect(page.locator("section[aria-label=State]")).to_contain_text("2 of 2 used")
+    page.get_by_label("attr.shard", exact=True).fill("9")
+    expect(page.get_by_text("No policy matches this check")).to_be_visible()
+    page.get_by_label("region", exact=True).fill("")
+    expect(page.get_by_label("region", exact=True)).to_have_value("")
+    page.get_by_label("Also send").select_option("priority")
+    page.get_by_label("priority", exact=True).fill("low")
+    expect(page.locator("section[aria-label=Code] pre")).to_contain_text('"priority":"low"')
+    expect(page.locator("section[aria-label=Code] pre")).not_to_contain_text('"region"')
+
+
+def loaded_policy(shop: Shop, name: str) -> bool:
+    """Whether the agent judges by it."""
+    with Client(shop.agent.port, shop.key) as client:
+        answer = client.check(resource=f"GET:/{name}/1", region="eu-west-1", source_ip="192.0.2.1", subject="looker", cost=0,
+                              method="GET", tags={"env": "prod"})
+    return answer.header("x-ratelimit-limit") == "2"

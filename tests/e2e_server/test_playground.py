@@ -85,6 +85,9 @@ def tenant_with_policies(admin: AdminClient) -> str:
     for name, limit in LIMITS.items():
         body = {"scope": {"resource": name}, "key_by": ["subject"], "limits": [limit], "metadata": {"note": "internal"}}
         assert admin.put(f"/policies/{name}", body, tenant=tenant).status == 201
+    narrow = {"scope": {"resource": "narrow", "region": ["eu-west-1", "eu-west-2"], "source_ip": "192.0.2.0/24", "tag.env": "prod"},
+              "key_by": ["subject", "attr.shard"], "limits": [{"algorithm": "fixed_window", "limit": 2, "window": "1d"}]}
+    assert admin.put("/policies/narrow", narrow, tenant=tenant).status == 201
     return tenant
 
 
@@ -261,7 +264,7 @@ def test_an_auditor_sees_the_state_but_spends_nothing(playground: Playground, ad
 def test_visitors_play_with_the_public_tenant_only(playground: Playground) -> None:
     shown = playground.visit("GET", "", source="127.2.0.1")
     assert shown.status == 200 and shown.body["tenant_id"] == playground.tenant, shown
-    assert {policy["id"] for policy in shown.body["policies"]} == set(LIMITS)
+    assert {policy["id"] for policy in shown.body["policies"]} == {*LIMITS, "narrow"}
     assert "internal" not in json.dumps(shown.body), "metadata is not for everybody"
     request = {"resource": "bucket", "subject": fresh_subject()}
     answer = playground.visit("POST", "/check", {"request": request}, "127.2.0.1")
@@ -307,6 +310,16 @@ def test_a_server_without_an_agent_says_what_to_set(make_server: Callable[..., S
             assert "--playground-agent" in answer.body["detail"] and "--playground-key-file" in answer.body["detail"]
 
 
+def test_a_check_may_have_every_dimension_that_a_policy_matches_or_counts_by(playground: Playground, admin: AdminClient) -> None:
+    other = {"region": "eu-west-1", "source_ip": "192.0.2.7", "tags": {"env": "prod"}, "attributes": {"shard": "7"}}
+    request = {"resource": "narrow", "subject": fresh_subject(), **other}
+    statuses = [playground.check(admin, **request).body["status"] for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    elsewhere = playground.check(admin, **{**request, "region": "us-east-1"})
+    assert "no_policy" in elsewhere.body["body"], elsewhere
+    assert playground.state(admin, **request)["count"] == 2
+
+
 # --- faults and hostile input ----------------------------------------------------------------------------------------
 
 def test_an_agent_that_is_away_is_said_plainly_and_asked_anew(playground: Playground, admin: AdminClient) -> None:
@@ -329,7 +342,9 @@ def test_an_agent_that_is_away_is_said_plainly_and_asked_anew(playground: Playgr
 @pytest.mark.parametrize(("body", "pointer"), [
     ({"request": {"resource": "bucket", "wait": "30s"}}, "/request/wait"),
     ({"request": {"resource": "bucket", "limit_override": {"burst": 9}}}, "/request/limit_override"),
-    ({"request": {"resource": "bucket", "tags": {"a": "b"}}}, "/request/tags"),
+    ({"request": {"resource": "bucket", "costs": {"tokens": 5}}}, "/request/costs"),
+    ({"request": {"resource": "bucket", "regoin": "eu"}}, "/request/regoin"),
+    ({"request": {"resource": "bucket", "tags": {"a": 7}}}, "/request/tags/a"),
     ({"request": {"resource": "bucket", "cost": -1}}, "/request/cost"),
     ({"request": {"resource": "x" * 300}}, "/request/resource"),
     ({"request": {"resource": "bucket"}, "key": "slk_a_b\r\nx-api-key: evil"}, "/key"),

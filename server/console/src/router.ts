@@ -25,6 +25,17 @@ export function setQuery(changes: Record<string, string>, replace = true): void 
     if (value === "") query.delete(name);
     else query.set(name, value);
   }
+  show(query, replace);
+}
+
+// Of a field that has a text of its own until a person changes it: "" stays then, so that the field can be emptied.
+export function setField(name: string, value: string): void {
+  const query = new URLSearchParams(location.search);
+  query.set(name, value);
+  show(query, true);
+}
+
+function show(query: URLSearchParams, replace: boolean): void {
   const text = query.toString();
   const url = location.pathname + (text === "" ? "" : `?${text}`);
   if (replace) history.replaceState(null, "", url);
@@ -33,6 +44,7 @@ export function setQuery(changes: Record<string, string>, replace = true): void 
 }
 
 export const param = (name: string): string => place.value.query.get(name) ?? "";
+export const field = (name: string, own: string): string => place.value.query.get(name) ?? own;
 
 // The tenant stays chosen from view to view.
 export const tenant = computed(() => param("tenant"));

@@ -5,9 +5,10 @@ import { api, ApiError, dataOf, type Schema } from "../api/client";
 import { listPlans, listPolicies } from "../api/lists";
 import { useQuery } from "../api/query";
 import { publicPlayground, readState, type Check, type Player, type Shot, type State, fire } from "../playground/calls";
+import { checkOf, dimensionsOf, exampleOf, kOtherDimensions, type Judge } from "../playground/request";
 import { kMostAtOnce, run, shotsOf } from "../playground/run";
 import { kLanguages, snippet, type Language } from "../playground/snippets";
-import { param, setQuery, tenant } from "../router";
+import { field, param, place, setField, setQuery, tenant } from "../router";
 import { may } from "../session";
 import { Choose, type Choice } from "../ui/choose";
 import { LimiterPictures } from "../ui/limiter_picture";
@@ -17,9 +18,9 @@ import { Shots } from "../ui/shots";
 // What a person can choose between.
 interface Choices {
   readonly plans: readonly Named[];
-  readonly policies: readonly (Named & { readonly scope?: unknown })[];
+  readonly policies: readonly Named[];
 }
-interface Named {
+interface Named extends Judge {
   readonly id: string;
   readonly name?: string | undefined;
 }
@@ -135,13 +136,6 @@ const whole = (text: string, fallback: number, least: number, most: number): num
   return Number.isFinite(number) ? Math.min(most, Math.max(least, number)) : fallback;
 };
 
-// A resource that the policy's scope names, as a caller would send it.
-function resourceOf(scope: unknown): string {
-  const resource = (scope as { resource?: unknown } | undefined)?.resource;
-  const first: unknown = Array.isArray(resource) ? resource[0] : resource;
-  return typeof first === "string" ? first.replace(/\{[^}]*\}|\*+/g, "1") : "";
-}
-
 const kAny = "any";
 
 // "plan/ID", "policy/ID", or "any" for whatever the resource matches. Of the address; else the first there is, so that the first
@@ -154,22 +148,37 @@ function judgeOf(choices: Choices): string {
   return plan ? `plan/${plan.id}` : policy ? `policy/${policy.id}` : kAny;
 }
 
-function checkOf(choices: Choices): { check: Check; policy: Choices["policies"][number] | undefined; faults: string[] } {
+interface Asked {
+  readonly check: Check;
+  readonly others: Readonly<Record<string, string>>; // what is sent besides resource and subject
+  readonly fault: string | null;
+}
+
+const kOther = "d."; // in the address, before the name of a dimension
+
+function askedOf(choices: Choices): Asked {
   const [kind, ...rest] = judgeOf(choices).split("/");
   const id = rest.join("/");
-  const policy = kind === "policy" ? choices.policies.find((each) => each.id === id) : undefined;
-  const resource = param("resource") || resourceOf(policy?.scope);
-  const cost = whole(param("cost"), 1, 0, 2_147_483_647);
-  const others = Object.keys((policy?.scope as object | undefined) ?? {}).filter((name) => name !== "resource" && name !== "subject");
-  const check: Check = {
-    ...(kind === "plan" ? { plan_id: id } : {}),
-    ...(resource === "" ? {} : { resource }),
-    subject: param("subject") || kOwnSubject,
-    cost,
-  };
-  const faults = others.length === 0 ? [] : [`The policy also asks for ${others.join(", ")}, which the playground does not send: another policy may judge.`];
-  if (kind !== "plan" && resource === "") faults.push("Name a resource, or choose a policy or a plan.");
-  return { check, policy, faults };
+  const judge: Judge = (kind === "plan" ? choices.plans : kind === "policy" ? choices.policies : []).find((each) => each.id === id) ?? {};
+  const resource = field("resource", exampleOf(judge, "resource"));
+  const added = [...place.value.query.keys()].filter((name) => name.startsWith(kOther)).map((name) => name.slice(kOther.length));
+  const names = [...new Set([...dimensionsOf(judge), ...added])];
+  const others = Object.fromEntries(names.map((name) => [name, field(kOther + name, exampleOf(judge, name))]));
+  const check = checkOf({
+    plan: kind === "plan" ? id : "",
+    resource,
+    subject: field("subject", kOwnSubject),
+    cost: whole(param("cost"), 1, 0, 2_147_483_647),
+    others,
+  });
+  const empty = kind !== "plan" && resource === "" && Object.values(others).every((value) => value === "");
+  return { check, others, fault: empty ? "Name a resource, or choose a policy or a plan." : null };
+}
+
+// What a new judge brings is not what the former one asked for.
+function chooseJudge(judge: string): void {
+  const others = [...place.value.query.keys()].filter((name) => name.startsWith(kOther));
+  setQuery({ judge, resource: "", ...Object.fromEntries(others.map((name) => [name, ""])) });
 }
 
 interface Watched {
@@ -185,7 +194,7 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
     () => [{ value: kAny, text: "whatever matches the resource" }, ...named("policy", choices.policies), ...named("plan", choices.plans)],
     [choices],
   );
-  const { check, faults } = checkOf(choices);
+  const { check, others, fault } = askedOf(choices);
   const plan = {
     burst: whole(param("burst"), 12, 1, kMostAtOnce),
     perSecond: whole(param("rate"), 0, 0, 20),
@@ -213,23 +222,24 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
             label="Judged by"
             choices={judges}
             value={judgeOf(choices)}
-            choose={(judge) => setQuery({ judge, resource: "" })}
+            choose={chooseJudge}
             placeholder="Choose a policy or plan"
           />
           <label class="field">
             Resource
             <input
-              value={param("resource") || (check.resource ?? "")}
-              onInput={(event) => setQuery({ resource: event.currentTarget.value })}
+              value={check.resource ?? ""}
+              onInput={(event) => setField("resource", event.currentTarget.value)}
               placeholder={check.plan_id === undefined ? "GET:/orders" : "not needed with a plan"}
               spellcheck={false}
             />
           </label>
           <label class="field">
             Subject
-            <input value={param("subject") || kOwnSubject} onInput={(event) => setQuery({ subject: event.currentTarget.value })} spellcheck={false} />
+            <input value={check.subject} onInput={(event) => setField("subject", event.currentTarget.value)} spellcheck={false} />
           </label>
         </div>
+        <Others others={others} />
         <div class="row">
           <Whole title="Cost of each" name="cost" fallback={1} least={0} most={2_147_483_647} />
           <Whole title="At once" name="burst" fallback={12} least={1} most={kMostAtOnce} />
@@ -245,11 +255,7 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
             </button>
           )}
         </div>
-        {faults.map((fault) => (
-          <p key={fault} class="notice">
-            {fault}
-          </p>
-        ))}
+        {fault !== null && <p class="notice">{fault}</p>}
       </form>
       {shots.length > 0 && (
         <section aria-label="Answers">
@@ -266,6 +272,29 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
         <Snippets check={check} />
       </section>
     </>
+  );
+}
+
+// What the chosen policy matches or counts by besides resource and subject; and more, as one likes.
+function Others({ others }: { others: Readonly<Record<string, string>> }): JSX.Element {
+  return (
+    <div class="row">
+      {Object.entries(others).map(([name, value]) => (
+        <label class="field" key={name}>
+          {name}
+          <input value={value} onInput={(event) => setField(kOther + name, event.currentTarget.value)} spellcheck={false} />
+        </label>
+      ))}
+      <label class="field">
+        Also send
+        <select value="" onChange={(event) => setField(kOther + event.currentTarget.value, "")}>
+          <option value="">nothing more</option>
+          {kOtherDimensions.filter((name) => !(name in others)).map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+    </div>
   );
 }
 
@@ -298,14 +327,16 @@ function useWatch(player: Player, check: Check, wanted: boolean, firedAt: number
     let timer = 0;
     const read = async (): Promise<void> => {
       const { cost: _, ...request } = latest.current.check;
+      let failed = false;
       try {
         const state = await readState(latest.current.player, request, abort.signal);
         setWatch({ watched: { state, arrived: performance.now() }, error: null });
       } catch (failure) {
         if (abort.signal.aborted) return;
+        failed = true;
         setWatch({ watched: null, error: failure instanceof ApiError ? failure : new ApiError(0, "bug", String(failure), "", []) });
       }
-      const again = firedAt > 0 && performance.now() - firedAt < kWatchMs;
+      const again = failed || (firedAt > 0 && performance.now() - firedAt < kWatchMs);
       if (again && !abort.signal.aborted) timer = window.setTimeout(() => void read(), kStateEveryMs);
     };
     timer = window.setTimeout(() => void read(), firedAt > 0 ? 0 : 300); // not for each letter that is typed
