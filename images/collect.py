@@ -144,8 +144,8 @@ def main() -> None:
     for path, text in (("/etc/passwd", PASSWD), ("/etc/group", GROUP), ("/etc/nsswitch.conf", NSSWITCH)):
         tree.write(path, text)
     tree.add_records()
-    compiled_in = recorded(given.compiled_in) if given.compiled_in else []
-    sbom = document(given.name, given.version, tree.root, tree.files, compiled_in)
+    compiled_in, embedded = recorded(given.compiled_in) if given.compiled_in else ([], [])
+    sbom = document(given.name, given.version, tree.root, tree.files, compiled_in, embedded)
     target = tree.root / SBOM[1:]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(sbom, indent=1) + "\n")

@@ -1,5 +1,6 @@
-"""Which Debian package a file comes from, by dpkg's own lists."""
+"""Which Debian package a file comes from, by dpkg's own lists; and the packages that are compiled in."""
 
+import base64
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,16 @@ class Package:
     source: str          # "openssl"
     source_version: str
     status: str          # its entry as dpkg -s prints it
+
+
+@dataclass(frozen=True)
+class NpmPackage:
+    """A package of npm, of which parts are in the console."""
+
+    name: str            # "@preact/signals"
+    version: str
+    sha512: str          # of the archive that npm serves, in hexadecimal digits
+    licence: str         # an expression of SPDX
 
 
 def merged(path: str) -> str:
@@ -52,6 +63,20 @@ def installed(name: str) -> Package:
     return Package(*fields.split(), status=status)
 
 
-def recorded(file: Path) -> list[Package]:
-    """Packages that were installed where this file was written, in lines of FIELDS."""
-    return [Package(*line.split(), status="") for line in file.read_text().splitlines()]
+NPM = "npm:"   # begins a line of server/console/build.mjs: npm:NAME VERSION INTEGRITY LICENCE
+
+
+def npm_package(line: str) -> NpmPackage:
+    """One such line, without its beginning."""
+    name, version, integrity, licence = line.split(maxsplit=3)
+    kind, _, digest = integrity.partition("-")
+    if kind != "sha512":
+        raise ValueError(f"the package {name} has an integrity that is not a sha512: {integrity}")
+    return NpmPackage(name, version, base64.b64decode(digest, validate=True).hex(), licence)
+
+
+def recorded(file: Path) -> tuple[list[Package], list[NpmPackage]]:
+    """What was compiled in where this file was written (compiled_in.sh): Debian's packages, in lines of FIELDS, and npm's."""
+    lines = file.read_text().splitlines()
+    return ([Package(*line.split(), status="") for line in lines if not line.startswith(NPM)],
+            [npm_package(line.removeprefix(NPM)) for line in lines if line.startswith(NPM)])

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
-from packages import Package
+from packages import NpmPackage, Package
 
 DOCUMENT = "SPDXRef-DOCUMENT"
 IMAGE = "SPDXRef-Image"
@@ -34,6 +34,13 @@ def _debian(package: Package) -> Json:
                                    "referenceLocator": locator.replace("+", "%2B")}])
 
 
+def _npm(package: NpmPackage) -> Json:
+    locator = f"pkg:npm/{package.name.replace('@', '%40')}@{package.version}"
+    return _package(_id("Npm", package.name), package.name, package.version, package.licence,
+                    checksums=[{"algorithm": "SHA512", "checksumValue": package.sha512}],
+                    externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}])
+
+
 def _file(number: int, path: str, content: bytes) -> Json:
     return {"SPDXID": f"SPDXRef-File-{number}", "fileName": "." + path, "licenseConcluded": UNKNOWN, "copyrightText": UNKNOWN,
             "checksums": [{"algorithm": "SHA1", "checksumValue": hashlib.sha1(content).hexdigest()},
@@ -45,17 +52,20 @@ def _relation(one: str, kind: str, other: str) -> Json:
 
 
 def document(name: str, version: str, root: Path, files: Mapping[str, Optional[Package]],
-             compiled_in: Sequence[Package]) -> Json:
+             compiled_in: Sequence[Package], embedded: Sequence[NpmPackage] = ()) -> Json:
     """Of the tree at `root`: `files` says for each path in it the package it comes from, None for our own.
-    `compiled_in`: packages of which parts are in our programs."""
+    `compiled_in`: packages of which parts are in our programs. `embedded`: those of which parts are in the console, which is in the
+    server's program."""
     own = _package(_id("Package", f"{name}-own"), name, version, "Apache-2.0",
                    supplier="Organization: Sluice", primaryPackagePurpose="APPLICATION")
     held = {package.name: package for package in files.values() if package}
     packages = [_package(IMAGE, f"{name}-image", version, primaryPackagePurpose="CONTAINER"), own]
     packages += [_debian(package) for _, package in sorted((held | {item.name: item for item in compiled_in}).items())]
+    packages += [_npm(package) for package in embedded]
     relations = [_relation(DOCUMENT, "DESCRIBES", IMAGE), _relation(IMAGE, "CONTAINS", own["SPDXID"])]
     relations += [_relation(IMAGE, "CONTAINS", _id("Package", item)) for item in sorted(held)]
     relations += [_relation(own["SPDXID"], "STATIC_LINK", _id("Package", item.name)) for item in compiled_in]
+    relations += [_relation(own["SPDXID"], "CONTAINS", _id("Npm", item.name)) for item in embedded]
     records = []
     total = hashlib.sha256()
     for number, path in enumerate(sorted(files), 1):

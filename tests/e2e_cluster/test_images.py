@@ -1,5 +1,6 @@
 """What the images hold: who they run as, what is not in them, and that their bill of materials is true."""
 
+import base64
 import json
 import re
 import stat
@@ -81,12 +82,31 @@ def test_the_bill_of_materials_names_our_version_and_what_was_compiled_in(image:
     assert {"SPDXRef-Package-libboost1.81-dev", "SPDXRef-Package-rapidjson-dev"} <= linked
 
 
+def test_the_bill_of_materials_names_the_packages_of_npm_that_the_console_embeds(image: Image) -> None:
+    document = json.loads(image("sluice").text(SBOM))
+    own = next(item["relatedSpdxElement"] for item in document["relationships"]
+               if item["spdxElementId"] == "SPDXRef-Image" and item["relatedSpdxElement"].endswith("-own"))
+    contained = {item["relatedSpdxElement"] for item in document["relationships"]
+                 if item["spdxElementId"] == own and item["relationshipType"] == "CONTAINS"}
+    embedded = {item["name"]: item for item in document["packages"] if item["SPDXID"] in contained}
+    lock = json.loads((ROOT / "server/console/package-lock.json").read_text())["packages"]
+    asked_for = json.loads((ROOT / "server/console/package.json").read_text())["dependencies"]
+    assert set(asked_for) <= set(embedded)
+    for name, package in embedded.items():
+        pinned = lock[f"node_modules/{name}"]
+        assert not pinned.get("dev"), f"{name} only builds the console"
+        assert (package["versionInfo"], package["licenseDeclared"]) == (pinned["version"], pinned["license"])
+        assert package["externalRefs"][0]["referenceLocator"] == f"pkg:npm/{name.replace('@', '%40')}@{pinned['version']}"
+        digest = base64.b64decode(pinned["integrity"].removeprefix("sha512-")).hex()
+        assert package["checksums"] == [{"algorithm": "SHA512", "checksumValue": digest}]
+
+
 @each_image
 def test_an_image_carries_the_licences_of_what_it_holds(image: Image, name: str) -> None:
     document = json.loads(image(name).text(SBOM))
     contained = {relation["relatedSpdxElement"] for relation in document["relationships"]
                  if relation["spdxElementId"] == "SPDXRef-Image"}
-    debian = [item["name"] for item in document["packages"] if "externalRefs" in item and item["SPDXID"] in contained]
+    debian = [item["name"] for item in document["packages"] if item["SPDXID"] in contained and item["SPDXID"].startswith("SPDXRef-Package-") and "externalRefs" in item]
     assert debian
     for package in debian:
         assert f"/usr/share/doc/{package}/copyright" in image(name).files()
