@@ -30,12 +30,13 @@ TEST_CASE("A check goes to the agent with its key in the header and nothing of i
 }
 
 TEST_CASE("A check of the playground may have all that policies match by, and no limits or waits of its own") {
-  for (const char* name : {"resource", "subject", "region", "source_ip", "user", "tags", "attributes", "plan_id", "cost"}) {
+  for (const char* name :
+       {"resource", "subject", "region", "source_ip", "user", "tags", "attributes", "plan_id", "cost"}) {
     CAPTURE(name);
     CHECK(is_check_field(name));
   }
-  for (const char* name : {"costs", "limit_override", "wait", "explain", "request_id", "tenant_id", "api_key", "timestamp",
-                           "user_id", "quantity", "", "no_such_field"}) {
+  for (const char* name : {"costs", "limit_override", "wait", "explain", "request_id", "tenant_id", "api_key",
+                           "timestamp", "user_id", "quantity", "", "no_such_field"}) {
     CAPTURE(name);
     CHECK_FALSE(is_check_field(name));
   }
