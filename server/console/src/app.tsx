@@ -148,13 +148,16 @@ function Connection(): JSX.Element | null {
 
 function Account(): JSX.Element {
   const tenants = useQuery("tenants", listTenants, 60_000);
+  const items = tenants.data?.items ?? [];
   return (
     <div class="account">
       <label class="field">
         Tenant
         <select value={tenant.value} onChange={(event) => setQuery({ tenant: event.currentTarget.value }, false)}>
           <option value="">All</option>
-          {(tenants.data?.items ?? []).map((each) => (
+          {/* One that the address names, until the list is there, or which does not exist. */}
+          {tenant.value !== "" && !items.some((each) => each.id === tenant.value) && <option value={tenant.value}>{tenant.value}</option>}
+          {items.map((each) => (
             <option key={each.id} value={each.id}>
               {each.name ? `${each.name} (${each.id})` : each.id}
             </option>

@@ -238,6 +238,15 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
             Subject
             <input value={check.subject} onInput={(event) => setField("subject", event.currentTarget.value)} spellcheck={false} />
           </label>
+          <label class="field">
+            Also send
+            <select value="" onChange={(event) => setField(kOther + event.currentTarget.value, "")}>
+              <option value="">nothing more</option>
+              {kOtherDimensions.filter((name) => !(name in others)).map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
         </div>
         <Others others={others} />
         <div class="row">
@@ -275,8 +284,9 @@ function Range({ player, choices, counters, disabled }: { player: Player; choice
   );
 }
 
-// What the chosen policy matches or counts by besides resource and subject; and more, as one likes.
-function Others({ others }: { others: Readonly<Record<string, string>> }): JSX.Element {
+// What the chosen policy matches or counts by besides resource and subject, and what was added.
+function Others({ others }: { others: Readonly<Record<string, string>> }): JSX.Element | null {
+  if (Object.keys(others).length === 0) return null;
   return (
     <div class="row">
       {Object.entries(others).map(([name, value]) => (
@@ -285,15 +295,6 @@ function Others({ others }: { others: Readonly<Record<string, string>> }): JSX.E
           <input value={value} onInput={(event) => setField(kOther + name, event.currentTarget.value)} spellcheck={false} />
         </label>
       ))}
-      <label class="field">
-        Also send
-        <select value="" onChange={(event) => setField(kOther + event.currentTarget.value, "")}>
-          <option value="">nothing more</option>
-          {kOtherDimensions.filter((name) => !(name in others)).map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </label>
     </div>
   );
 }
