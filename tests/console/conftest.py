@@ -70,7 +70,8 @@ def shop(program: Path, module_folder: Path, redis: RedisServer, module_server: 
     with server.admin() as admin:
         key = furnish(admin)
         token = private(module_folder / "agent.token", admin.create("/agent-tokens", {"name": "agents"})["token"])
-    agent = Agent(program, module_folder / "agent-of-the-shop", None, redis.counters)
+    # On a busy machine Redis may answer late; that must not become an answer by failure_mode.
+    agent = Agent(program, module_folder / "agent-of-the-shop", None, redis.counters, ["--redis-deadline", "5s"])
     server.flags += ["--playground-agent", f"unix:{agent.socket}", "--playground-key-file", str(private(module_folder / "playground.keys", key))]
     server.restart()
     agent.flags += ["--server", f"http://127.0.0.1:{server.port}", "--agent-token-file", str(token), "--agent-id", "agent-1",

@@ -65,7 +65,7 @@ def _plan(admin: AdminClient, name: str) -> str:
 
 def _plan_of_two_versions(admin: AdminClient, name: str) -> str:
     _plan(admin, name)
-    assert admin.patch(f"/plans/{name}", {"name": "renamed"}, tenant="shop").status == 200
+    assert admin.patch(f"/plans/{name}", {"name": f"{name} renamed"}, tenant="shop").status == 200
     return name
 
 
