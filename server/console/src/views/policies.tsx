@@ -9,7 +9,7 @@ import { may } from "../session";
 import { Confirm, say } from "../ui/dialog";
 import { Badge, Empty, Heading, Loaded, Time } from "../ui/parts";
 import { Table, type Column } from "../ui/table";
-import { limitText } from "../words/limits";
+import { limitText, type Limit } from "../words/limits";
 import { scopeText } from "../words/policies";
 import { WouldDeny } from "./would_deny";
 
@@ -23,9 +23,10 @@ export function Policies(): JSX.Element {
   const plans = useQuery(`plans ${tenant.value}`, (signal) => listPlans(tenant.value, signal), 60_000);
   const [change, setChange] = useState<{ policy: Policy; mode: Mode } | null>(null);
   const limitsOf = useMemo(() => {
-    const byPlan = new Map((plans.data?.items ?? []).map((plan) => [`${plan.tenant_id}/${plan.id}`, plan.limits]));
+    const text = (limits: readonly Limit[]): string => limits.map(limitText).join("; ");
+    const ofPlans = new Map((plans.data?.items ?? []).map((plan) => [`${plan.tenant_id}/${plan.id}`, text(plan.limits)]));
     return (policy: Policy): string =>
-      (policy.limits ?? byPlan.get(`${policy.tenant_id}/${policy.plan_id}`) ?? []).map(limitText).join("; ");
+      policy.limits ? text(policy.limits) : (ofPlans.get(`${policy.tenant_id}/${policy.plan_id}`) ?? "");
   }, [plans.data]);
   const filter = { q: param("q").toLowerCase(), mode: param("mode"), state: param("state") };
   const all = policies.data?.items;
