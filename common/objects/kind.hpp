@@ -17,7 +17,8 @@ namespace sluice {
 // The order in which bundles are read and agents receive objects: an object comes after the objects it refers to.
 // `setting`: the settings of the platform. `counter`: a reset of counters. The tables `versions`, `changes` and `audit`
 // store resets, but the kind has no SQL table of its own. `quota`: the quotas of an organization or a tenant; the id is
-// that of the organization or tenant.
+// that of the organization or tenant. `session`: somebody who signed in by OpenID Connect, for the same three tables:
+// the first version is the sign-in, the second the sign-out.
 enum class Kind : std::uint8_t {
   setting,
   organization,
@@ -31,10 +32,12 @@ enum class Kind : std::uint8_t {
   binding,
   quota,
   counter,
-  webhook
+  webhook,
+  group_mapping,
+  session
 };
 
-// `holder`: for tokens and bindings. The scope in such an object says what the object belongs to.
+// `holder`: for tokens, bindings and group mappings. The scope in such an object says what the object belongs to.
 enum class Ownership : std::uint8_t { platform, organization, tenant, holder };
 
 struct Reference {
@@ -72,9 +75,9 @@ inline constexpr std::array kOfHolder{Reference{Kind::organization, "organizatio
 // clang-format off
 inline constexpr std::array kTable{
     // kind, name, plural, sync_name, owner, local_id, in_bundle, lock_rank, references
-    KindInfo{Kind::setting, "setting", "settings", "settings", Ownership::platform, false, false, 10, {}},
-    KindInfo{Kind::organization, "organization", "organizations", "organization", Ownership::platform, false, true, 9, {}},
-    KindInfo{Kind::tenant, "tenant", "tenants", "tenant", Ownership::organization, false, true, 8, kOfTenant},
+    KindInfo{Kind::setting, "setting", "settings", "settings", Ownership::platform, false, false, 11, {}},
+    KindInfo{Kind::organization, "organization", "organizations", "organization", Ownership::platform, false, true, 10, {}},
+    KindInfo{Kind::tenant, "tenant", "tenants", "tenant", Ownership::organization, false, true, 9, kOfTenant},
     KindInfo{Kind::plan, "plan", "plans", "plan", Ownership::tenant, true, true, 2, kInTenant},
     KindInfo{Kind::policy, "policy", "policies", "policy", Ownership::tenant, true, true, 1, kOfPolicy},
     KindInfo{Kind::key, "key", "keys", "key", Ownership::tenant, false, true, 3, kInTenant},
@@ -82,9 +85,11 @@ inline constexpr std::array kTable{
     KindInfo{Kind::token, "token", "tokens", "", Ownership::holder, false, false, 6, kOfHolder},
     KindInfo{Kind::agent_token, "agent-token", "agent_tokens", "", Ownership::holder, false, false, 5, kOfHolder},
     KindInfo{Kind::binding, "binding", "bindings", "", Ownership::holder, false, false, 4, kOfHolder},
-    KindInfo{Kind::quota, "quota", "quotas", "", Ownership::platform, true, false, 11, {}},
-    KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 12, {}},
+    KindInfo{Kind::quota, "quota", "quotas", "", Ownership::platform, true, false, 12, {}},
+    KindInfo{Kind::counter, "counter", "", "", Ownership::tenant, true, false, 13, {}},
     KindInfo{Kind::webhook, "webhook", "webhooks", "", Ownership::tenant, true, false, 7, kInTenant},
+    KindInfo{Kind::group_mapping, "group-mapping", "group_mappings", "", Ownership::holder, false, false, 8, kOfHolder},
+    KindInfo{Kind::session, "session", "", "", Ownership::platform, false, false, 14, {}},
 };
 // clang-format on
 

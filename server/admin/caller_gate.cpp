@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "server/admin/routes.hpp"
+#include "server/auth/group_mapping.hpp"
 
 namespace sluice::server::admin {
 
@@ -28,8 +29,9 @@ constexpr std::array<std::string_view, 5> kCredentialDetails{
 };
 
 constexpr std::string_view kSessionDetail =
-    "The session in the cookie has ended, or its token was revoked or has expired: sign in again with POST "
-    "/v1/admin/session and an admin token.";
+    "The session in the cookie has ended, or what it stood for has: its token, or the group mapping of the person. "
+    "Sign in "
+    "again, with POST /v1/admin/session and an admin token or by OpenID Connect.";
 
 http::Refusal look_up_failed(std::string_view what) {
   return {503,
@@ -82,6 +84,22 @@ void CallerGate::check(const Call& call, bool charged, Next next) {
   check_token(call, charged, std::move(next));
 }
 
+// nullptr: the call came with a token, or with a session that stands for one or is unknown.
+const sessions::Session* CallerGate::session_of_person(const Call& call) const {
+  const sessions::Session* const session = call.session.empty() ? nullptr : sessions_.find(call.session.hash);
+  return session != nullptr && session->of_person() ? session : nullptr;
+}
+
+void CallerGate::check_person(const Call& call, bool charged, const sessions::Session& session, const Next& next) {
+  if (session.expires_at_us <= clock_.now_us()) return next(refusal_of(call, CredentialFault::expired));
+  if (charged) return next(std::nullopt);
+  const bool writes = call.route->changes();
+  const auto quota = quotas_->nearest(
+      session.organization_id, session.tenant_ids,
+      writes ? &auth::TokenQuotas::admin_writes_per_second : &auth::TokenQuotas::admin_reads_per_second);
+  next(rates_.charge(auth::actor_of_subject(session.subject), writes, quota));
+}
+
 void CallerGate::look_up_session(const Call& call, bool charged, Next next) {
   if (sessions_.is_missed(call.session.hash)) return next(refusal_of(call, CredentialFault::unknown));
   sessions_.look_up(call.session.hash, [this, &call, charged, next = std::move(next)](bool succeeded) {
@@ -101,6 +119,8 @@ auth::KnownMatch CallerGate::match(const Call& call) const {
 }
 
 void CallerGate::check_token(const Call& call, bool charged, Next next) {
+  if (const sessions::Session* const person = session_of_person(call))
+    return check_person(call, charged, *person, next);
   const auth::KnownMatch match = this->match(call);
   if (match.verdict == Verdict::accepted) return accept(call, charged, match.id, next);
   if (match.verdict == Verdict::refused || missed_.contains(match.id, steady_clock::now())) {

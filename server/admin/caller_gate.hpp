@@ -1,6 +1,7 @@
 // Checks the token or the session of each admin call in memory, before the call takes a thread of the pool. So calls
 // without a valid one cost PostgreSQL at most the look-ups of auth::TokenLookups and sessions::KnownSessions, and delay
-// nobody. A session is checked as its token is, and its calls count as its token's.
+// nobody. A session is checked as its token is, and its calls count as its token's. Of a session that stands for a
+// person, only its transaction knows whether the group mapping still grants something; its calls count as the person's.
 //
 // Also limits how many calls a second a token makes, to the quota of its tenant or organization if one is set.
 //
@@ -59,6 +60,8 @@ class CallerGate {
   std::optional<http::Refusal> refusal_of_visitor(const Call& call, bool charged);
   void look_up_session(const Call& call, bool charged, Next next);
   void check_token(const Call& call, bool charged, Next next);
+  const sessions::Session* session_of_person(const Call& call) const;
+  void check_person(const Call& call, bool charged, const sessions::Session& session, const Next& next);
   auth::KnownMatch match(const Call& call) const;
   void check_again(const Call& call, bool charged, bool looked_up, const Next& next);
   void accept(const Call& call, bool charged, std::string_view token_id, const Next& next);

@@ -123,7 +123,7 @@ struct BodyReader {
 
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name) {
   std::string id = slug(name);
-  const bool may_differ = kind == Kind::binding;
+  const bool may_differ = kind == Kind::binding || kind == Kind::group_mapping;
   if (id.empty() || (may_differ && store::find(tx, kind, tenant_id, id))) id = store::random_id(kind);
   return id;
 }

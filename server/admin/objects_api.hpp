@@ -17,7 +17,7 @@ namespace sluice::server::admin {
 // Makes an id from a name: "pro-plan" from "Pro plan!". If the name has no usable character, the id is random.
 //
 // A call that is sent twice must not make two objects, so an id that is taken is returned too, and refused later. Only
-// bindings get a random id then, because two service accounts may have one slug.
+// bindings and group mappings get a random id then, because two service accounts, or groups, may have one slug.
 std::string unique_id(postgres::Transaction& tx, Kind kind, std::string_view tenant_id, std::string_view name);
 
 // What is said about a body before it is read as an object.

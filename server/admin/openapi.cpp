@@ -10,6 +10,7 @@
 #include "common/openapi/description.hpp"
 #include "server/admin/embedded.hpp"
 #include "server/admin/routes.hpp"
+#include "server/auth/group_mapping.hpp"
 #include "server/auth/token_document.hpp"
 #include "server/identity/binding.hpp"
 #include "server/webhooks/webhook.hpp"
@@ -43,6 +44,20 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAgentRou
                                                                                      {"POST", "/v1/sync/report"},
                                                                                      {"GET", "/v1/sync/counters"},
                                                                                      {"POST", "/v1/sync/whatif"}}};
+
+// The routes about signing in, which server/oidc answers.
+constexpr std::array<std::string_view, 3> kSignInPaths{"/v1/console/sign-in", "/v1/console/oidc/start",
+                                                       "/v1/console/oidc/callback"};
+
+openapi::Operation sign_in_operation(std::string_view path) {
+  return {.method = "GET",
+          .path = path,
+          .open = true,
+          .head = path == kSignInPaths.front(),
+          .parameters = {"RequestId"},
+          .successes = {{"200", {"The answer.", {"X-Request-Id"}}}, {"303", {"Elsewhere.", {"X-Request-Id"}}}},
+          .problems = {kCommonProblems.begin(), kCommonProblems.end()}};
+}
 
 openapi::Operation agent_operation(std::string_view method, std::string_view path) {
   openapi::Operation operation{.method = method,
@@ -164,6 +179,7 @@ std::string assemble() {
   tables.insert(tables.end(), {{"agent-token", auth::token_field::kAll},
                                {"token", auth::token_field::kOfAdmin},
                                {"binding", identity::binding_field::kAll},
+                               {"group-mapping", auth::group_mapping_field::kAll},
                                {"webhook", webhooks::webhook_field::kAll}});
   std::vector<std::string_view> fragments;
   for (const embedded::File& file : embedded::kFiles) {
@@ -172,6 +188,7 @@ std::string assemble() {
   openapi::Description description(embedded::openapi, fragments, tables);
   for (const Route& route : routes()) description.add(OperationBuilder(description, route).operation());
   for (const auto& [method, path] : kAgentRoutes) description.add(agent_operation(method, path));
+  for (const std::string_view path : kSignInPaths) description.add(sign_in_operation(path));
   for (const std::string_view path : kOpenPaths) description.add(open_operation(path));
   return description.text();
 }

@@ -10,6 +10,7 @@
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/counters_api.hpp"
 #include "server/admin/fleet_api.hpp"
+#include "server/admin/group_mappings_api.hpp"
 #include "server/admin/import_api.hpp"
 #include "server/admin/keys_api.hpp"
 #include "server/admin/modes_api.hpp"
@@ -96,6 +97,7 @@ constexpr QueryFilter kByOrganization{"organization_id", "organization_id = $"};
 constexpr QueryFilter kByTenant{"tenant_id", "tenant_id = $"};
 constexpr QueryFilter kByName{"name", "document ->> 'name' = $"};
 constexpr QueryFilter kByNamespace{"namespace", "namespace = $"};
+constexpr QueryFilter kByGroup{"group", "group_name = $"};
 constexpr QueryFilter kByPlan{"plan_id", "plan_id = $"};
 constexpr QueryFilter kByMode{"mode", "coalesce(document ->> 'mode', 'enforce') = $", kModeChoices};
 constexpr QueryFilter kByEnabled{"enabled", "coalesce(document ->> 'enabled', 'true') = $", kBooleans};
@@ -250,6 +252,18 @@ constexpr std::array kRoutes{
     Route{"PUT", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &put<kBindings>},
     Route{"PATCH", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &patch<kBindings>},
     Route{"DELETE", "/v1/admin/bindings/{id}", auth::Permission::grant, auth::Level::platform, &remove<Kind::binding>},
+
+    // As bindings: an organization may read who gets into it. Only the platform may change that.
+    Route{"GET", "/v1/admin/group-mappings", auth::Permission::read_tokens, auth::Level::tenant,
+          &list<Kind::group_mapping, kByOrganization, kByGroup>, "limit,cursor,organization_id,group"},
+    Route{"POST", "/v1/admin/group-mappings", auth::Permission::grant, auth::Level::platform, &create<kGroupMappings>},
+    Route{"GET", "/v1/admin/group-mappings/{id}", auth::Permission::read_tokens, auth::Level::tenant,
+          &get<Kind::group_mapping>},
+    Route{"PUT", "/v1/admin/group-mappings/{id}", auth::Permission::grant, auth::Level::platform, &put<kGroupMappings>},
+    Route{"PATCH", "/v1/admin/group-mappings/{id}", auth::Permission::grant, auth::Level::platform,
+          &patch<kGroupMappings>},
+    Route{"DELETE", "/v1/admin/group-mappings/{id}", auth::Permission::grant, auth::Level::platform,
+          &remove<Kind::group_mapping>},
 
     Route{"GET", "/v1/admin/modes", auth::Permission::read, auth::Level::tenant, &list_modes,
           "limit,cursor,organization_id,mode"},

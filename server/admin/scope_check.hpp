@@ -1,4 +1,4 @@
-// Checks that the organization and the tenants in the body of a token or a binding exist.
+// Checks that the organization and the tenants in the body of a token, a binding or a group mapping exist.
 #pragma once
 
 #include <string>

@@ -17,18 +17,30 @@ void require_session(const Context& context) {
                       "its cookie stands for the token. GET /v1/admin/whoami describes the token.");
 }
 
-// The session and its token, without the CSRF token.
-json::Writer describe(const Context& context, const sessions::Session& session, const auth::TokenDocument& token) {
+void describe_person(json::Writer& object, const sessions::Session& session) {
+  const sessions::Person person = sessions::person_of(session.document);
+  object.field("subject", person.subject);
+  object.field("name", person.name);
+  object.optional_field("email", person.email);
+  object.field("group_mapping_id", session.group_mapping_id);
+}
+
+// The session and its token or its person, without the CSRF token. `token`: nullptr for a person.
+json::Writer describe(const Context& context, const sessions::Session& session, const auth::TokenDocument* token) {
   json::Writer object = open_object();
   object.field("id", sessions::id_of(session.hash));
   object.field("expires_at", format_timestamp(WallTime(Micros(session.expires_at_us))));
-  object.field("token_id", token.id);
-  object.field("name", token.name);
+  if (token == nullptr) {
+    describe_person(object, session);
+  } else {
+    object.field("token_id", token->id);
+    object.field("name", token->name);
+  }
   object.field("role", to_string(context.principal.role));
-  object.optional_field("organization_id", token.organization_id);
+  object.optional_field("organization_id", context.principal.organization_id);
   object.key("tenant_ids");
-  object.texts(token.tenant_ids);
-  if (token.expires_at) object.field("token_expires_at", format_timestamp(*token.expires_at));
+  object.texts(context.principal.tenant_ids);
+  if (token != nullptr && token->expires_at) object.field("token_expires_at", format_timestamp(*token->expires_at));
   object.key("permissions");
   object.begin_list();
   for (const std::string_view name : auth::permissions_of(context.principal.role)) object.text(name);
@@ -62,7 +74,7 @@ Answer sign_in(Context& context) {
   const sessions::StartedSession started = sessions::start(context.tx, context.principal, context.now_us);
   context.wrote_rows = true;
   Answer answer;
-  answer.object = describe(context, started.session, token);
+  answer.object = describe(context, started.session, &token);
   answer.secret = Secret{"csrf_token", sessions::csrf_token(started.secret)};
   answer.secret_headers = sessions::set_cookie(started.secret, context.call.secure_cookie);
   return answer;
@@ -70,11 +82,15 @@ Answer sign_in(Context& context) {
 
 Answer get_session(Context& context) {
   require_session(context);
-  const auth::TokenDocument token = require_token(context, store::Lock::none);
   const auto found = sessions::read(context.tx, {context.call.session.hash});
   if (found.empty()) http::refuse_unknown("session", sessions::id_of(context.call.session.hash));
   Answer answer;
-  answer.object = describe(context, found.front(), token);
+  if (found.front().of_person()) {
+    answer.object = describe(context, found.front(), nullptr);
+  } else {
+    const auth::TokenDocument token = require_token(context, store::Lock::none);
+    answer.object = describe(context, found.front(), &token);
+  }
   answer.object->field("csrf_token", sessions::csrf_token(context.call.session.secret));
   return answer;
 }
@@ -82,8 +98,10 @@ Answer get_session(Context& context) {
 Answer sign_out(Context& context) {
   require_session(context);
   check_conditions(context.call, nullptr);  // a session has no version
+  const auto found = sessions::read(context.tx, {context.call.session.hash});
   sessions::end(context.tx, context.call.session.hash);
   context.wrote_rows = true;
+  if (!found.empty() && found.front().of_person()) context.log.add(sessions::signed_out(found.front()));
   Answer answer;
   answer.status = 204;
   answer.headers = sessions::clear_cookie(context.call.secure_cookie);

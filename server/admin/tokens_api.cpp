@@ -7,6 +7,7 @@
 #include "common/json/merge_patch.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/scope_check.hpp"
+#include "server/auth/group_mapping.hpp"
 #include "server/auth/token_store.hpp"
 #include "server/http/refusal.hpp"
 #include "server/sessions/session_store.hpp"
@@ -117,6 +118,11 @@ Answer delete_token(Context& context, auth::TokenType type) {
 
 Answer who_am_i(Context& context) {
   const auth::Principal& caller = context.principal;
+  if (auth::is_person(caller)) {
+    throw http::Refusal(404, "not-found",
+                        "This call came with the session of a person who signed in by OpenID Connect, and has no "
+                        "token: GET /v1/admin/session describes the person.");
+  }
   const auto token = store::find(context.tx, Kind::token, "", caller.token_id);
   if (!token) http::refuse_unknown("token", caller.token_id);  // deleted after this call was authenticated
   Answer answer = show(*token);

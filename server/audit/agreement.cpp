@@ -104,7 +104,7 @@ std::vector<std::string> agreement_faults(pqxx::transaction_base& work) {
     add_objects(work, sql, faults);
   }
   for (const Kind kind : lock_order()) {
-    if (kind != Kind::counter) std::ranges::move(object_faults(work, kind), std::back_inserter(faults));
+    if (!info(kind).table().empty()) std::ranges::move(object_faults(work, kind), std::back_inserter(faults));
   }
   for (const auto& row : first_rows(work, kRevisions)) {
     faults.push_back(fmt::format("revision {} {}", row[0].c_str(), row[1].c_str()));

@@ -41,7 +41,7 @@ std::string roles_with(Permission permission);
 std::vector<std::string_view> permissions_of(Role role);
 
 struct Principal {
-  std::string token_id;
+  std::string token_id;  // of a person who signed in by OpenID Connect: actor_of_subject() (group_mapping.hpp)
   std::string name;
   Role role = Role::auditor;
   std::string organization_id;          // "": the platform

@@ -182,9 +182,12 @@ def _token(body: Body, world: World, patch: Optional[Thing]) -> None:
 
 
 def _binding(body: Body, world: World, place: Optional[Thing], patches: bool) -> None:
-    """A namespace that no other binding has, and an organization that stays the object's."""
-    if "namespace" in body:
-        body["namespace"] = fresh_id("ns")
+    """A namespace or a group that no other one has, and an organization that stays the object's."""
+    for name in ("namespace", "group"):
+        if name in body:
+            body[name] = fresh_id(name)
+    if "role" in body:
+        body["role"] = "auditor"   # of any scope
     body.pop("organization_id", None)
     body.pop("tenant_ids", None)
     organization = place.owner if place is not None else world.any("organizations").id
@@ -206,7 +209,7 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
         body["id"] = place.id
     elif place is None and body.get("id"):
         body["id"] = fresh_id()
-    if kind == "bindings":
+    if kind in ("bindings", "group-mappings"):
         _binding(body, world, place, patches)
     if kind == "tenants":
         body["organization_id"] = place.owner if place and place.owner else world.any("organizations").id

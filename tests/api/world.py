@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 KINDS = ("organizations", "tenants", "plans", "policies", "overrides", "keys", "tokens", "agent-tokens", "bindings",
-         "webhooks")
+         "group-mappings", "webhooks")
 LOCAL = ("plans", "policies", "overrides", "webhooks")   # kinds whose ids are unique within a tenant only
 COUNTED = "counted"   # the policy and the plan that overrides are of
 # One of each algorithm, which also is its name.
@@ -77,7 +77,7 @@ class World:
             self.call("PUT", f"policies/{COUNTED}", {**counted, "resource": "counted"})
         for tenant in self.kept["tenants"]:
             for number in (1, 2):
-                for kind in (*LOCAL, "keys", "bindings"):
+                for kind in (*LOCAL, "keys", "bindings", "group-mappings"):
                     self._keep(kind, {**self._body(kind, tenant.id), "id": f"{tenant.id}-{kind}-{number}"})
             for kind in ("tokens", "agent-tokens"):
                 self._keep(kind, self._body(kind, tenant.id))
@@ -101,6 +101,7 @@ class World:
             "agent-tokens": {"name": "spare", "organization_id": organization, "tenant_ids": [tenant]},
             "webhooks": {"tenant_id": tenant, "url": HOOK},
             "bindings": {"namespace": fresh_id("ns"), "organization_id": organization, "tenant_ids": [tenant]},
+            "group-mappings": {"group": fresh_id("g"), "role": "auditor", "organization_id": organization, "tenant_ids": [tenant]},
         }
         return bodies[kind]
 
@@ -146,4 +147,4 @@ class World:
 
 def thing_of(kind: str, document: dict[str, Any]) -> Thing:
     """Where an object is, by its document."""
-    return Thing(document["id"], document.get("organization_id" if kind in ("tenants", "bindings") else "tenant_id", ""))
+    return Thing(document["id"], document.get("organization_id" if kind in ("tenants", "bindings", "group-mappings") else "tenant_id", ""))

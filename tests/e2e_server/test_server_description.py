@@ -15,7 +15,7 @@ from support.redis_server import RedisServer
 from support.server import Server
 
 # What is made first: the examples refer to each other.
-CREATED = ("organizations", "tenants", "plans", "policies", "keys", "tokens", "agent-tokens", "bindings", "webhooks")
+CREATED = ("organizations", "tenants", "plans", "policies", "keys", "tokens", "agent-tokens", "bindings", "group-mappings", "webhooks")
 METHODS = ("put", "patch", "get", "post", "delete")   # what is deleted is of no more use, nor what POST clears
 
 

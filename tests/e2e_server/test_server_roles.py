@@ -54,7 +54,9 @@ def _place(admin: AdminClient, organization: str) -> Place:
     owners = {"name": "n", "organization_id": organization, "tenant_ids": [tenant]}
     return Place(organization, tenant, admin.create("/keys", {"tenant_id": tenant, "name": "k"})["id"],
                  admin.create("/tokens", {**owners, "role": "auditor"})["id"], admin.create("/agent-tokens", owners)["id"],
-                 admin.create("/bindings", {"namespace": fresh_id("ns"), "organization_id": organization, "tenant_ids": [tenant]})["id"])
+                 admin.create("/bindings", {"namespace": fresh_id("ns"), "organization_id": organization, "tenant_ids": [tenant]})["id"],
+                 admin.create("/group-mappings", {"group": fresh_id("g"), "role": "auditor", "organization_id": organization,
+                                                  "tenant_ids": [tenant]})["id"])
 
 
 def _caller(admin: AdminClient, role: str, scope: str, place: Place) -> Caller:
@@ -213,7 +215,7 @@ def test_what_is_beyond_the_scope_is_answered_as_what_is_not_there(world: World,
     """Apart from the ids themselves, byte by byte."""
     row = ROUTES[route]
     place = world.places["elsewhere"]
-    nowhere = Place(*(fresh_id("none") for _ in range(6)))
+    nowhere = Place(*(fresh_id("none") for _ in range(7)))
     for name, caller in world.callers.items():
         if caller.scope == "platform" or row.expected(caller, place) != 404:
             continue

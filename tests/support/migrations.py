@@ -26,6 +26,13 @@ _UNDO: dict[int, list[str]] = {
     13: ["ALTER TABLE webhook_deliveries DROP COLUMN attempts_before", "DROP TABLE webhook_looks"],
     14: ["DROP TABLE console_sessions"],
     15: ["DROP TABLE whatif_answers, whatif_questions"],
+    16: ["DROP POLICY scope ON console_sessions",
+         "CREATE POLICY scope ON console_sessions USING (EXISTS (SELECT FROM tokens WHERE tokens.id = token_id AND "
+         "tokens.organization_id = console_sessions.organization_id))",
+         "DELETE FROM console_sessions WHERE token_id IS NULL",
+         "ALTER TABLE console_sessions DROP COLUMN group_mapping_id CASCADE, DROP COLUMN group_name CASCADE, "
+         "DROP COLUMN subject CASCADE, DROP COLUMN document CASCADE, ALTER COLUMN token_id SET NOT NULL",
+         "DROP TABLE group_mappings, used_sign_ins"],
     18: ["ALTER TABLE keys DROP COLUMN used_at", "ALTER TABLE tokens DROP COLUMN used_at"],
 }
 

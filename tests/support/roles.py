@@ -28,6 +28,7 @@ class Place:
     token: str
     agent_token: str
     binding: str
+    mapping: str
 
 
 @dataclass
@@ -160,6 +161,29 @@ def _bindings() -> dict[str, Row]:
             f"GET {path}/{{id}}": Row("read_tokens", "tenant", _named(one)),
             f"PUT {path}/{{id}}": Row("grant", "platform", lambda _, place: Ask(one(place), binding_of(place))),
             f"PATCH {path}/{{id}}": Row("grant", "platform", lambda _, place: Ask(one(place), {"namespace": fresh_id("ns")})),
+            f"DELETE {path}/{{id}}": Row("grant", "platform", sacrifice)}
+
+
+def mapping_of(place: Place, **fields: Any) -> dict[str, Any]:
+    """A mapping of a group that no other mapping has."""
+    return {"group": fresh_id("g"), "role": "auditor", "organization_id": place.organization, "tenant_ids": [place.tenant], **fields}
+
+
+def _group_mappings() -> dict[str, Row]:
+    """As bindings: an organization sees its own; the platform writes them."""
+    path = "/group-mappings"
+
+    def one(place: Place) -> str:
+        return f"{path}/{place.mapping}"
+
+    def sacrifice(admin: AdminClient, place: Place) -> Ask:
+        return Ask(f"{path}/{admin.create(path, mapping_of(place))['id']}")
+
+    return {f"GET {path}": Row("read_tokens", "tenant", lambda *_: Ask(path), of="any", lists="tenant_ids"),
+            f"POST {path}": Row("grant", "platform", lambda _, place: Ask(path, mapping_of(place))),
+            f"GET {path}/{{id}}": Row("read_tokens", "tenant", _named(one)),
+            f"PUT {path}/{{id}}": Row("grant", "platform", lambda _, place: Ask(one(place), mapping_of(place))),
+            f"PATCH {path}/{{id}}": Row("grant", "platform", lambda _, place: Ask(one(place), {"group": fresh_id("g")})),
             f"DELETE {path}/{{id}}": Row("grant", "platform", sacrifice)}
 
 
@@ -309,6 +333,7 @@ ROUTES: dict[str, Row] = {
     **_tokens("tokens", {"role": "auditor"}, lambda place: place.token),
     **_tokens("agent-tokens", {}, lambda place: place.agent_token),
     **_bindings(),
+    **_group_mappings(),
 
     "GET /modes": Row("read", "tenant", lambda *_: Ask("/modes"), of="any", lists="tenant_id"),
     "GET /modes/global": Row("read", "tenant", lambda *_: Ask("/modes/global"), of="any"),

@@ -38,6 +38,9 @@ const std::map<std::string, std::string> kInserts = {
      "'x')"},
     {"console_sessions",
      "(organization_id, hash, token_id, created_at, expires_at) VALUES ('{0}', '{2}', 'row-{0}', now(), now())"},
+    {"group_mappings",
+     "(organization_id, id, version, document) VALUES ('{0}', '{2}', 1, '{{\"group\": \"{2}\", \"tenant_ids\": "
+     "[\"{1}\"]}}')"},
     {"bindings",
      "(organization_id, id, version, document) VALUES ('{0}', '{2}', 1, '{{\"namespace\": \"{2}\", "
      "\"service_account\": \"*\", \"tenant_ids\": [\"{1}\"]}}')"},
@@ -90,11 +93,11 @@ const std::map<std::string, std::string> kInserts = {
 
 // Nobody's in particular: what they hold is no tenant's. (Of agents' reports only the whole scope sees how far they are
 // counted.)
-const std::set<std::string> kOfAll = {"settings",     "revision",          "revisions",    "schema_migrations",
-                                      "report_marks", "forgotten_changes", "webhook_looks"};
+const std::set<std::string> kOfAll = {"settings",     "revision",          "revisions",     "schema_migrations",
+                                      "report_marks", "forgotten_changes", "webhook_looks", "used_sign_ins"};
 
 // Of these, those that only the whole scope sees.
-const std::set<std::string> kWalled = {"settings", "report_marks", "webhook_looks"};
+const std::set<std::string> kWalled = {"settings", "report_marks", "webhook_looks", "used_sign_ins"};
 
 // Triggers add rows to them for the rows of other tables.
 const std::set<std::string> kCounted = {"organization_use", "quota_use"};

@@ -28,8 +28,8 @@ TEST_CASE("a kind comes behind what it refers to, and its rows are locked before
   }
   CHECK(std::ranges::is_sorted(lock_order(), {}, [](Kind kind) { return info(kind).lock_rank; }));
   CHECK(kind_names() ==
-        "override, policy, plan, key, binding, agent-token, token, webhook, tenant, organization, setting, quota, "
-        "counter");
+        "override, policy, plan, key, binding, agent-token, token, webhook, group-mapping, tenant, organization, "
+        "setting, quota, counter, session");
 }
 
 TEST_CASE("agents get settings, organizations, tenants, plans, policies and keys, each under its name on the wire") {

@@ -237,6 +237,31 @@ TEST_CASE("calls by session count as their token's") {
   CHECK(rig.check_session(secret) == 429);
 }
 
+TEST_CASE("a person's session needs no token, ends by its time, and all calls of the person count together") {
+  GateRig rig;
+  rig.learn({});
+  const std::string one = sessions::make_secret();
+  const std::string two = sessions::make_secret();
+  const std::string ended = sessions::make_secret();
+  rig.read_sessions = [&](const auto& wanted) -> std::optional<std::vector<sessions::Session>> {
+    std::vector<sessions::Session> found;
+    for (const auto& [secret, seconds] : {std::pair(one, 3'600), std::pair(two, 3'600), std::pair(ended, -1)}) {
+      const std::string hash = sessions::hash_of(secret);
+      if (std::ranges::find(wanted, hash) == wanted.end()) continue;
+      found.push_back({.hash = hash,
+                       .token_id = {},
+                       .expires_at_us = rig.clock.now_us() + seconds * std::int64_t{1'000'000},
+                       .subject = "ada"});
+    }
+    return found;
+  };
+  CHECK(rig.check_session(ended) == 401);
+  for (int i = 0; i < 3; ++i) CHECK(rig.check_session(one) == 200);
+  for (int i = 0; i < 2; ++i) CHECK(rig.check_session(two) == 200);
+  CHECK(rig.check_session(one) == 429);
+  CHECK(rig.reads == 0);
+}
+
 TEST_CASE("before the first tokens are read, transactions authenticate") {
   GateRig rig;
   rig.gate.set_tokens(nullptr, nullptr);
