@@ -50,6 +50,9 @@
 #include "server/injector/injector.hpp"
 #include "server/kubernetes/api_client.hpp"
 #include "server/metrics.hpp"
+#include "server/oidc/metrics.hpp"
+#include "server/oidc/service.hpp"
+#include "server/oidc/sign_in_store.hpp"
 #include "server/playground/agent_calls.hpp"
 #include "server/playground/metrics.hpp"
 #include "server/playground/visitors.hpp"
@@ -110,7 +113,15 @@ class App {
         service_(loop_, pool_, memory_, gate_, executor_, calls_, log_, config.call_timeout, tracer()),
         sync_(loop_, feed_, fleet_, memory_, throttle_, lookups_, clock_, log_, sync_options()),
         console_(console::embedded_bundle()),
+        sign_in_({.loop = loop_,
+                  .pool = pool_,
+                  .throttle = throttle_,
+                  .clock = clock_,
+                  .log = log_,
+                  .is_view = [this](std::string_view path) { return console_.has_view(path); }},
+                 config.oidc ? &*config.oidc : nullptr, config.site),
         dispatch_({{[](std::string_view path) { return path.starts_with(sync::SyncService::kPrefix); }, sync_},
+                   {[](std::string_view path) { return path.starts_with(oidc::SignInService::kPrefix); }, sign_in_},
                    {[this](std::string_view path) { return console_.has(path); }, console_}},
                   service_),
         server_(loop_, http_options(), dispatch_),
@@ -132,6 +143,7 @@ class App {
     metrics_.add(auth::metrics(), throttle_);
     metrics_.add(auth::lookup_metrics(), lookups_.statistics());
     metrics_.add(sessions::lookup_metrics(), sessions_.statistics());
+    metrics_.add(oidc::metrics(), sign_in_.statistics());
     metrics_.add(postgres::metrics(), pool_);
     metrics_.add(fleet::metrics(), fleet_.statistics());
     metrics_.add(sync::feed_metrics(), feed_.statistics());
@@ -253,6 +265,7 @@ class App {
   std::optional<identity::Reviewer> reviewer_;        // only with --kubernetes
   sync::SyncService sync_;
   console::Console console_;
+  oidc::SignInService sign_in_;
   http::Dispatch dispatch_;
   sluice::http::Server server_;
   program::Shutdown shutdown_;
@@ -434,6 +447,7 @@ void App::tidy() {
         tx.enter(postgres::Scope::everything("tidy"));
         admin::delete_old_answers(tx);
         sessions::delete_expired(tx, clock_.now_us());
+        oidc::delete_expired_sign_ins(tx, clock_.now_us());
         fleet::tidy_fleet(tx, config_.analytics_retention);
         tx.commit();
       }

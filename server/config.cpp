@@ -212,6 +212,7 @@ void read_command(ConfigReader& reader, const program::Flags& flags, const progr
       config.redis_users = redis_users::read_settings(reader);
       config.webhooks = webhooks::read_setup(reader);
       config.playground = playground::read_setup(reader);
+      config.oidc = oidc::read_setup(reader, config.site);
       read_log_level(reader, config);
       config.tracing = program::read_tracing(
           reader, environment, {.name = std::string(kProgram.name), .instance = instance_of(environment)});

@@ -18,6 +18,7 @@
 #include "server/import_command.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
+#include "server/oidc/flags.hpp"
 #include "server/playground/flags.hpp"
 #include "server/postgres/pool.hpp"
 #include "server/redis_users/flags.hpp"
@@ -60,6 +61,7 @@ struct Config {
   std::string client_ca;                       // file with the CAs of clients of `listen`; "": clients need none
   std::string tls_ca;                          // file with the CA certificate of `certificate`, or ""
   sessions::Site site;                         // how browsers reach `listen`
+  std::optional<oidc::Setup> oidc;             // nullopt: nobody signs in by OpenID Connect
   std::string admin;                           // for probes and metrics
   std::chrono::milliseconds call_timeout{45'000};
   std::chrono::milliseconds drain_timeout{20'000};

@@ -11,6 +11,7 @@
 #include "server/identity/flags.hpp"
 #include "server/injector/flags.hpp"
 #include "server/kubernetes/flags.hpp"
+#include "server/oidc/flags.hpp"
 #include "server/playground/flags.hpp"
 #include "server/redis_users/flags.hpp"
 #include "server/sessions/flags.hpp"
@@ -134,6 +135,14 @@ inline constexpr std::array kFlags{
     webhooks::kAllow,
     webhooks::kTlsCa,
     webhooks::kGiveUp,
+
+    oidc::kIssuer,
+    oidc::kClientId,
+    oidc::kClientSecretFile,
+    oidc::kGroupsClaim,
+    oidc::kScopes,
+    oidc::kName,
+    oidc::kCa,
 
     playground::kAgent,
     playground::kAgentCa,

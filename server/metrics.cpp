@@ -17,6 +17,7 @@
 #include "server/identity/metrics.hpp"
 #include "server/injector/metrics.hpp"
 #include "server/kubernetes/metrics.hpp"
+#include "server/oidc/metrics.hpp"
 #include "server/playground/metrics.hpp"
 #include "server/postgres/metrics.hpp"
 #include "server/redis_users/metrics.hpp"
@@ -56,6 +57,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, auth::metrics());
   append_specs(specs, auth::lookup_metrics());
   append_specs(specs, sessions::lookup_metrics());
+  append_specs(specs, oidc::metrics());
   append_specs(specs, postgres::metrics());
   append_specs(specs, fleet::metrics());
   append_specs(specs, sync::feed_metrics());

@@ -16,6 +16,11 @@ constexpr std::array kTable{
     ProblemKind{400, "/problems/invalid", both,
                 "The body or the query is invalid: not JSON, not UTF-8, an unknown or duplicate field, a wrong type.",
                 "Correct the fields that `errors` names."},
+    ProblemKind{
+        400, "/problems/sign-in", server,
+        "A sign-in by OpenID Connect ends in another browser than it began in, after more than 10 minutes, or a "
+        "second time.",
+        "Sign in again from the console's first page."},
     ProblemKind{401, "/problems/unauthorized", both,
                 "The API key or the token is missing, malformed, unknown, expired or revoked, or of the wrong kind.",
                 "To an agent, send a valid API key as `x-api-key`. To a server, send `Authorization: Bearer` with a "
@@ -34,6 +39,10 @@ constexpr std::array kTable{
     ProblemKind{403, "/problems/may-not-override", agent,
                 "A check brings a limit (`limit_override`), but its API key may not.",
                 "Leave `limit_override` out, or use an API key with `may_override`."},
+    ProblemKind{403, "/problems/sign-in-refused", server,
+                "Nobody was signed in: the OpenID provider refused, its answer is not accepted, or no group of the "
+                "person has a mapping.",
+                "`detail` says which. Make a group mapping, or correct the client at the provider."},
     ProblemKind{403, "/problems/unbound", server, "An agent's service account has no binding.",
                 "Make the binding that `detail` shows."},
     ProblemKind{403, "/problems/agent-too-old", server,
@@ -56,7 +65,7 @@ constexpr std::array kTable{
     ProblemKind{408, "/problems/timeout", both, "The request took too long to arrive.", "Send it again, faster."},
     ProblemKind{409, "/problems/exists", server,
                 "There is already an object with this id, a plan or policy with this name in the tenant, an override "
-                "for this limit and identity, or a binding of this service account.",
+                "for this limit and identity, a binding of this service account, or a mapping of this group.",
                 "Change the existing one, or choose another id or name."},
     ProblemKind{409, "/problems/last-admin", server,
                 "This is the last token that may create tokens, so it cannot be deleted.",
@@ -136,6 +145,9 @@ constexpr std::array kTable{
         "Wait for `Retry-After`. Nothing was changed."},
     ProblemKind{503, "/problems/playground-unavailable", server, "The playground's agent did not answer.",
                 "Start the agent, or correct `--playground-agent`. The server asks it anew with each check."},
+    ProblemKind{503, "/problems/provider-unavailable", server,
+                "The OpenID provider of `--oidc-issuer` gives no usable answer.",
+                "Sign in with an admin token, or later. The server asks again at each sign-in; its log says why."},
     ProblemKind{503, "/problems/unavailable", server, "PostgreSQL, or the Kubernetes API, cannot be reached.",
                 "Wait for `Retry-After`. The server recovers by itself."},
     ProblemKind{505, "/problems/http-version", both, "The request is of another HTTP version than 1.0 and 1.1.",

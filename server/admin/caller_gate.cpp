@@ -29,9 +29,8 @@ constexpr std::array<std::string_view, 5> kCredentialDetails{
 };
 
 constexpr std::string_view kSessionDetail =
-    "The session in the cookie has ended, or what it stood for has: its token, or the group mapping of the person. "
-    "Sign in "
-    "again, with POST /v1/admin/session and an admin token or by OpenID Connect.";
+    "The session in the cookie has ended, or its token or its group mapping was revoked, deleted or has expired: "
+    "sign in again with POST /v1/admin/session and an admin token, or by OpenID Connect.";
 
 http::Refusal look_up_failed(std::string_view what) {
   return {503,

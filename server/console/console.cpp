@@ -86,9 +86,10 @@ Console::Console(const Bundle& bundle)
   for (const File& file : bundle_.files) files_.push_back({&file, plain_of(file)});
 }
 
-bool Console::has(std::string_view path) const {
-  return find(path) != nullptr ||
-         std::ranges::any_of(bundle_.views, [path](std::string_view view) { return is_view(view, path); });
+bool Console::has(std::string_view path) const { return find(path) != nullptr || has_view(path); }
+
+bool Console::has_view(std::string_view path) const {
+  return std::ranges::any_of(bundle_.views, [path](std::string_view view) { return is_view(view, path); });
 }
 
 std::size_t Console::body_limit(std::string_view, std::string_view) const { return kUnaskedBody; }

@@ -24,6 +24,9 @@ class Console final : public sluice::http::Handler {
   // Whether the path is a view's or a file's. Other paths must not come here.
   bool has(std::string_view path) const;
 
+  // Whether the path is a view's.
+  bool has_view(std::string_view path) const;
+
   std::size_t body_limit(std::string_view method, std::string_view path) const override;
   bool answers(std::string_view method, std::string_view path) const override;
   void handle(sluice::http::Request& request, sluice::http::Reply reply) override;

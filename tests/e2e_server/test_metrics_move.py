@@ -380,6 +380,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "sluice_injector_scans_total": "e2e_cluster/test_injector.py",
         "sluice_injector_skipped_pods_total": "manifests/test_webhook.py",
         "sluice_log_lines_dropped_total": "faults/test_agent.py",
+        "sluice_oidc_sign_ins_total": "e2e_server/test_server_oidc.py",
         "sluice_override_outbox_rows": "e2e_server/test_server_overrides.py",
         "sluice_postgres_connections": "e2e_server/test_server_http.py",
         "sluice_postgres_errors_total": "faults_server/test_server_killed.py",
