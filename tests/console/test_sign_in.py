@@ -62,7 +62,7 @@ def test_a_token_that_is_revoked_while_a_page_is_open_is_said_and_another_one_go
 
 
 # What the navigation offers, and a button that changes something.
-OFFERED = {"Tokens": "read_tokens", "Bindings": "read_tokens", "Audit": "read_audit"}
+OFFERED = {"Tokens": "read_tokens", "Groups": "read_tokens", "Bindings": "read_tokens", "Audit": "read_audit"}
 
 
 @pytest.mark.parametrize("role", sorted(PERMISSIONS["read"]))

@@ -26,6 +26,7 @@ VIEWS = {
     "keys": ("/keys", "API keys", "application"),
     "tenants": ("/tenants", "Tenants", "The shop"),
     "tokens": ("/tokens", "Tokens", "agents"),
+    "groups": ("/groups", "Groups", "sluice-admins"),
     "bindings": ("/bindings", "Bindings", "Kubernetes"),
     "fleet": ("/fleet", "Fleet", "agent-1"),
     "audit": ("/audit", "Audit", "policy"),

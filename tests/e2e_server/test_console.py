@@ -13,7 +13,7 @@ import pytest
 from support.server import Server
 
 VIEWS = ("/", "/policies", "/policies/orders", "/policies/new", "/policies/a%2Fb", "/plans", "/plans/gold", "/explain", "/subject", "/keys",
-         "/tenants", "/tokens", "/bindings", "/fleet", "/audit", "/?tenant=acme")
+         "/tenants", "/tokens", "/groups", "/bindings", "/fleet", "/audit", "/?tenant=acme")
 NO_VIEWS = ("/nothing", "/policies/", "/policies/a/b", "/Policies", "/index.html", "/assets", "/assets/", "/assets/console.js",
             "/assets/console-0000000000000000.js", "/v1", "/v1/", "/v1/policies", "//", "/..", "/console")
 TYPES = {"js": "text/javascript", "css": "text/css", "txt": "text/plain"}   # txt: the licences of what is bundled

@@ -32,15 +32,19 @@ addEventListener("securitypolicyviolation", (event) => breaches.push(`${event.ef
 
 
 class Console:
-    """A tab with the console of one server. What goes wrong in it is kept, and close() looks at it."""
+    """A tab with the console of one server. What goes wrong in it is kept, and close() looks at it. `others`: sites that the tab may
+    visit; `trusting`: whatever their certificate is."""
 
-    def __init__(self, browser: Browser, server: Server, *, dark: bool = False, narrow: bool = False) -> None:
+    def __init__(self, browser: Browser, server: Server, *, dark: bool = False, narrow: bool = False,
+                 others: tuple[str, ...] = (), trusting: bool = False) -> None:
         self.server = server
         self.allowed: set[str] = set()   # parts of complaints that the test provokes
         self.complaints: list[str] = []
-        self._context = browser.new_context(color_scheme="dark" if dark else "light", viewport=NARROW if narrow else WIDE)
+        self._context = browser.new_context(color_scheme="dark" if dark else "light", viewport=NARROW if narrow else WIDE,
+                                            ignore_https_errors=trusting)
         self._context.add_init_script(WATCH)
         self.origin = f"http://127.0.0.1:{server.port}"
+        self._may_visit = (self.origin, "data:", "blob:", *others)
         self.page: Page = self._new_page()
 
     def _new_page(self) -> Page:
@@ -57,7 +61,7 @@ class Console:
         return other
 
     def _look_at(self, request: Request) -> None:
-        if not request.url.startswith((self.origin, "data:", "blob:")):
+        if not request.url.startswith(self._may_visit):
             self.complaints.append(f"request to another site: {request.url}")
 
     def open(self, path: str = "/") -> "Console":

@@ -16,6 +16,7 @@ import { Audit } from "./views/audit";
 import { Bindings } from "./views/bindings";
 import { Explain } from "./views/explain";
 import { Fleet } from "./views/fleet";
+import { Groups } from "./views/groups";
 import { Keys } from "./views/keys";
 import { NotFound } from "./views/not_found";
 import { Overview } from "./views/overview";
@@ -48,6 +49,7 @@ const kViews: Record<ViewPath, View> = {
   "/keys": { view: Keys, title: "API keys", icon: "keys" },
   "/tenants": { view: Tenants, title: "Tenants", icon: "tenants" },
   "/tokens": { view: Tokens, title: "Tokens", icon: "tokens", needs: "read_tokens" },
+  "/groups": { view: Groups, title: "Groups", icon: "groups", needs: "read_tokens" },
   "/bindings": { view: Bindings, title: "Bindings", icon: "bindings", needs: "read_tokens" },
   "/fleet": { view: Fleet, title: "Fleet", icon: "fleet" },
   "/audit": { view: Audit, title: "Audit", icon: "audit", needs: "read_audit" },
@@ -169,7 +171,7 @@ function Account(): JSX.Element {
         Times in UTC
       </label>
       <p class="quiet">
-        {session.value?.name || session.value?.token_id}, {session.value?.role}
+        {session.value?.name || session.value?.email || session.value?.subject || session.value?.token_id}, {session.value?.role}
       </p>
       <button
         type="button"

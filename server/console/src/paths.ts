@@ -12,6 +12,7 @@ export const kViewPaths = [
   "/keys",
   "/tenants",
   "/tokens",
+  "/groups",
   "/bindings",
   "/fleet",
   "/audit",

@@ -2,6 +2,7 @@
 // knows only whose it is, and the token that proves that a call comes from this page.
 import { computed, signal } from "@preact/signals";
 import { api, ApiError, dataOf, sessionEnded, useCsrfToken, type Schema } from "./api/client";
+import { setQuery } from "./router";
 
 export type Session = Schema<"Session">;
 export type Permission = Session["permissions"][number];
@@ -16,6 +17,40 @@ function begin(begun: Session): void {
   localStorage.setItem(kMark, "yes");
   session.value = begun;
   sessionEnded.value = false;
+  failedSignIn.value = null;
+}
+
+// The way to sign in by the OpenID provider; null if this server has none. Throws ApiError.
+export const providerOf = async (): Promise<Schema<"SignInWays">["oidc"]> => (await dataOf(api.GET("/v1/console/sign-in"))).oidc;
+
+// Leaves the page for the provider, which sends the browser back to the view that is open now.
+export function signInByProvider(start: string): void {
+  const here = new URLSearchParams(location.search);
+  for (const name of kOutcome) here.delete(name);
+  const query = here.toString();
+  localStorage.setItem(kMark, "yes");
+  location.assign(`${start}?${new URLSearchParams({ return_to: location.pathname + (query === "" ? "" : `?${query}`) })}`);
+}
+
+// With what the server sends a browser back to the console whose sign-in failed.
+const kOutcome = ["sign_in", "request_id"] as const;
+
+export interface FailedSignIn {
+  readonly code: string;
+  readonly requestId: string;
+}
+
+// Why the sign-in by the provider failed from which this page came; null if it came from none. A reload does not show it
+// again.
+export const failedSignIn = signal<FailedSignIn | null>(takeFailedSignIn());
+
+function takeFailedSignIn(): FailedSignIn | null {
+  const here = new URLSearchParams(location.search);
+  const code = here.get("sign_in");
+  if (code === null) return null;
+  localStorage.removeItem(kMark);
+  setQuery(Object.fromEntries(kOutcome.map((name) => [name, ""])));
+  return { code, requestId: here.get("request_id") ?? "" };
 }
 
 function forget(): void {

@@ -85,6 +85,9 @@ export const listTokens = (signal: AbortSignal): Promise<List<Schema<"Token">>> 
 export const listAgentTokens = (signal: AbortSignal): Promise<List<Schema<"AgentToken">>> =>
   all((at) => dataOf(api.GET("/v1/admin/agent-tokens", { signal, params: { query: at } })));
 
+export const listGroupMappings = (signal: AbortSignal): Promise<List<Schema<"GroupMapping">>> =>
+  all((at) => dataOf(api.GET("/v1/admin/group-mappings", { signal, params: { query: { limit: kPage, ...at } } })));
+
 export const listBindings = (signal: AbortSignal): Promise<List<Schema<"Binding">>> =>
   all((at) => dataOf(api.GET("/v1/admin/bindings", { signal, params: { query: at } })));
 

@@ -8,18 +8,11 @@ import { may } from "../session";
 import { Confirm, say, ShownOnce } from "../ui/dialog";
 import { Badge, Heading, Loaded, Time } from "../ui/parts";
 import { Table } from "../ui/table";
+import { kRoles, scopeText, type Role } from "../words/roles";
 import { timeText } from "../words/time";
 
 type Token = Schema<"Token">;
 type AgentToken = Schema<"AgentToken">;
-type Role = Token["role"];
-
-const kRoles: readonly { readonly name: Role; readonly can: string }[] = [
-  { name: "auditor", can: "reads everything in its scope" },
-  { name: "operator", can: "also changes modes, rollouts, overrides and counters" },
-  { name: "org_admin", can: "also changes plans, policies, keys and tokens of its organization" },
-  { name: "platform_admin", can: "may do everything" },
-];
 
 export function Tokens(): JSX.Element {
   const tokens = useQuery("tokens", listTokens, 15_000);
@@ -49,7 +42,7 @@ export function Tokens(): JSX.Element {
               columns={[
                 { name: "name", title: "Name", text: (row) => row.name ?? "", show: (row) => row.name || <code>{row.id}</code> },
                 { name: "role", title: "Role", text: (row) => row.role, show: (row) => row.role },
-                { name: "scope", title: "Scope", wide: true, text: scopeOf, show: scopeOf },
+                { name: "scope", title: "Scope", wide: true, text: scopeText, show: scopeText },
                 { name: "state", title: "State", text: stateText, show: (row) => <State token={row} /> },
                 { name: "used", title: "Last used", text: (row) => row.last_used_at ?? "", show: (row) => <Time at={row.last_used_at} /> },
                 { name: "made", title: "Made", wide: true, text: (row) => row.created_at, show: (row) => <Time at={row.created_at} /> },
@@ -76,7 +69,7 @@ export function Tokens(): JSX.Element {
               id={(row) => row.id}
               columns={[
                 { name: "name", title: "Name", text: (row) => row.name ?? "", show: (row) => row.name || <code>{row.id}</code> },
-                { name: "scope", title: "Scope", text: scopeOf, show: scopeOf },
+                { name: "scope", title: "Scope", text: scopeText, show: scopeText },
                 { name: "state", title: "State", text: stateText, show: (row) => <State token={row} /> },
                 { name: "made", title: "Made", wide: true, text: (row) => row.created_at, show: (row) => <Time at={row.created_at} /> },
                 { name: "do", title: "", text: () => "", show: (row) => <RevokeButton token={row} revoke={revoke("agent")} /> },
@@ -123,12 +116,6 @@ export function Tokens(): JSX.Element {
       {shown !== "" && <ShownOnce title="The new token" what="token" text={shown} close={() => setShown("")} />}
     </>
   );
-}
-
-function scopeOf(token: Token | AgentToken): string {
-  if (token.tenant_ids.length > 0) return token.tenant_ids.join(", ");
-  const organization = "organization_id" in token ? token.organization_id : undefined;
-  return organization ? `organization ${organization}` : "the whole platform";
 }
 
 function stateText(token: Token | AgentToken): string {
