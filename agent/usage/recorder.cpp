@@ -21,10 +21,11 @@ void Recorder::decided(const decide::DecidedCheck& check) {
   Counts& counts = counts_of(check.tenant, check.rulebook);
   counts.metrics->count(decision.allowed, decision.reason);
   if (decision.reason == Reason::overload) count_overload(counts, check.tenant.tenant.id, check.overload);
-  if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
-  if (decision.has_limit) counts.metrics->utilization.observe(decision.report.limit, decision.report.remaining);
+  if (decision.has_limit) observe_share(decision, counts);
   if (decision.reason == Reason::no_policy) [[unlikely]]
     count_unmatched(check, counts);
+  // The last to use `counts`: it looks up the counters of shadows.
+  if (counts.usage && decision.reason != Reason::overload) count_usage(check, *counts.usage);
   if (decision.reason == Reason::fail_open) metrics_.count_failure_mode_decision(FailureMode::fail_open);
   if (decision.reason == Reason::fail_closed) metrics_.count_failure_mode_decision(FailureMode::fail_closed);
   if (decision.reason == Reason::degraded) metrics_.count_failure_mode_decision(FailureMode::fail_degrade);
@@ -42,6 +43,11 @@ void Recorder::decided_without_tenant(const Decision& decision, decide::Overload
   if (!without_tenant_.metrics) without_tenant_.metrics = &metrics_.decisions.counters({});
   without_tenant_.metrics->count(decision.allowed, decision.reason);
   if (decision.reason == Reason::overload) count_overload(without_tenant_, {}, overload);
+}
+
+void Recorder::observe_share(const Decision& decision, Counts& counts) {
+  const std::uint64_t share = counts.metrics->utilization.observe(decision.report.limit, decision.report.remaining);
+  if (counts.usage) counts.usage->observe(share);
 }
 
 void Recorder::count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause) {

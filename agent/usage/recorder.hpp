@@ -44,6 +44,7 @@ class Recorder final : public decide::DecisionObserver {
 
   // The reference is valid until the next call.
   Counts& counts_of(const policy::TenantView& tenant, const policy::Rulebook* rulebook);
+  static void observe_share(const Decision& decision, Counts& counts);
   void count_overload(Counts& counts, std::string_view tenant, decide::OverloadCause cause);
   void count_unmatched(const decide::DecidedCheck& check, Counts& counts);
   void count_shadows(const decide::DecidedCheck& check);

@@ -108,6 +108,7 @@ void WorkerUsage::sweep() {
     index_.erase(fmt::format("{}/{}", row.tenant, row.policy));
     row.counters.reset();
     row.taken.fill(0);
+    row.taken_shares = {};
     row.free = true;
     free_.push_back(&row);
   }
@@ -169,25 +170,43 @@ std::uint64_t WorkerUsage::dropped() const {
   return sum;
 }
 
-void WorkerUsage::collect(Row& row, std::vector<sync::UsageCount>& out) {
+void WorkerUsage::collect(Row& row, Collected& out) {
   for (std::size_t i = 0; i < kUsageOutcomes; ++i) {
     const std::uint64_t value = row.counters.value(i);
     if (value == row.taken[i]) continue;
-    out.push_back({row.tenant, row.policy, std::string(to_string(static_cast<UsageOutcome>(i))),
-                   static_cast<std::int64_t>(value - row.taken[i])});
+    out.counts.push_back({row.tenant, row.policy, std::string(to_string(static_cast<UsageOutcome>(i))),
+                          static_cast<std::int64_t>(value - row.taken[i])});
     row.taken[i] = value;
   }
+  collect_shares(row, out);
 }
 
-void WorkerUsage::take_counts(std::vector<sync::UsageCount>& out) {
+// What belongs to decisions that are not in `judged` yet may wait for the next report.
+void WorkerUsage::collect_shares(Row& row, Collected& out) {
+  const UsageCounters::Shares now = row.counters.shares();
+  UsageCounters::Shares& taken = row.taken_shares;
+  const std::uint64_t judged = now.judged - taken.judged;
+  if (judged == 0) return;
+  const std::uint64_t near_limit = std::min(now.near_limit - taken.near_limit, judged);
+  const std::uint64_t used = std::min(now.used - taken.used, judged * telemetry::UtilizationBuckets::kWhole);
+  out.utilization.push_back({.tenant_id = row.tenant,
+                             .policy_id = row.policy,
+                             .decisions = static_cast<std::int64_t>(judged),
+                             .near_limit = static_cast<std::int64_t>(near_limit),
+                             .used = static_cast<std::int64_t>(used)});
+  taken = {.judged = now.judged, .near_limit = taken.near_limit + near_limit, .used = taken.used + used};
+}
+
+void WorkerUsage::take_counts(Collected& out) {
   for (std::size_t from = 0;; from += kChunk) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = from; i < std::min(from + kChunk, rows_.size()); ++i) collect(rows_[i], out);
     if (from + kChunk < rows_.size()) continue;
     // No row can be freed now, because the lock for the last chunk is still held. So uncollected_ has the counts of all
     // rows that were freed between the chunks.
-    std::ranges::move(uncollected_, std::back_inserter(out));
-    uncollected_.clear();
+    std::ranges::move(uncollected_.counts, std::back_inserter(out.counts));
+    std::ranges::move(uncollected_.utilization, std::back_inserter(out.utilization));
+    uncollected_ = {};
     return;
   }
 }
@@ -217,8 +236,9 @@ TakenUsage Usage::take(bool new_key_interval) {
   TakenUsage taken;
   SubjectSums subjects;
   SubjectSums unmatched;
+  WorkerUsage::Collected collected;
   for (WorkerUsage& worker : workers_) {
-    worker.take_counts(taken.counts);
+    worker.take_counts(collected);
     const WorkerUsage::Foremost& foremost = worker.take_foremost();
     add_subjects(foremost.subjects, subjects);
     add_subjects(foremost.unmatched, unmatched);
@@ -231,6 +251,8 @@ TakenUsage Usage::take(bool new_key_interval) {
   // After the ids are taken: a use in between is missed in one interval, and reported in the next. The other way round,
   // it would be reported in this one, and further uses would be missed in the next.
   if (new_key_interval) key_interval_.fetch_add(1, std::memory_order_relaxed);
+  taken.counts = std::move(collected.counts);
+  taken.utilization = std::move(collected.utilization);
   taken.subjects = top_of_each_policy(subjects, bounds_.subjects_taken);
   for (sync::ThrottledSubject& each : top_of_each_policy(unmatched, bounds_.unmatched_taken)) {
     taken.unmatched.push_back({std::move(each.tenant_id), std::move(each.subject), each.count});
@@ -245,7 +267,7 @@ void Usage::collect(sync::ReportQueue& queue, WallTime now) {
   if (new_key_interval) keys_since_ = since_;
   TakenUsage taken = take(new_key_interval);
   queue.add(from, since_, std::move(taken.counts), std::move(taken.subjects), std::move(taken.unmatched),
-            std::move(taken.quotas), std::move(taken.keys));
+            std::move(taken.quotas), std::move(taken.keys), std::move(taken.utilization));
   dropped_by_queue_.store(queue.dropped(), std::memory_order_relaxed);
 }
 

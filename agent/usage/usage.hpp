@@ -1,5 +1,5 @@
-// Usage for the server's analytics: decisions by tenant, policy and outcome, the most throttled subjects, and the
-// resources that most often matched no policy. README.md says which checks count.
+// Usage for the server's analytics: decisions by tenant, policy and outcome, how much they used of their limits, the
+// most throttled subjects, and the resources that most often matched no policy. README.md says which checks count.
 //
 // Each worker counts in rows of its own, without a lock. A row has the counters of one tenant and policy. take() reads
 // the counters and returns the difference to the last reading.
@@ -29,23 +29,49 @@
 #include "agent/usage/top_subjects.hpp"
 #include "agent/usage/usage_outcome.hpp"
 #include "common/sync/report_queue.hpp"
+#include "common/telemetry/utilization.hpp"
 
 namespace sluice::agent::usage {
 
 // Only one worker writes. So a load and a store suffice, which cost less than an atomic addition.
 class UsageCounters {
  public:
-  void count(UsageOutcome outcome) noexcept {
-    std::atomic<std::uint64_t>& count = counts_[static_cast<std::size_t>(outcome)];
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  void count(UsageOutcome outcome) noexcept { add(counts_[static_cast<std::size_t>(outcome)], 1); }
+  // A limit judged the decision. `share`: what was used of it afterwards (telemetry::UtilizationBuckets::observe()).
+  void observe(std::uint64_t share) noexcept {
+    add(used_, share);
+    add(near_limit_, share > telemetry::UtilizationBuckets::kNear ? 1 : 0);
+    judged_.store(judged_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // the last: see shares()
   }
   std::uint64_t value(std::size_t outcome) const noexcept { return counts_[outcome].load(std::memory_order_relaxed); }
+
+  struct Shares {
+    std::uint64_t judged = 0;
+    std::uint64_t near_limit = 0;
+    std::uint64_t used = 0;
+  };
+  // `near_limit` and `used` have at least what belongs to `judged`, and may have more: of decisions that the worker
+  // counts meanwhile.
+  Shares shares() const noexcept {
+    Shares now{.judged = judged_.load(std::memory_order_acquire)};
+    now.near_limit = near_limit_.load(std::memory_order_relaxed);
+    now.used = used_.load(std::memory_order_relaxed);
+    return now;
+  }
   void reset() noexcept {
     for (auto& count : counts_) count.store(0, std::memory_order_relaxed);
+    for (auto* count : {&judged_, &near_limit_, &used_}) count->store(0, std::memory_order_relaxed);
   }
 
  private:
+  static void add(std::atomic<std::uint64_t>& count, std::uint64_t more) noexcept {
+    count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+
   std::array<std::atomic<std::uint64_t>, kUsageOutcomes> counts_{};
+  std::atomic<std::uint64_t> judged_{0};
+  std::atomic<std::uint64_t> near_limit_{0};
+  std::atomic<std::uint64_t> used_{0};
 };
 
 struct TakenUsage {
@@ -59,6 +85,8 @@ struct TakenUsage {
   std::vector<sync::QuotaReached> quotas;
   // The ids of keys that were used, sorted, each once.
   std::vector<std::string> keys;
+  // The same tenant and policy can occur several times.
+  std::vector<sync::Utilization> utilization;
 };
 
 // How often a key that is used all the time is reported.
@@ -119,13 +147,19 @@ class WorkerUsage {
     bool free = false;
     UsageCounters counters;
     std::array<std::uint64_t, kUsageOutcomes> taken{};  // the counters when collect() last read them
+    UsageCounters::Shares taken_shares;
   };
   static constexpr std::size_t kChunk = 256;  // rows read under one lock, for which the worker may have to wait
 
   Row* find_or_make(std::string_view tenant, std::string_view policy);
   void sweep();
-  static void collect(Row& row, std::vector<sync::UsageCount>& out);
-  void take_counts(std::vector<sync::UsageCount>& out);
+  struct Collected {
+    std::vector<sync::UsageCount> counts;
+    std::vector<sync::Utilization> utilization;
+  };
+  static void collect(Row& row, Collected& out);
+  static void collect_shares(Row& row, Collected& out);
+  void take_counts(Collected& out);
   const Foremost& take_foremost();
   std::vector<sync::QuotaReached> take_quotas();
   void take_keys(std::vector<std::string>& out);
@@ -139,7 +173,7 @@ class WorkerUsage {
   std::deque<Row> rows_;      // pointers to rows must stay valid
   std::vector<Row*> free_;
   std::unordered_map<std::string, Row*> index_;  // key: tenant/policy
-  std::vector<sync::UsageCount> uncollected_;    // of freed rows
+  Collected uncollected_;                        // of freed rows
   UsageCounters uncounted_;                      // decisions that found no row
 
   std::mutex foremost_mutex_;  // guards current_, quotas_ and keys_

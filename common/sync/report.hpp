@@ -11,7 +11,8 @@
 //                "quotas":[{"tenant_id":"shop","policy_id":"orders","plan_id":"","limit":"day","counter":"3f…",
 //                           "subject":"sha256:…","percent":80,"quota":10,"used":8,
 //                           "from":"2027-03-31T00:00:00Z","to":"2027-04-01T00:00:00Z"}],
-//                "keys":["key-3f9a0c41d2e7"]}]}
+//                "keys":["key-3f9a0c41d2e7"],
+//                "utilization":[{"tenant_id":"shop","policy_id":"orders","decisions":9,"near_limit":2,"used":41200}]}]}
 //   → {"stored":7}
 //
 // Within a boot (one start of an agent), usage reports are numbered 1, 2, 3, … The server stores each (agent_id,
@@ -40,14 +41,15 @@ namespace sluice::sync {
 // Limits of one message.
 inline constexpr std::size_t kMaxReportBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kMaxReportsAtOnce = 64;
-inline constexpr std::size_t kMaxCountsAtOnce = 20'000;     // in all usage reports together
-inline constexpr std::size_t kMaxDegraded = 32;             // reasons why the agent is degraded
-inline constexpr std::size_t kMaxReportText = 1024;         // bytes of a reason, and of a refusal's text
-inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;    // in all usage reports together
-inline constexpr std::size_t kMaxSubjectBytes = 512;        // longer subjects and resources are cut
-inline constexpr std::size_t kMaxUnmatchedAtOnce = 1'000;   // in all usage reports together
-inline constexpr std::size_t kMaxQuotaMarksAtOnce = 1'000;  // in all usage reports together
-inline constexpr std::size_t kMaxKeysAtOnce = 10'000;       // in all usage reports together
+inline constexpr std::size_t kMaxCountsAtOnce = 20'000;        // in all usage reports together
+inline constexpr std::size_t kMaxDegraded = 32;                // reasons why the agent is degraded
+inline constexpr std::size_t kMaxReportText = 1024;            // bytes of a reason, and of a refusal's text
+inline constexpr std::size_t kMaxSubjectsAtOnce = 1'000;       // in all usage reports together
+inline constexpr std::size_t kMaxSubjectBytes = 512;           // longer subjects and resources are cut
+inline constexpr std::size_t kMaxUnmatchedAtOnce = 1'000;      // in all usage reports together
+inline constexpr std::size_t kMaxQuotaMarksAtOnce = 1'000;     // in all usage reports together
+inline constexpr std::size_t kMaxKeysAtOnce = 10'000;          // in all usage reports together
+inline constexpr std::size_t kMaxUtilizationsAtOnce = 20'000;  // in all usage reports together
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
 inline constexpr std::size_t kMaxAgentNameBytes = 253;  // as for host names
 
@@ -97,6 +99,19 @@ struct QuotaReached {
   bool operator==(const QuotaReached&) const = default;
 };
 
+// How much was used of the limits that decided a policy's checks. Servers of earlier releases ignore it.
+struct Utilization {
+  static constexpr std::int64_t kWhole = 10'000;  // a limit that is used up
+
+  std::string tenant_id;
+  std::string policy_id;        // "" for checks that named a plan
+  std::int64_t decisions = 0;   // that a limit judged; 1 to kMaxCount
+  std::int64_t near_limit = 0;  // of these, after which more than 80 % of the limit was used; 0 to `decisions`
+  std::int64_t used = 0;        // the sum of the shares that were used after each, in 1 / kWhole; 0 to kMaxCount
+
+  bool operator==(const Utilization&) const = default;
+};
+
 struct UsageReport {
   std::int64_t number = 0;  // from 1
   WallTime from;            // inclusive
@@ -108,6 +123,7 @@ struct UsageReport {
   // The ids of API keys that were used in the interval, or shortly before. A key in use is reported once in a while,
   // not in every report. Servers of earlier releases ignore them.
   std::vector<std::string> keys{};
+  std::vector<Utilization> utilization{};
 
   bool operator==(const UsageReport&) const = default;
 };
@@ -145,7 +161,8 @@ struct ReportDocument {
 };
 
 // Cuts texts that are too long, and leaves out reasons beyond kMaxDegraded, subjects beyond kMaxSubjectsAtOnce,
-// resources beyond kMaxUnmatchedAtOnce, quotas beyond kMaxQuotaMarksAtOnce and keys beyond kMaxKeysAtOnce.
+// resources beyond kMaxUnmatchedAtOnce, quotas beyond kMaxQuotaMarksAtOnce, keys beyond kMaxKeysAtOnce and utilization
+// beyond kMaxUtilizationsAtOnce.
 std::string write_report(const AgentState& agent, std::span<const UsageReport> reports);
 
 // Faults: the text is not JSON or too large; a member is missing, of another type or out of range; a list is too long;

@@ -122,6 +122,8 @@ class ReportReader {
                 [&](const json::Value& item, const json::Place& place) { read_quota(item, place, report); });
     fields.each("keys", false,
                 [&](const json::Value& item, const json::Place& place) { read_key(item, place, report); });
+    fields.each("utilization", false,
+                [&](const json::Value& item, const json::Place& place) { read_utilization(item, place, report); });
     out_.reports.push_back(std::move(report));
   }
 
@@ -200,6 +202,24 @@ class ReportReader {
     } else {
       faults_.add(at, "must be the id of an API key: 1 to 63 characters from a-z 0-9 . -");
     }
+  void read_utilization(const json::Value& value, const json::Place& at, UsageReport& report) {
+    ++utilization_;
+    json::Fields fields(value, at, faults_);
+    Utilization utilization;
+    if (!fields.is_object()) return;
+    for (const std::string_view name : {"tenant_id", "decisions", "near_limit", "used"}) {
+      fields.require(name, "every utilization has it");
+    }
+    utilization.tenant_id = read_id(fields, "tenant_id", true);
+    utilization.policy_id = read_id(fields, "policy_id", false);
+    utilization.decisions = fields.integer("decisions", 1, kMaxCount).value_or(0);
+    utilization.near_limit = fields.integer("near_limit", 0, kMaxCount).value_or(0);
+    utilization.used = fields.integer("used", 0, kMaxCount).value_or(0);
+    if (utilization.near_limit > utilization.decisions && fields.present("decisions")) {
+      fields.fault("near_limit", fmt::format("near_limit is at most decisions; got {} of {}", utilization.near_limit,
+                                             utilization.decisions));
+    }
+    report.utilization.push_back(std::move(utilization));
   }
 
   std::string read_id(json::Fields& fields, std::string_view name, bool required) {
@@ -232,6 +252,9 @@ class ReportReader {
     }
     if (keys_ > kMaxKeysAtOnce) {
       fields.fault("reports", fmt::format("{} keys in one request: send at most {}", keys_, kMaxKeysAtOnce));
+    if (utilization_ > kMaxUtilizationsAtOnce) {
+      fields.fault("reports", fmt::format("{} entries of utilization in one request: send at most {}", utilization_,
+                                          kMaxUtilizationsAtOnce));
     }
   }
 
@@ -242,6 +265,7 @@ class ReportReader {
   std::size_t unmatched_ = 0;
   std::size_t quotas_ = 0;
   std::size_t keys_ = 0;
+  std::size_t utilization_ = 0;
 };
 
 }  // namespace

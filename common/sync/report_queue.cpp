@@ -49,6 +49,25 @@ void add_up_foremost(std::vector<ThrottledSubject>& subjects, std::vector<Unmatc
   add_up_foremost(unmatched, kMaxUnmatchedAtOnce);
 }
 
+// Sorts, and adds up what is of one policy.
+void add_up(std::vector<Utilization>& all) {
+  const auto policy_of = [](const Utilization& each) { return std::tie(each.tenant_id, each.policy_id); };
+  std::ranges::sort(all, {}, policy_of);
+  std::size_t kept = 0;
+  for (Utilization& each : all) {
+    if (kept > 0 && policy_of(all[kept - 1]) == policy_of(each)) {
+      Utilization& sum = all[kept - 1];
+      sum.decisions += each.decisions;
+      sum.near_limit += each.near_limit;
+      sum.used += each.used;
+    } else {
+      if (&all[kept] != &each) all[kept] = std::move(each);
+      ++kept;
+    }
+  }
+  all.resize(kept);
+}
+
 void keep_first(std::vector<QuotaReached>& quotas, std::size_t limit) {
   if (quotas.size() > limit) quotas.erase(quotas.begin() + static_cast<std::ptrdiff_t>(limit), quotas.end());
 }
@@ -64,16 +83,22 @@ void keep_keys(std::vector<std::string>& keys) {
 
 void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts,
                       std::vector<ThrottledSubject> subjects, std::vector<UnmatchedResource> unmatched,
-                      std::vector<QuotaReached> quotas, std::vector<std::string> keys) {
+                      std::vector<QuotaReached> quotas, std::vector<std::string> keys,
+                      std::vector<Utilization> utilization) {
   add_up(counts);
+  add_up(utilization);
   add_up_foremost(subjects, unmatched);
   keep_first(quotas, kMaxQuotaMarksAtOnce);
   keep_keys(keys);
-  if (counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty() && keys.empty()) return;
+  if (counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty() && keys.empty() &&
+      utilization.empty()) {
+    return;
+  }
   const bool crowded = waiting_.size() >= kMaxWaitingIntervals || waiting_counts_ + counts.size() > max_waiting_counts_;
   if (crowded && !waiting_.empty()) {
     Interval& last = waiting_.back();
     waiting_counts_ -= last.counts.size();
+    waiting_utilization_ -= last.utilization.size();
     last.to = std::max(last.to, to);
     std::ranges::move(counts, std::back_inserter(last.counts));
     add_up(last.counts);
@@ -84,6 +109,8 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
     keep_first(last.quotas, kMaxQuotaMarksAtOnce);
     std::ranges::move(keys, std::back_inserter(last.keys));
     keep_keys(last.keys);
+    std::ranges::move(utilization, std::back_inserter(last.utilization));
+    add_up(last.utilization);
   } else {
     waiting_.push_back({.from = from,
                         .to = to,
@@ -91,10 +118,13 @@ void ReportQueue::add(WallTime from, WallTime to, std::vector<UsageCount> counts
                         .subjects = std::move(subjects),
                         .unmatched = std::move(unmatched),
                         .quotas = std::move(quotas),
-                        .keys = std::move(keys)});
+                        .keys = std::move(keys),
+                        .utilization = std::move(utilization)});
   }
   bound_counts(waiting_.back());
+  bound_utilization(waiting_.back());
   waiting_counts_ += waiting_.back().counts.size();
+  waiting_utilization_ += waiting_.back().utilization.size();
   if (waiting_.back().empty()) waiting_.pop_back();
 }
 
@@ -107,23 +137,31 @@ void ReportQueue::bound_counts(Interval& interval) {
   }
 }
 
+// REQUIRES: waiting_utilization_ does not include `interval`.
+void ReportQueue::bound_utilization(Interval& interval) const {
+  const std::size_t room = std::min(kMaxUtilizationsAtOnce, max_waiting_counts_ - waiting_utilization_);
+  if (interval.utilization.size() > room) interval.utilization.resize(room);
+}
+
 std::span<const UsageReport> ReportQueue::to_send() {
   std::size_t room = max_counts_at_once_;
   std::size_t room_for_subjects = kMaxSubjectsAtOnce;
   std::size_t room_for_unmatched = kMaxUnmatchedAtOnce;
   std::size_t room_for_quotas = kMaxQuotaMarksAtOnce;
   std::size_t room_for_keys = kMaxKeysAtOnce;
+  std::size_t room_for_utilization = kMaxUtilizationsAtOnce;
   for (const UsageReport& report : sent_) {
     room -= report.counts.size();
     room_for_subjects -= report.subjects.size();
     room_for_unmatched -= report.unmatched.size();
     room_for_quotas -= report.quotas.size();
     room_for_keys -= report.keys.size();
+    room_for_utilization -= report.utilization.size();
   }
   while (!waiting_.empty() && room > 0 && sent_.size() < kMaxSentReports) {
     Interval& interval = waiting_.front();
     if (interval.subjects.size() > room_for_subjects || interval.unmatched.size() > room_for_unmatched ||
-        interval.quotas.size() > room_for_quotas) {
+        interval.quotas.size() > room_for_quotas || interval.utilization.size() > room_for_utilization) {
       break;
     }
     room_for_subjects -= interval.subjects.size();
@@ -131,6 +169,7 @@ std::span<const UsageReport> ReportQueue::to_send() {
     room_for_quotas -= interval.quotas.size();
     interval.keys.resize(std::min(interval.keys.size(), room_for_keys));
     room_for_keys -= interval.keys.size();
+    room_for_utilization -= interval.utilization.size();
     const std::size_t count = std::min(room, interval.counts.size());
     make_report(interval, count);
     room -= count;
@@ -139,7 +178,8 @@ std::span<const UsageReport> ReportQueue::to_send() {
   return sent_;
 }
 
-// Moves all subjects, resources, quotas and keys of the interval, and its last `count` counts, into a new report.
+// Moves all subjects, resources, quotas, keys and utilization of the interval, and its last `count` counts, into a new
+// report.
 void ReportQueue::make_report(Interval& interval, std::size_t count) {
   const auto first = interval.counts.end() - static_cast<std::ptrdiff_t>(count);
   UsageReport& report = sent_.emplace_back();
@@ -151,6 +191,8 @@ void ReportQueue::make_report(Interval& interval, std::size_t count) {
   report.unmatched = std::exchange(interval.unmatched, {});
   report.quotas = std::exchange(interval.quotas, {});
   report.keys = std::exchange(interval.keys, {});
+  waiting_utilization_ -= interval.utilization.size();
+  report.utilization = std::exchange(interval.utilization, {});
   interval.counts.erase(first, interval.counts.end());
   waiting_counts_ -= count;
 }

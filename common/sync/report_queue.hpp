@@ -3,7 +3,8 @@
 //
 // Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, but times get coarser, and
 // only the foremost throttled subjects and unmatched resources, and the first reached quotas, are kept. Counts beyond
-// kMaxWaitingCounts are dropped. Used keys without room are left out: a key that is used again is reported again.
+// kMaxWaitingCounts are dropped, and utilization beyond as many entries. Used keys without room are left out: a key that
+// is used again is reported again.
 //
 // No clock, no I/O. Not thread-safe.
 #pragma once
@@ -32,7 +33,7 @@ class ReportQueue {
   // An interval without decisions makes no report. REQUIRES: intervals come in order; counts ≥ 0.
   void add(WallTime from, WallTime to, std::vector<UsageCount> counts, std::vector<ThrottledSubject> subjects = {},
            std::vector<UnmatchedResource> unmatched = {}, std::vector<QuotaReached> quotas = {},
-           std::vector<std::string> keys = {});
+           std::vector<std::string> keys = {}, std::vector<Utilization> utilization = {});
 
   // The reports of the next request, oldest first: reports that are sent but not stored, then waiting intervals that
   // fit. New reports do not wait for old ones, because the server stores only once a minute, and waiting reports are
@@ -57,12 +58,15 @@ class ReportQueue {
     std::vector<UnmatchedResource> unmatched;  // one for each tenant and resource; at most kMaxUnmatchedAtOnce
     std::vector<QuotaReached> quotas;          // at most kMaxQuotaMarksAtOnce
     std::vector<std::string> keys;             // sorted, each once; at most kMaxKeysAtOnce
+    std::vector<Utilization> utilization;      // one for each tenant and policy; at most kMaxUtilizationsAtOnce
     bool empty() const {
-      return counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty() && keys.empty();
+      return counts.empty() && subjects.empty() && unmatched.empty() && quotas.empty() && keys.empty() &&
+             utilization.empty();
     }
   };
 
   void bound_counts(Interval& interval);
+  void bound_utilization(Interval& interval) const;
   void make_report(Interval& interval, std::size_t count);
 
   std::size_t max_waiting_counts_;
@@ -70,6 +74,7 @@ class ReportQueue {
   std::deque<Interval> waiting_;
   std::vector<UsageReport> sent_;  // not stored yet
   std::size_t waiting_counts_ = 0;
+  std::size_t waiting_utilization_ = 0;
   std::int64_t next_number_ = 1;
   std::int64_t last_stored_ = 0;
   std::uint64_t dropped_ = 0;

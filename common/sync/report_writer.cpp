@@ -67,6 +67,15 @@ void write_quota(json::Writer& out, const QuotaReached& reached) {
 }
 
 void write_key(json::Writer& out, const std::string& id) { out.text(id); }
+void write_utilization(json::Writer& out, const Utilization& utilization) {
+  out.begin_object();
+  out.field("tenant_id", utilization.tenant_id);
+  out.field("policy_id", utilization.policy_id);
+  out.field("decisions", utilization.decisions);
+  out.field("near_limit", utilization.near_limit);
+  out.field("used", utilization.used);
+  out.end_object();
+}
 
 // How many entries the reports that follow may have.
 struct Room {
@@ -74,6 +83,7 @@ struct Room {
   std::size_t unmatched = kMaxUnmatchedAtOnce;
   std::size_t quotas = kMaxQuotaMarksAtOnce;
   std::size_t keys = kMaxKeysAtOnce;
+  std::size_t utilization = kMaxUtilizationsAtOnce;
 };
 
 // Writes nothing if there are no entries.
@@ -102,6 +112,7 @@ void write_usage(json::Writer& out, const UsageReport& report, Room& room) {
   write_entries(out, "unmatched", report.unmatched, room.unmatched, &write_unmatched);
   write_entries(out, "quotas", report.quotas, room.quotas, &write_quota);
   write_entries(out, "keys", report.keys, room.keys, &write_key);
+  write_entries(out, "utilization", report.utilization, room.utilization, &write_utilization);
   out.end_object();
 }
 

@@ -205,6 +205,56 @@ TEST_CASE("used keys make a report, each once, and keys without room are left ou
   CHECK(queue.empty());
 }
 
+Utilization used(std::string_view policy, std::int64_t decisions, std::int64_t near_limit, std::int64_t share) {
+  return {.tenant_id = "shop",
+          .policy_id = std::string(policy),
+          .decisions = decisions,
+          .near_limit = near_limit,
+          .used = share};
+}
+
+TEST_CASE("utilization is added up by policy, and sent once with its interval, also without counts") {
+  ReportQueue queue;
+  queue.add(kStart, kStart + 10s, {}, {}, {}, {}, {}, {used("b", 1, 1, 9'000), used("a", 2, 0, 10), used("b", 4, 1, 90)});
+  const std::vector<Utilization> sums{used("a", 2, 0, 10), used("b", 5, 2, 9'090)};
+  REQUIRE(sent(queue).size() == 1);
+  CHECK(sent(queue)[0].utilization == sums);
+  CHECK(sent(queue)[0].utilization == sums);
+  queue.confirm_stored(1);
+  CHECK(queue.empty());
+}
+
+TEST_CASE("utilization of intervals that are put together is added up, and no more is kept than counts") {
+  ReportQueue queue(3);
+  for (int i = 0; i < 200; ++i) {
+    queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, {}, {}, {}, {}, {}, {used("a", 1, 1, 5), used("b", 1, 0, 1)});
+  }
+  std::int64_t decisions = 0;
+  std::size_t entries = 0;
+  for (std::int64_t number = 0; !queue.empty(); queue.confirm_stored(number)) {
+    for (const UsageReport& report : sent(queue)) {
+      number = report.number;
+      entries += report.utilization.size();
+      for (const Utilization& each : report.utilization) decisions += each.decisions;
+    }
+  }
+  CHECK(entries == 3);
+  CHECK(decisions >= 3);
+}
+
+TEST_CASE("a request has no more utilization than the server takes, and the next has the rest") {
+  ReportQueue queue;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Utilization> many;
+    for (int policy = 0; policy < 8'000; ++policy) many.push_back(used(fmt::format("p{}", policy), 1, 0, 1));
+    queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, {}, {}, {}, {}, {}, std::move(many));
+  }
+  REQUIRE(sent(queue).size() == 2);
+  queue.confirm_stored(2);
+  REQUIRE(sent(queue).size() == 1);
+  CHECK(sent(queue)[0].utilization.size() == 8'000);
+}
+
 TEST_CASE("a request has no more subjects than the server takes, and the next has the rest") {
   ReportQueue queue;
   for (int i = 0; i < 5; ++i) queue.add(kStart + i * 10s, kStart + (i + 1) * 10s, counts("a", 1), subjects(0, 400, 1));

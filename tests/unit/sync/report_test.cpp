@@ -25,25 +25,27 @@ AgentState agent() {
 }
 
 std::vector<UsageReport> reports() {
-  return {{.number = 7,
-           .from = kFrom,
-           .to = kFrom + 10s,
-           .counts = {{"shop", "orders", "denied", 3}, {"shop", "", "allowed", 1}},
-           .subjects = {{"shop", "orders", "sha256:0123456789abcdef", 2}, {"shop", "", "user \"é\"", 1}},
-           .unmatched = {{"shop", "GET:/carts", 4}},
-           .quotas = {{.tenant_id = "shop",
-                       .policy_id = "orders",
-                       .plan_id = "gold",
-                       .limit = "day",
-                       .counter = "3f00",
-                       .subject = "user \"é\"",
-                       .percent = 80,
-                       .quota = 10,
-                       .used = 8,
-                       .from = kFrom,
-                       .to = kFrom + 24h}},
-           .keys = {"app", "key-3f9a0c41d2e7"}},
-          {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}, .subjects = {}}};
+  return {
+      {.number = 7,
+       .from = kFrom,
+       .to = kFrom + 10s,
+       .counts = {{"shop", "orders", "denied", 3}, {"shop", "", "allowed", 1}},
+       .subjects = {{"shop", "orders", "sha256:0123456789abcdef", 2}, {"shop", "", "user \"é\"", 1}},
+       .unmatched = {{"shop", "GET:/carts", 4}},
+       .quotas = {{.tenant_id = "shop",
+                   .policy_id = "orders",
+                   .plan_id = "gold",
+                   .limit = "day",
+                   .counter = "3f00",
+                   .subject = "user \"é\"",
+                   .percent = 80,
+                   .quota = 10,
+                   .used = 8,
+                   .from = kFrom,
+                   .to = kFrom + 24h}},
+       .utilization = {{.tenant_id = "shop", .policy_id = "orders", .decisions = 3, .near_limit = 2, .used = 24'000},
+                       {.tenant_id = "shop", .policy_id = "", .decisions = 1, .near_limit = 0, .used = 0}}},
+      {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}, .subjects = {}}};
 }
 
 std::string pointers(std::string_view json) {
@@ -142,6 +144,22 @@ TEST_CASE("reached quotas over the bound of a request are left out, and faults n
   CHECK(faulty(R"("counter":"3f00")", R"("counter":"")") == "/reports/0/quotas/0/counter");
   CHECK(faulty(R"("quota":10,)", "") == "/reports/0/quotas/0/quota");
   CHECK(faulty(R"("plan_id":"gold")", R"("plan_id":"NO")") == "/reports/0/quotas/0/plan_id");
+}
+
+TEST_CASE("utilization over the bound of a request is left out, and faults name its members") {
+  auto made = reports();
+  made[0].utilization.assign(kMaxUtilizationsAtOnce + 1, made[0].utilization[0]);
+  const auto read = parse_report(write_report(agent(), made));
+  REQUIRE(read);
+  CHECK(read->reports[0].utilization.size() == kMaxUtilizationsAtOnce);
+  const auto faulty = [](std::string_view from, std::string_view to) {
+    std::string text = write_report(agent(), reports());
+    return pointers(text.replace(text.find(from), from.size(), to));
+  };
+  CHECK(faulty(R"("near_limit":2)", R"("near_limit":4)") == "/reports/0/utilization/0/near_limit");
+  CHECK(faulty(R"("decisions":3)", R"("decisions":0)") == "/reports/0/utilization/0/decisions");
+  CHECK(faulty(R"("near_limit":2,)", "") == "/reports/0/utilization/0/near_limit");
+  CHECK(faulty(R"("used":24000)", R"("used":-1)") == "/reports/0/utilization/0/used");
 }
 
 TEST_CASE("subjects over the bound of a request are left out, and long ones are cut") {

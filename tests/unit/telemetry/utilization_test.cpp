@@ -54,6 +54,16 @@ TEST_CASE("The share of a limit stays between nothing and all of it, whatever th
   CHECK(bucket_of(kMaxLimit, kMaxLimit - 1) == 0);
 }
 
+TEST_CASE("A share above 80 % is near the limit by either way to tell") {
+  for (const std::int64_t remaining : {0, 1'999, 2'000, 2'001, 10'000}) {
+    UtilizationBuckets buckets;
+    const bool near = buckets.observe(10'000, remaining) > UtilizationBuckets::kNear;
+    CAPTURE(remaining);
+    CHECK(near == (buckets.totals().near_limit() == 1));
+    CHECK(near == (remaining < 2'000));
+  }
+}
+
 TEST_CASE("Without the policy label, all decisions share one histogram of the limit's use") {
   DrivenClock clock;
   Metrics metrics(options(), clock);

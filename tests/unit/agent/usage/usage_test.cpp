@@ -129,6 +129,56 @@ TEST_CASE("a shadow is counted beside the decision, under its own policy") {
   CHECK(rig.usage.take().subjects.empty());
 }
 
+// The utilization of a policy in one take: decisions, near_limit, used.
+using Shares = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+std::map<std::string, Shares> shares_of(const TakenUsage& taken) {
+  std::map<std::string, Shares> out;
+  for (const sync::Utilization& each : taken.utilization) {
+    auto& [decisions, near_limit, used] = out[each.policy_id];
+    decisions += each.decisions;
+    near_limit += each.near_limit;
+    used += each.used;
+  }
+  return out;
+}
+
+TEST_CASE("each policy is told how much of its limit was used, and how often nearly all") {
+  const std::string ten = R"({"id":"ten","tenant_id":"shop","scope":{"resource":"ten"},"key_by":"subject",
+    "limits":[{"name":"m","algorithm":"fixed_window","limit":10,"window":"1h"}]})";
+  Rig rig(policies({ten, policy("one"), policy("off", R"("mode":"off")"), policy("shadowed", R"("mode":"shadow")")}));
+  for (int i = 0; i < 4; ++i) rig.api.check(call("ten"));
+  rig.api.check(call("off"));
+  rig.api.check(call("other"));
+  CHECK(shares_of(rig.usage.take()) == std::map<std::string, Shares>{{"ten", {4, 0, 10'000}}});
+  CHECK(rig.usage.take().utilization.empty());
+  // The fifth to the eighth use 50 % to 80 %; the ninth and tenth more, as do those over the limit.
+  for (int i = 0; i < 8; ++i) rig.api.check(call("ten"));
+  for (int i = 0; i < 2; ++i) rig.api.check(call("one"));
+  rig.api.check(call("shadowed"));
+  CHECK(shares_of(rig.usage.take()) == std::map<std::string, Shares>{{"ten", {8, 4, 26'000 + 9'000 + 3 * 10'000}},
+                                                                     {"one", {2, 2, 20'000}},
+                                                                     {"shadowed", {1, 1, 10'000}}});
+}
+
+TEST_CASE("a check whose shadows are counted for the first time is counted in full") {
+  // More policies than the table of counters has room for at first, so that it grows while a check is counted.
+  std::vector<std::string> all;
+  for (int i = 0; i < 64; ++i) {
+    const std::string name = fmt::format("p{}", i);
+    all.push_back(policy(name));
+    all.push_back(fmt::format(R"({{"id":"s{0}","tenant_id":"shop","scope":{{"subject":"u","resource":"p{0}"}},
+      "mode":"shadow","key_by":"subject","limits":[{{"name":"m","algorithm":"fixed_window","limit":2,"window":"1m"}}]}})",
+                              i));
+  }
+  Rig rig(policies(all));
+  for (int i = 0; i < 64; ++i) rig.api.check(call(fmt::format("p{}", i)));
+  const TakenUsage taken = rig.usage.take();
+  CHECK(taken.counts.size() == 128);
+  const auto shares = shares_of(taken);
+  REQUIRE(shares.size() == 64);
+  for (int i = 0; i < 64; ++i) CHECK(shares.at(fmt::format("p{}", i)) == Shares{1, 1, 10'000});
+}
+
 TEST_CASE("the sum of the outcomes is the number of checks answered 200 and 429, single and in batches") {
   api::RigOptions options;
   options.max_in_flight = 100;

@@ -15,6 +15,9 @@
 namespace sluice::agent::usage {
 namespace {
 
+constexpr std::uint64_t kNearShare = 8'001;
+constexpr std::uint64_t kFarShare = 8'000;
+
 using Sums = std::map<std::string, std::int64_t>;  // by outcome
 
 struct Totals {
@@ -25,7 +28,18 @@ struct Totals {
       by_policy[each.policy_id] += each.count;
     }
     for (const sync::ThrottledSubject& each : taken.subjects) by_subject[each.subject] += each.count;
+    for (const sync::Utilization& each : taken.utilization) {
+      REQUIRE(each.decisions > 0);
+      REQUIRE(each.near_limit <= each.decisions);
+      REQUIRE(each.used <= each.decisions * sync::Utilization::kWhole);
+      judged += each.decisions;
+      near_limit += each.near_limit;
+      used += each.used;
+    }
   }
+  std::int64_t judged = 0;
+  std::int64_t near_limit = 0;
+  std::int64_t used = 0;
   Sums by_tenant, by_policy, by_subject;
 };
 
@@ -52,6 +66,7 @@ TEST_CASE("each decision is in exactly one take, with several workers, takers, s
           UsageCounters*& row = rows[policy];
           if (!row) row = &worker.row(fmt::format("t{}", policy % 3), fmt::format("p{}", policy));
           row->count(static_cast<UsageOutcome>(random() % kUsageOutcomes));
+          row->observe(made % 2 == 0 ? kNearShare : kFarShare);
           if (made % 10 == 0) worker.throttled("t0", "p", fmt::format("u{}", random() % 20), ReportSubjects::named);
         }
         --working;
@@ -66,14 +81,23 @@ TEST_CASE("each decision is in exactly one take, with several workers, takers, s
   totals[0].add(usage.take());
   std::int64_t counted = 0;
   std::int64_t throttled = 0;
+  std::int64_t judged = 0;
+  std::int64_t near_limit = 0;
+  std::int64_t used = 0;
   std::set<std::string> policies;
   for (const Totals& each : totals) {
+    judged += each.judged;
+    near_limit += each.near_limit;
+    used += each.used;
     for (const auto& [policy, count] : each.by_policy) policies.insert(policy);
     for (const auto& [tenant, count] : each.by_tenant) counted += count;
     for (const auto& [subject, count] : each.by_subject) throttled += count;
   }
   CHECK(counted == kWorkers * kDecisions);
   CHECK(throttled == kWorkers * kDecisions / 10);
+  CHECK(judged == kWorkers * kDecisions);
+  CHECK(near_limit == kWorkers * kDecisions / 2);
+  CHECK(used == kWorkers * kDecisions / 2 * static_cast<std::int64_t>(kNearShare + kFarShare));
   CHECK(usage.dropped() == 0);
   CHECK(policies.size() > kRows);  // rows of policies long gone made room
   CHECK(usage.take().counts.empty());
