@@ -202,6 +202,8 @@ class ReportReader {
     } else {
       faults_.add(at, "must be the id of an API key: 1 to 63 characters from a-z 0-9 . -");
     }
+  }
+
   void read_utilization(const json::Value& value, const json::Place& at, UsageReport& report) {
     ++utilization_;
     json::Fields fields(value, at, faults_);
@@ -252,6 +254,7 @@ class ReportReader {
     }
     if (keys_ > kMaxKeysAtOnce) {
       fields.fault("reports", fmt::format("{} keys in one request: send at most {}", keys_, kMaxKeysAtOnce));
+    }
     if (utilization_ > kMaxUtilizationsAtOnce) {
       fields.fault("reports", fmt::format("{} entries of utilization in one request: send at most {}", utilization_,
                                           kMaxUtilizationsAtOnce));

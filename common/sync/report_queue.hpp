@@ -3,8 +3,8 @@
 //
 // Memory is bounded. When too many intervals wait, the newest are merged: sums stay exact, but times get coarser, and
 // only the foremost throttled subjects and unmatched resources, and the first reached quotas, are kept. Counts beyond
-// kMaxWaitingCounts are dropped, and utilization beyond as many entries. Used keys without room are left out: a key that
-// is used again is reported again.
+// kMaxWaitingCounts are dropped, and utilization beyond as many entries. Used keys without room are left out: a key
+// that is used again is reported again.
 //
 // No clock, no I/O. Not thread-safe.
 #pragma once

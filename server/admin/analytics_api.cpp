@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,7 +23,7 @@ namespace {
 constexpr std::chrono::hours kDefaultWindow{1};
 constexpr std::chrono::hours kDenialsWindow{24};
 constexpr std::size_t kMaxForemost = 100;  // throttled subjects, or unmatched resources
-// A cursor of list_analytics() holds the time range of the answer (in store::Page::after_tenant_id), and the values of
+// A cursor of read_groups() holds the time range of the answer (in store::Page::after_tenant_id), and the values of
 // the last row of the page (in after_id). No value contains a space.
 constexpr char kCursorSeparator = ' ';
 
@@ -78,17 +79,19 @@ struct Dimension {
 };
 
 constexpr std::array<std::string_view, 6> kChoices{"tenant", "policy", "outcome", "minute", "hour", "day"};
+constexpr std::array<std::string_view, 5> kUtilizationChoices{"tenant", "policy", "minute", "hour", "day"};
 
 // Reads the parameter `by`. Returns the dimensions in the order in which rows are sorted. Ids of policies are unique
 // only within a tenant, so grouping by policy groups by tenant too.
-std::vector<Dimension> read_dimensions(const Call& call) {
+std::vector<Dimension> read_dimensions(const Call& call, std::string_view fallback,
+                                       std::span<const std::string_view> choices) {
   std::string_view list = call.parameter("by");
-  if (list.empty()) list = "policy,outcome";
+  if (list.empty()) list = fallback;
   std::array<bool, kChoices.size()> given{};
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
     const std::string_view word = list.substr(begin, end - begin);
-    check_choice("by", word, kChoices);
+    check_choice("by", word, choices);
     given[static_cast<std::size_t>(std::ranges::find(kChoices, word) - kChoices.begin())] = true;
     begin = end + 1;
   }
@@ -152,12 +155,40 @@ std::string totals(Context& context, const Window& window) {
                      rows[0][1].c_str(), rows[0][2].c_str());
 }
 
-std::string row_document(const pqxx::row& row, const std::vector<Dimension>& dimensions) {
+// The mean share that was used, rounded to four digits.
+constexpr std::string_view kUtilizationSums =
+    "sum(decisions) AS decisions, sum(near_limit) AS near_limit, "
+    "least(1, round(sum(used) / (10000 * sum(decisions)), 4))::float8 AS utilization";
+constexpr std::array<std::string_view, 3> kUtilizationNames{"decisions", "near_limit", "utilization"};
+
+std::string utilization_totals(Context& context, const Window& window) {
+  store::Statement statement(fmt::format("SELECT {} FROM usage_utilization", kUtilizationSums));
+  add_filters(context.call, window, "minute", statement);
+  const pqxx::row row = statement.run(context.tx)[0];
+  const auto or_else = [&row](int column, const char* text) {
+    return row[column].is_null() ? text : row[column].c_str();
+  };
+  return fmt::format(R"({{"decisions":{},"near_limit":{},"utilization":{}}})", or_else(0, "0"), or_else(1, "0"),
+                     or_else(2, "null"));
+}
+
+// A table of counts by minute, what to add up of it, and the names of the sums in the answer. All sums are numbers.
+struct Summed {
+  std::string_view table;
+  std::string_view sums;
+  std::vector<std::string_view> names;
+};
+
+std::string row_document(const pqxx::row& row, const std::vector<Dimension>& dimensions,
+                         const std::vector<std::string_view>& names) {
   std::string text = "{";
-  for (std::size_t i = 0; i < dimensions.size(); ++i) {
-    text += fmt::format(R"("{}":{},)", dimensions[i].name, json::string_literal(row[static_cast<int>(i)].c_str()));
+  int column = 0;
+  for (const Dimension& dimension : dimensions) {
+    text += fmt::format(R"("{}":{},)", dimension.name, json::string_literal(row[column++].c_str()));
   }
-  return text += fmt::format(R"("count":{}}})", row[static_cast<int>(dimensions.size())].c_str());
+  for (const std::string_view name : names) text += fmt::format(R"("{}":{},)", name, row[column++].c_str());
+  text.back() = '}';
+  return text;
 }
 
 std::string cursor_of(const Window& window, const pqxx::row& row, std::size_t dimensions) {
@@ -168,6 +199,45 @@ std::string cursor_of(const Window& window, const pqxx::row& row, std::size_t di
   }
   return cursor_after(
       fmt::format("{}{}{}", format_timestamp(window.since), kCursorSeparator, format_timestamp(window.until)), values);
+}
+
+struct Grouped {
+  std::vector<std::string> items;  // JSON
+  std::string next;                // a cursor, or "" on the last page
+};
+
+Grouped read_groups(Context& context, const store::Page& page, const Window& window,
+                    const std::vector<Dimension>& dimensions, const Summed& what) {
+  store::Statement statement(
+      fmt::format("SELECT {}, {} FROM (SELECT ", columns_of(dimensions, true), fmt::join(what.names, ", ")));
+  for (const Dimension& dimension : dimensions) statement.add(fmt::format("{} AS {}, ", dimension.sql, dimension.name));
+  statement.add(fmt::format("{} FROM {}", what.sums, what.table));
+  add_filters(context.call, window, "minute", statement);
+  std::vector<std::string> groups;
+  for (const Dimension& dimension : dimensions) groups.push_back(dimension.sql);
+  statement.add(fmt::format(" GROUP BY {}) AS summed", fmt::join(groups, ", ")));
+  continue_after(page, dimensions, statement);
+  statement.add(fmt::format(" ORDER BY {} LIMIT {}", columns_of(dimensions, false), page.limit + 1));
+  const pqxx::result rows = statement.run(context.tx);
+  Grouped grouped;
+  for (const auto& row : rows) {
+    if (grouped.items.size() == page.limit) {
+      grouped.next = cursor_of(window, rows[row.num() - 1], dimensions.size());
+      break;
+    }
+    grouped.items.push_back(row_document(row, dimensions, what.names));
+  }
+  return grouped;
+}
+
+Answer grouped_answer(const Window& window, const std::string& totals, const Grouped& grouped) {
+  Answer answer = open_answer(window);
+  answer.object->key("totals");
+  answer.object->raw(totals);
+  write_list(*answer.object, grouped.next, [&grouped](json::Writer& out) {
+    for (const std::string& item : grouped.items) out.raw(item);
+  });
+  return answer;
 }
 
 // The groups of rows with the highest sums. `columns`: the names by which rows are grouped, with ", " between them.
@@ -201,34 +271,22 @@ Answer list_foremost(Context& context, std::string_view table, std::string_view 
 
 Answer list_analytics(Context& context) {
   const store::Page page = read_page(context.call);
-  const std::vector<Dimension> dimensions = read_dimensions(context.call);
+  const std::vector<Dimension> dimensions = read_dimensions(context.call, "policy,outcome", kChoices);
   const Window window = window_of(context, page);
-  store::Statement statement(fmt::format("SELECT {}, count FROM (SELECT ", columns_of(dimensions, true)));
-  for (const Dimension& dimension : dimensions) statement.add(fmt::format("{} AS {}, ", dimension.sql, dimension.name));
-  statement.add("sum(count) AS count FROM usage");
-  add_filters(context.call, window, "minute", statement);
-  std::vector<std::string> groups;
-  for (const Dimension& dimension : dimensions) groups.push_back(dimension.sql);
-  statement.add(fmt::format(" GROUP BY {}) AS summed", fmt::join(groups, ", ")));
-  continue_after(page, dimensions, statement);
-  statement.add(fmt::format(" ORDER BY {} LIMIT {}", columns_of(dimensions, false), page.limit + 1));
-  const pqxx::result rows = statement.run(context.tx);
-  std::vector<std::string> items;
-  std::string next;
-  for (const auto& row : rows) {
-    if (items.size() == page.limit) {
-      next = cursor_of(window, rows[row.num() - 1], dimensions.size());
-      break;
-    }
-    items.push_back(row_document(row, dimensions));
-  }
-  Answer answer = open_answer(window);
-  answer.object->key("totals");
-  answer.object->raw(totals(context, window));
-  write_list(*answer.object, next, [&items](json::Writer& out) {
-    for (const std::string& item : items) out.raw(item);
-  });
-  return answer;
+  const Grouped grouped = read_groups(context, page, window, dimensions,
+                                      {.table = "usage", .sums = "sum(count) AS count", .names = {"count"}});
+  return grouped_answer(window, totals(context, window), grouped);
+}
+
+Answer list_utilization(Context& context) {
+  const store::Page page = read_page(context.call);
+  const std::vector<Dimension> dimensions = read_dimensions(context.call, "policy", kUtilizationChoices);
+  const Window window = window_of(context, page);
+  const Grouped grouped = read_groups(context, page, window, dimensions,
+                                      {.table = "usage_utilization",
+                                       .sums = kUtilizationSums,
+                                       .names = {kUtilizationNames.begin(), kUtilizationNames.end()}});
+  return grouped_answer(window, utilization_totals(context, window), grouped);
 }
 
 Answer list_throttled_subjects(Context& context) {

@@ -8,6 +8,9 @@ namespace sluice::server::admin {
 // Numbers of decisions by tenant, policy, outcome and time, with totals.
 Answer list_analytics(Context& context);
 
+// How much the decisions of policies used of their limits, by tenant, policy and time, with totals.
+Answer list_utilization(Context& context);
+
 Answer list_throttled_subjects(Context& context);
 
 // The denials of one subject, by hour and policy.

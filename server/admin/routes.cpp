@@ -300,6 +300,8 @@ constexpr std::array kRoutes{
           "limit,tenant_id,policy_id,since,until"},
     Route{"GET", "/v1/admin/analytics/denials", auth::Permission::read, auth::Level::tenant, &list_denials,
           "limit,tenant_id,policy_id,subject,since,until"},
+    Route{"GET", "/v1/admin/analytics/utilization", auth::Permission::read, auth::Level::tenant, &list_utilization,
+          "limit,cursor,tenant_id,policy_id,since,until,by"},
     Route{"GET", "/v1/admin/analytics/unmatched", auth::Permission::read, auth::Level::tenant,
           &list_unmatched_resources, "limit,tenant_id,since,until"},
 

@@ -202,6 +202,33 @@ void store_key_uses(postgres::Transaction& tx, const std::vector<KeyUseRow>& row
   tx.exec(kStoreKeyUses, columns.array(0), columns.array(1), columns.array(2), columns.array(3));
 }
 
+constexpr const char* kAddUtilization = R"(
+INSERT INTO usage_utilization AS u (minute, organization_id, tenant_id, policy_id, decisions, near_limit, used)
+SELECT to_timestamp(begin), organization, tenant, policy, decisions, near_limit, used
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[])
+     AS given (begin, tenant, policy, organization, decisions, near_limit, used)
+ORDER BY begin, tenant COLLATE "C", policy COLLATE "C", organization COLLATE "C"
+ON CONFLICT (minute, tenant_id, policy_id, organization_id) DO UPDATE SET
+  decisions = least(u.decisions::numeric + excluded.decisions, 1152921504606846976)::bigint,
+  near_limit = least(u.near_limit::numeric + excluded.near_limit, 1152921504606846976)::bigint,
+  used = least(u.used::numeric + excluded.used, 1152921504606846976)::bigint)";
+
+void add_utilization(postgres::Transaction& tx, const std::vector<UtilizationRow>& rows) {
+  if (rows.empty()) return;
+  Columns columns(7);
+  for (const auto& [begin, organization, utilization] : rows) {
+    columns.number(0, begin)
+        .text(1, utilization.tenant_id)
+        .text(2, utilization.policy_id)
+        .text(3, organization)
+        .number(4, utilization.decisions)
+        .number(5, utilization.near_limit)
+        .number(6, utilization.used);
+  }
+  tx.exec(kAddUtilization, columns.array(0), columns.array(1), columns.array(2), columns.array(3), columns.array(4),
+          columns.array(5), columns.array(6));
+}
+
 Columns boots_of(std::span<const BootReports> taken) {
   Columns columns(3);
   for (const BootReports& each : taken) {
@@ -296,6 +323,7 @@ UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> t
   add_usage(tx, "usage", "minute", "outcome", ByPolicy::yes, batch.minutes);
   add_usage(tx, "usage_subjects", "hour", "subject", ByPolicy::yes, batch.hours);
   add_usage(tx, "usage_unmatched", "hour", "resource", ByPolicy::no, batch.unmatched);
+  add_utilization(tx, batch.utilization);
   add_quotas(tx, batch.quotas);
   store_key_uses(tx, batch.keys);
   Columns numbers(1);
@@ -307,6 +335,7 @@ UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> t
 void tidy_fleet(postgres::Transaction& tx, std::chrono::microseconds retention) {
   const std::string age = fmt::format("{} microseconds", retention.count());
   tx.exec("DELETE FROM usage WHERE minute < now() - $1::interval", age);
+  tx.exec("DELETE FROM usage_utilization WHERE minute < now() - $1::interval", age);
   tx.exec("DELETE FROM usage_subjects WHERE hour < now() - $1::interval", age);
   tx.exec("DELETE FROM usage_unmatched WHERE hour < now() - $1::interval", age);
   // Within its period a quota can be reported again, and must not make a second event. No period is longer than a year.

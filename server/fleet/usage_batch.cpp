@@ -47,6 +47,10 @@ class Aggregation {
   }
 
   UsageBatch finish() {
+    for (auto& [key, sum] : utilization_) {
+      const auto& [begin, tenant, policy, organization] = key;
+      batch_.utilization.push_back({.begin = begin, .organization_id = organization, .utilization = std::move(sum)});
+    }
     batch_.minutes = rows_of(minutes_);
     batch_.hours = rows_of(hours_);
     batch_.unmatched = rows_of(unmatched_);
@@ -80,6 +84,18 @@ class Aggregation {
       std::int64_t& used_at = keys_[{id, scope.organization_id, scope.tenant_ids}];
       used_at = std::max(used_at, seconds(std::min(report.to, now_)));
     }
+    for (const sluice::sync::Utilization& each : report.utilization) add(scope, seconds(begin), each);
+  }
+
+  void add(const AgentScope& scope, std::int64_t begin, const sluice::sync::Utilization& more) {
+    const auto organization = find_organization(scope, more.tenant_id);
+    if (!organization) return;  // its counts say so
+    sluice::sync::Utilization& sum = utilization_[{begin, more.tenant_id, more.policy_id, *organization}];
+    sum.tenant_id = more.tenant_id;
+    sum.policy_id = more.policy_id;
+    sum.decisions = std::min(sum.decisions + more.decisions, kMaxCount);
+    sum.near_limit = std::min(sum.near_limit + more.near_limit, kMaxCount);
+    sum.used = std::min(sum.used + more.used, kMaxCount);
   }
 
   void add(const AgentScope& scope, const sluice::sync::QuotaReached& reached) {
@@ -119,6 +135,7 @@ class Aggregation {
   Sums hours_;
   Sums unmatched_;
   std::map<std::tuple<std::string, std::string, std::vector<std::string>>, std::int64_t> keys_;  // by id and scope
+  std::map<std::tuple<std::int64_t, std::string, std::string, std::string>, sluice::sync::Utilization> utilization_;
   UsageBatch batch_;
 };
 
@@ -139,6 +156,7 @@ std::vector<std::string> tenants_in(std::span<const BootReports> taken) {
       for (const auto& subject : report.subjects) tenants.insert(subject.tenant_id);
       for (const auto& unmatched : report.unmatched) tenants.insert(unmatched.tenant_id);
       for (const auto& reached : report.quotas) tenants.insert(reached.tenant_id);
+      for (const auto& used : report.utilization) tenants.insert(used.tenant_id);
     }
   }
   return {tenants.begin(), tenants.end()};

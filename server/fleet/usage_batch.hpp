@@ -1,6 +1,7 @@
 // Sums the reports of many agents into the rows that one transaction adds to PostgreSQL: one row per minute, tenant,
-// policy and outcome, one per hour, tenant, policy and throttled subject, and one per hour, tenant and unmatched
-// resource. Reached quotas are passed on as they are; of a key's uses only the last one.
+// policy and outcome, one per minute, tenant and policy for utilization, one per hour, tenant, policy and throttled
+// subject, and one per hour, tenant and unmatched resource. Reached quotas are passed on as they are; of a key's uses
+// only the last one.
 #pragma once
 
 #include <cstdint>
@@ -42,18 +43,27 @@ struct KeyUseRow {
   bool operator==(const KeyUseRow&) const = default;
 };
 
+struct UtilizationRow {
+  std::int64_t begin = 0;       // of the minute, Unix time in seconds
+  std::string organization_id;  // "" if the tenant was deleted
+  sluice::sync::Utilization utilization;
+
+  bool operator==(const UtilizationRow&) const = default;
+};
+
 using OrganizationByTenant = std::map<std::string, std::string, std::less<>>;
 
 struct UsageBatch {
-  std::vector<UsageRow> minutes;    // decisions; sorted by all members but `count`, without duplicates
-  std::vector<UsageRow> hours;      // denials by throttled subject; sorted like `minutes`
-  std::vector<UsageRow> unmatched;  // checks by unmatched resource, of one hour each; sorted like `minutes`
-  std::vector<KeyUseRow> keys;      // sorted by key, one for each scope
-  std::vector<QuotaRow> quotas;     // in the order of arrival; several agents may report the same
-  std::vector<Mark> marks;          // the new mark of each boot (one run of an agent), in the order of `taken` below
-  std::uint64_t stored = 0;         // reports that the rows include
-  std::uint64_t replayed = 0;       // reports that a server counted before
-  std::uint64_t out_of_scope = 0;   // decisions, denials and quotas of tenants outside the scope of the agent's token
+  std::vector<UsageRow> minutes;            // decisions; sorted by all members but `count`, without duplicates
+  std::vector<UsageRow> hours;              // denials by throttled subject; sorted like `minutes`
+  std::vector<UsageRow> unmatched;          // checks by unmatched resource, of one hour each; sorted like `minutes`
+  std::vector<UtilizationRow> utilization;  // sorted by minute, tenant, policy and organization, without duplicates
+  std::vector<KeyUseRow> keys;              // sorted by key, one for each scope
+  std::vector<QuotaRow> quotas;             // in the order of arrival; several agents may report the same
+  std::vector<Mark> marks;         // the new mark of each boot (one run of an agent), in the order of `taken` below
+  std::uint64_t stored = 0;        // reports that the rows include
+  std::uint64_t replayed = 0;      // reports that a server counted before
+  std::uint64_t out_of_scope = 0;  // decisions, denials and quotas of tenants outside the scope of the agent's token
 };
 
 // `marks[i]`: the number of the last stored report of taken[i].boot. A tenant that is missing in

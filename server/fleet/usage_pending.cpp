@@ -10,7 +10,7 @@ namespace {
 // The report itself counts as one row, so empty reports are limited too.
 std::size_t rows_of(const sluice::sync::UsageReport& report) {
   return report.counts.size() + report.subjects.size() + report.unmatched.size() + report.quotas.size() +
-         report.keys.size() + 1;
+         report.keys.size() + report.utilization.size() + 1;
 }
 
 ShareOwner owner_of(const AgentBoot& boot, const AgentScope& scope) {

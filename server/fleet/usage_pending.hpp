@@ -35,7 +35,7 @@ class UsagePending {
  public:
   // Both are divided by FairShare, so a tenant cannot use up the room of others.
   static constexpr std::size_t kMaxRows =
-      600'000;  // counts, subjects, resources, quotas and reports together; about 150 bytes each
+      600'000;  // counts, subjects, resources, quotas, utilization and reports together; about 150 bytes each
   static constexpr std::size_t kMaxBoots = 60'000;
 
   explicit UsagePending(std::size_t max_rows = kMaxRows, std::size_t max_boots = kMaxBoots)

@@ -49,6 +49,34 @@ def test_sums_equal_what_clients_counted(make_crew: MakeCrew) -> None:
     assert found["allowed"] >= seen[200] + looks - before, found
 
 
+def test_utilization_is_that_of_the_agents_own_metrics(make_crew: MakeCrew) -> None:
+    crew = make_crew(*OFTEN)
+    with crew.admin() as admin:
+        crew.set_limit(admin, 10)
+    agents = crew.hire(2, *REPORTS, "--metrics-policy-label")
+    crew.await_limit(10)
+    seen: Counter[int] = Counter()
+    for agent in agents:
+        fire(crew, agent, 20, "user:1", seen)
+
+    def counted(name: str) -> float:
+        return sum(agent.metric(name, policy="probe") for agent in agents)
+
+    def stored() -> dict[str, Any]:
+        with crew.admin() as admin:
+            answer = admin.get("/analytics/utilization", query={"tenant_id": crew.tenant, "policy_id": "probe"})
+        assert answer.status == 200, answer
+        return dict(answer.body)
+
+    found = wait_until("the reports", lambda: (body := stored())["totals"]["decisions"] == counted("sluice_limit_utilization_count")
+                       and body, SECONDS)
+    # The ninth and tenth of ten, and all over the limit.
+    assert found["totals"]["near_limit"] == counted("sluice_decisions_near_limit_total") >= 2 + seen[429], found
+    mean = counted("sluice_limit_utilization_sum") / counted("sluice_limit_utilization_count")
+    assert found["totals"]["utilization"] == pytest.approx(mean, abs=0.0002)
+    assert found["items"] == [{"tenant_id": crew.tenant, "policy_id": "probe", **found["totals"]}]
+
+
 def test_a_killed_server_loses_nothing(make_crew: MakeCrew) -> None:
     crew = make_crew(*OFTEN)
     with crew.admin() as admin:

@@ -33,6 +33,7 @@ _UNDO: dict[int, list[str]] = {
          "ALTER TABLE console_sessions DROP COLUMN group_mapping_id CASCADE, DROP COLUMN group_name CASCADE, "
          "DROP COLUMN subject CASCADE, DROP COLUMN document CASCADE, ALTER COLUMN token_id SET NOT NULL",
          "DROP TABLE group_mappings, used_sign_ins"],
+    17: ["DROP TABLE usage_utilization"],
     18: ["ALTER TABLE keys DROP COLUMN used_at", "ALTER TABLE tokens DROP COLUMN used_at"],
 }
 

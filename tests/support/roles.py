@@ -350,8 +350,10 @@ ROUTES: dict[str, Row] = {
     "GET /revision": Row("read", "tenant", lambda *_: Ask("/revision"), of="any"),
     "GET /revisions/{revision}": Row("read", "tenant", lambda *_: Ask("/revisions/1"), of="any"),
     "GET /agents": Row("read", "tenant", lambda *_: Ask("/agents"), of="any"),
+    "GET /fleet/events": Row("read", "tenant", lambda *_: Ask("/fleet/events"), of="any"),
     "GET /analytics": Row("read", "tenant", lambda *_: Ask("/analytics"), of="any"),
     "GET /analytics/subjects": Row("read", "tenant", lambda *_: Ask("/analytics/subjects"), of="any"),
+    "GET /analytics/utilization": Row("read", "tenant", lambda *_: Ask("/analytics/utilization"), of="any"),
     "GET /analytics/unmatched": Row("read", "tenant", lambda *_: Ask("/analytics/unmatched"), of="any"),
     "GET /analytics/denials": Row("read", "tenant", lambda _, place: Ask(
         "/analytics/denials", query={"tenant_id": place.tenant, "subject": "user:42"})),

@@ -72,6 +72,9 @@ const std::map<std::string, std::string> kInserts = {
      "1)"},
     {"usage_subjects",
      "(hour, organization_id, tenant_id, policy_id, subject, count) VALUES (now(), '{0}', '{1}', '{2}', 'user', 1)"},
+    {"usage_utilization",
+     "(minute, organization_id, tenant_id, policy_id, decisions, near_limit, used) VALUES (now(), '{0}', '{1}', '{2}', "
+     "1, 1, 1)"},
     {"usage_unmatched",
      "(hour, organization_id, tenant_id, resource, count) VALUES (now(), '{0}', '{1}', 'GET:/{2}', 1)"},
     {"webhooks",

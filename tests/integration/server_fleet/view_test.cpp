@@ -165,6 +165,39 @@ TEST_CASE_FIXTURE(View, "what was decided is counted by tenant, policy, outcome 
   CHECK(each(ask_as(of_bank, "GET", "/v1/admin/analytics/subjects"), "subject") == "ann");
 }
 
+TEST_CASE_FIXTURE(View, "utilization is added up by policy and time, within the caller's scope") {
+  const sync::AgentCaller both{.token_id = "t", .organization_id = "acme", .tenant_ids = {"bank", "shop"}};
+  auto one = usage(1, "allowed", 1);
+  one.utilization = {{.tenant_id = "shop", .policy_id = "orders", .decisions = 3, .near_limit = 1, .used = 15'000},
+                     {.tenant_id = "shop", .policy_id = "", .decisions = 1, .near_limit = 0, .used = 0},
+                     {.tenant_id = "bank", .policy_id = "orders", .decisions = 2, .near_limit = 2, .used = 20'000}};
+  auto two = usage(2, "allowed", 1);
+  two.utilization = {{.tenant_id = "shop", .policy_id = "orders", .decisions = 1, .near_limit = 0, .used = 1'000}};
+  CHECK(at(ask("GET", "/v1/admin/analytics/utilization"), "/totals/utilization") == "null");
+  fleet->report(both, "10.0.0.1", document("agent", {one}));
+  CHECK(eventually([&] { return counted() == 1; }));
+  fleet->report(both, "10.0.0.1", document("agent", {one, two}));
+  CHECK(eventually([&] { return counted() == 2; }));
+  const admin::FinishedAnswer all = ask("GET", "/v1/admin/analytics/utilization");
+  CHECK(each(all, "tenant_id") == "bank shop shop");
+  CHECK(each(all, "policy_id") == "orders  orders");
+  CHECK(each(all, "decisions") == "2 1 4");
+  CHECK(each(all, "near_limit") == "2 0 1");
+  CHECK(at(all, "/items/2/utilization") == "0.4");
+  CHECK(at(all, "/totals/decisions") == "7");
+  CHECK(at(all, "/totals/near_limit") == "3");
+  CHECK(at(all, "/totals/utilization") == "0.5143");
+  CHECK(each(ask("GET", "/v1/admin/analytics/utilization?by=tenant,day&tenant_id=shop"), "decisions") == "5");
+  const admin::FinishedAnswer first = ask("GET", "/v1/admin/analytics/utilization?limit=2");
+  CHECK(each(first, "decisions") == "2 1");
+  CHECK(each(ask("GET", "/v1/admin/analytics/utilization?cursor=" + at(first, "/next")), "decisions") == "4");
+  const std::string of_bank = token("auditor", R"("organization_id":"acme","tenant_ids":["bank"])");
+  CHECK(at(ask_as(of_bank, "GET", "/v1/admin/analytics/utilization"), "/totals/decisions") == "2");
+  for (const char* wrong : {"by=outcome", "by=week", "outcome=denied"}) {
+    CHECK(ask("GET", fmt::format("/v1/admin/analytics/utilization?{}", wrong)).status == 400);
+  }
+}
+
 TEST_CASE_FIXTURE(View, "analytics count from since, inclusive, until the end, exclusive") {
   for (const auto& [minute, decisions] : {std::pair("11:59", 1), {"12:00", 10}, {"12:30", 100}, {"13:00", 1000}}) {
     execute(
@@ -194,6 +227,7 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
   auto one = usage(1, "allowed", 1);
   one.subjects = {{"shop", "orders", "old", 3}};
   one.unmatched = {{"shop", "GET:/old", 3}};
+  one.utilization = {{.tenant_id = "shop", .policy_id = "orders", .decisions = 1, .near_limit = 0, .used = 1}};
   fleet->report(shop, "10.0.0.1", document("agent", {one}));
   CHECK(eventually([&] { return counted() == 1; }));
   fleet.reset();
@@ -201,6 +235,7 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
       "UPDATE usage SET minute = minute - interval '2 days'; UPDATE usage_subjects SET hour = hour - interval '2 "
       "days'; "
       "UPDATE usage_unmatched SET hour = hour - interval '2 days'; "
+      "UPDATE usage_utilization SET minute = minute - interval '2 days'; "
       "UPDATE agents SET heard_at = now() - interval '11 min'");
   execute("INSERT INTO usage VALUES (now(), 'acme', 'shop', 'orders', 'allowed', 10)");
   execute(
@@ -223,6 +258,7 @@ TEST_CASE_FIXTURE(View, "what is older than the retention is removed, and agents
   CHECK(counted() == 10);
   CHECK(execute("SELECT subject FROM usage_subjects") == "new");
   CHECK(count(execute("SELECT count(*) FROM usage_unmatched")) == 0);
+  CHECK(count(execute("SELECT count(*) FROM usage_utilization")) == 0);
   CHECK(execute("SELECT limit_name FROM usage_quotas") == "year");
   CHECK(count(execute("SELECT count(*) FROM agents")) == 0);
   CHECK(count(execute("SELECT count(*) FROM report_marks")) == 1);

@@ -226,6 +226,24 @@ TEST_CASE("of the uses of a key only the last one counts, and never one in the f
   CHECK(clamped.keys[0].used_at < std::chrono::duration_cast<std::chrono::seconds>(late.to.time_since_epoch()).count());
 }
 
+TEST_CASE("utilization is added up by the minute, tenant and policy, and only of the agent's tenants") {
+  auto one = report(1, {}, kNoon);
+  one.utilization = {{.tenant_id = "shop", .policy_id = "p", .decisions = 3, .near_limit = 1, .used = 9'000},
+                     {.tenant_id = "kiosk", .policy_id = "p", .decisions = 3, .near_limit = 1, .used = 9'000}};
+  auto two = report(2, {}, kNoon + 30s);
+  two.utilization = {{.tenant_id = "shop", .policy_id = "p", .decisions = 2, .near_limit = 2, .used = 20'000}};
+  auto later = report(3, {}, kNoon + 1min);
+  later.utilization = {{.tenant_id = "shop", .policy_id = "p", .decisions = 1, .near_limit = 0, .used = 0}};
+  const fleet::UsageBatch batch = batch_of(kShop, {one, two, later});
+  REQUIRE(batch.utilization.size() == 2);
+  CHECK(batch.utilization[0].organization_id == "acme");
+  CHECK(batch.utilization[0].utilization ==
+        sluice::sync::Utilization{
+            .tenant_id = "shop", .policy_id = "p", .decisions = 5, .near_limit = 3, .used = 29'000});
+  CHECK(batch.utilization[1].begin == batch.utilization[0].begin + 60);
+  CHECK(batch.utilization[1].utilization.decisions == 1);
+}
+
 TEST_CASE("throttled subjects are kept by the hour") {
   auto one = report(1, {}, kNoon + 10min);
   one.subjects = {{"shop", "p", "sha256:0011", 2}, {"kiosk", "p", "sha256:0011", 2}};
