@@ -140,6 +140,7 @@ class App {
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(admin::memory_metrics(), memory_);
     metrics_.add(admin::rate_metrics(), rates_);
+    metrics_.add(admin::stream_metrics(), service_.streams());
     metrics_.add(auth::metrics(), throttle_);
     metrics_.add(auth::lookup_metrics(), lookups_.statistics());
     metrics_.add(sessions::lookup_metrics(), sessions_.statistics());

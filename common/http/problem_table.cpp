@@ -109,6 +109,9 @@ constexpr std::array kTable{
     ProblemKind{429, "/problems/too-many-questions", server,
                 "Agents are answering another question of what-if of this tenant, or as many as they may at once.",
                 "Ask again after `Retry-After`."},
+    ProblemKind{429, "/problems/too-many-streams", server,
+                "The token, its sessions included, has as many event streams open on this server as it may have.",
+                "Close one, or ask again after `Retry-After`."},
     ProblemKind{429, "/problems/rate-limited", server,
                 "The token, or the address that uses the playground without one, has made as many calls as the server "
                 "allows, or has too many checks in flight; `detail` gives the bound.",

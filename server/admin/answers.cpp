@@ -37,6 +37,7 @@ FinishedAnswer finish(const Answer& answer, const Outcome& outcome) {
   finished.secret_headers = answer.secret_headers;
   finished.agent_check = answer.agent_check;
   finished.resume = answer.resume;
+  finished.fleet = answer.fleet;
   if (answer.object) finished.body = close_object(answer, outcome, Show::secret);
   finished.replay_body = answer.secret ? close_object(answer, outcome, Show::placeholder) : finished.body;
   if (outcome.revision) finished.headers += fmt::format("Sluice-Revision: {}\r\n", *outcome.revision);

@@ -13,6 +13,7 @@
 
 #include "common/json/writer.hpp"
 #include "common/tracing/parent.hpp"
+#include "server/admin/followed_fleet.hpp"
 #include "server/admin/token_rates.hpp"
 #include "server/auth/roles.hpp"
 #include "server/counters/rules.hpp"
@@ -38,6 +39,7 @@ struct Setup;
 namespace sluice::server::admin {
 
 struct Route;
+class FleetImages;
 class TenantSnapshots;
 
 struct Call {
@@ -57,7 +59,8 @@ struct Call {
   std::string if_match;
   std::string if_none_match;
   std::string idempotency_key;
-  std::string source;  // the peer's address
+  std::string last_event_id;  // of an event stream that the caller had before
+  std::string source;         // the peer's address
   std::string request_id;
   std::string resumed = {};  // Answer::resume of the attempt before; "": this is the first attempt
   tracing::Parent trace;     // of the spans of its statements
@@ -91,6 +94,8 @@ struct Answer : http::Answer {
   // If set, the answer is that of the playground's agent to this check, which the service asks after the transaction.
   std::optional<playground::AgentCheck> agent_check = {};
   std::string resume = {};  // names, for the next attempt, what this one began
+  // If set, the answer is an event stream (event_streams.hpp), or goes on with one.
+  std::optional<FollowedFleet> fleet = {};
 };
 
 struct FinishedAnswer : http::Answer {
@@ -102,6 +107,7 @@ struct FinishedAnswer : http::Answer {
   std::chrono::milliseconds wait{0};
   std::optional<playground::AgentCheck> agent_check = {};
   std::string resume = {};
+  std::optional<FollowedFleet> fleet = {};
 };
 
 // Another call may have changed an object since this call read it. The executor repeats the call, and answers 409 after
@@ -116,6 +122,7 @@ struct Context {
   store::ChangeLog& log;
   std::int64_t now_us;
   TenantSnapshots& snapshots;
+  FleetImages& fleet_images;
   TokenRates::PerSecond default_rates;            // of tokens without a quota
   std::vector<counters::RulesPtr> compiled{};     // Draft::rules (drafts.hpp) of this call's drafts
   counters::Publisher* publisher = nullptr;       // nullptr if the server runs without Redis

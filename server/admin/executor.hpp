@@ -10,6 +10,7 @@
 #include "common/telemetry/outage_log.hpp"
 #include "server/admin/call.hpp"
 #include "server/admin/call_progress.hpp"
+#include "server/admin/fleet_images.hpp"
 #include "server/admin/tenant_snapshots.hpp"
 #include "server/auth/throttle.hpp"
 #include "server/auth/token_uses.hpp"
@@ -75,6 +76,7 @@ class Executor {
   telemetry::Log& log_;
   TenantSnapshots snapshots_;
   auth::TokenUses token_uses_;
+  FleetImages fleet_images_;
   counters::Publisher* publisher_ = nullptr;
   const webhooks::Setup* webhooks_ = nullptr;
   const playground::Setup* playground_ = nullptr;

@@ -65,6 +65,7 @@ Answer apply(Context& context, const std::string& bundle) {
                 .log = context.log,
                 .now_us = context.now_us,
                 .snapshots = context.snapshots,
+                .fleet_images = context.fleet_images,
                 .default_rates = context.default_rates,
                 .compiled = std::move(context.compiled),
                 .publisher = context.publisher,

@@ -45,6 +45,21 @@ const telemetry::MetricTable<TokenRates>& rate_metrics() {
   return table;
 }
 
+const telemetry::MetricTable<EventStreams::Statistics>& stream_metrics() {
+  using Statistics = EventStreams::Statistics;
+  static const telemetry::MetricTable<Statistics> table{
+      {"sluice_event_streams", telemetry::kGauge, "Open event streams of the fleet: GET /v1/admin/fleet/events.",
+       &Statistics::open},
+      {"sluice_event_streams_refused_total", telemetry::kCounter,
+       "Event streams answered 429 or 503, because their token or this server has as many as it may have.",
+       &Statistics::refused},
+      {"sluice_event_streams_ended_total", telemetry::kCounter,
+       "Event streams that the server ended, because their token, session or permission had ended.",
+       &Statistics::ended},
+  };
+  return table;
+}
+
 CallMetrics::CallMetrics(telemetry::Registry& registry, std::span<const std::string_view> others)
     : Instrument({.name = "sluice_http_request_duration_seconds",
                   .type = telemetry::kHistogram,

@@ -17,6 +17,7 @@
 #include "common/telemetry/histogram.hpp"
 #include "common/telemetry/metric_table.hpp"
 #include "common/telemetry/registry.hpp"
+#include "server/admin/event_streams.hpp"
 #include "server/admin/routes.hpp"
 #include "server/admin/token_rates.hpp"
 #include "server/http/request_memory.hpp"
@@ -25,6 +26,7 @@ namespace sluice::server::admin {
 
 const telemetry::MetricTable<http::RequestMemory>& memory_metrics();
 const telemetry::MetricTable<TokenRates>& rate_metrics();
+const telemetry::MetricTable<EventStreams::Statistics>& stream_metrics();
 
 class CallMetrics final : public telemetry::Instrument {
  public:

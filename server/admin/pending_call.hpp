@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -19,6 +20,9 @@ struct PendingCall {
 
   explicit PendingCall(sluice::http::Reply its_reply) : reply(std::move(its_reply)) {}
   explicit PendingCall(sluice::http::Admission its_admission) : reply(std::move(its_admission)) {}
+  // A call that an event stream repeats, whose answer goes to `its_deliver` (event_streams.hpp).
+  PendingCall(Call its_call, std::function<void(FinishedAnswer)> its_deliver)
+      : call(std::move(its_call)), deliver(std::move(its_deliver)) {}
   // The next attempt of the same call (waiting_calls.hpp). `before` must not be used afterwards.
   explicit PendingCall(PendingCall& before)
       : reply(std::move(before.reply)),
@@ -29,8 +33,10 @@ struct PendingCall {
     call.trace = {};  // a call that waits repeats its statements ten times a second
   }
 
-  std::variant<sluice::http::Reply, sluice::http::Admission> reply;  // Admission: the body has not been read yet
+  // Admission: the body has not been read yet. monostate: the answer goes to `deliver`.
+  std::variant<std::monostate, sluice::http::Reply, sluice::http::Admission> reply;
   Call call;
+  std::function<void(FinishedAnswer)> deliver = {};
   tracing::ActiveSpan span;  // empty if the call is not traced
   Time arrived = std::chrono::steady_clock::now();
   Time begin = arrived;   // when this attempt began

@@ -21,6 +21,7 @@
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/object_parts.hpp"
 #include "server/admin/overrides_api.hpp"
+#include "server/admin/routes.hpp"
 #include "server/admin/tenant_snapshots.hpp"
 #include "server/counters/publisher.hpp"
 #include "server/http/refusal.hpp"

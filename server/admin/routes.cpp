@@ -10,6 +10,7 @@
 #include "server/admin/bundle_api.hpp"
 #include "server/admin/counters_api.hpp"
 #include "server/admin/fleet_api.hpp"
+#include "server/admin/fleet_events_api.hpp"
 #include "server/admin/group_mappings_api.hpp"
 #include "server/admin/import_api.hpp"
 #include "server/admin/keys_api.hpp"
@@ -294,6 +295,8 @@ constexpr std::array kRoutes{
           "wait"},
     Route{"GET", "/v1/admin/agents", auth::Permission::read, auth::Level::tenant, &list_agents,
           "limit,cursor,organization_id,tenant_id,status"},
+    Route{"GET", "/v1/admin/fleet/events", auth::Permission::read, auth::Level::tenant, &follow_fleet,
+          "organization_id,tenant_id,revision,only"},
     Route{"GET", "/v1/admin/analytics", auth::Permission::read, auth::Level::tenant, &list_analytics,
           "limit,cursor,tenant_id,policy_id,outcome,since,until,by"},
     Route{"GET", "/v1/admin/analytics/subjects", auth::Permission::read, auth::Level::tenant, &list_throttled_subjects,

@@ -81,7 +81,7 @@ bool is_among(std::string_view name, std::string_view list) {
 
 // A caller that sends ?dry_run= has probably lost the value, so an empty value of these parameters is refused.
 constexpr std::string_view kNeverEmpty =
-    "limit,mode,enabled,kind,include,format,since,until,dry_run,prune,status,wait,by";
+    "limit,mode,enabled,kind,include,format,since,until,dry_run,prune,status,wait,by,revision,only";
 
 void read_query(std::string_view query, Call& call) {
   auto parameters = sluice::http::parse_query(query);
@@ -186,6 +186,7 @@ void read_call(const sluice::http::Request& request, const sessions::Site& site,
   call.if_match = request.header("if-match");
   call.if_none_match = request.header("if-none-match");
   call.idempotency_key = request.header("idempotency-key");
+  call.last_event_id = request.header("last-event-id");
   check_idempotency_key(call);
 }
 
@@ -360,6 +361,12 @@ std::optional<http::Refusal> AdminService::read_body(Pending& pending) {
 void AdminService::finish(Pending& pending, FinishedAnswer answer) {
   if (pending.answered) return;  // the call timed out and was answered
   pending.answered = true;
+  if (pending.deliver) return pending.deliver(std::move(answer));
+  if (answer.fleet) {
+    const auto refusal = streams_.open(pending, answer);
+    if (!refusal) return count(pending, answer.status);
+    answer = http::problem(*refusal, pending.call.request_id);
+  }
   if (answer.status == kAdmitted) {
     const auto refusal = read_body(pending);
     if (!refusal) return pending.span.discard();
@@ -378,14 +385,18 @@ void AdminService::finish(Pending& pending, FinishedAnswer answer) {
     }
     std::get<sluice::http::Reply>(pending.reply).send(response);
   }
-  http::end_request_span(pending.span, answer.status, pending.call.request_id);
+  count(pending, answer.status);
+}
+
+void AdminService::count(Pending& pending, unsigned status) {
+  http::end_request_span(pending.span, status, pending.call.request_id);
   const auto took = steady_clock::now() - pending.arrived;
   const Route* const route = pending.call.route;
-  metrics_.count(route, answer.status, took);
+  metrics_.count(route, status, took);
   log_.debug("request", "A call was answered.",
              {{"method", route == nullptr ? "" : route->method},
               {"route", route == nullptr ? "" : route->path},
-              {"status", answer.status},
+              {"status", status},
               {"request_id", pending.call.request_id},
               {"duration_us", std::chrono::duration_cast<std::chrono::microseconds>(took).count()}});
 }

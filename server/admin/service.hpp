@@ -22,6 +22,7 @@
 #include "common/telemetry/log.hpp"
 #include "common/tracing/tracer.hpp"
 #include "server/admin/caller_gate.hpp"
+#include "server/admin/event_streams.hpp"
 #include "server/admin/executor.hpp"
 #include "server/admin/metrics.hpp"
 #include "server/admin/openapi.hpp"
@@ -54,6 +55,11 @@ class AdminService final : public sluice::http::Handler {
               submit(std::move(call));
             },
             [this](Pending& call, FinishedAnswer answer) { finish(call, std::move(answer)); }),
+        streams_(loop,
+                 [this](std::shared_ptr<Pending> call) {
+                   track_deadline(call);
+                   submit(std::move(call));
+                 }),
         timer_(loop) {
     openapi_document();  // assembles the document before the first call needs it
   }
@@ -70,8 +76,13 @@ class AdminService final : public sluice::http::Handler {
   // REQUIRES: called before the first call. `agent` outlives this object's calls.
   void set_agent(playground::AgentCalls& agent) { agent_ = &agent; }
 
-  // Answers all calls that wait for a condition (WaitingCalls), because the server drains.
-  void end_waiting() { waiting_.end(); }
+  // Answers all calls that wait for a condition (WaitingCalls) and ends all event streams, because the server drains.
+  void end_waiting() {
+    waiting_.end();
+    streams_.end();
+  }
+
+  const EventStreams::Statistics& streams() const { return streams_.statistics(); }
 
  private:
   using Pending = PendingCall;
@@ -86,6 +97,7 @@ class AdminService final : public sluice::http::Handler {
   std::optional<http::Refusal> read_body(Pending& pending);
   void ask_agent(std::shared_ptr<Pending> pending, const playground::AgentCheck& check);
   void finish(Pending& pending, FinishedAnswer answer);
+  void count(Pending& pending, unsigned status);
 
   boost::asio::io_context& loop_;
   postgres::Pool& pool_;
@@ -100,6 +112,7 @@ class AdminService final : public sluice::http::Handler {
   // In the order of PendingCall::begin. May contain answered calls.
   std::deque<std::weak_ptr<Pending>> calls_;
   WaitingCalls waiting_;
+  EventStreams streams_;
   playground::AgentCalls* agent_ = nullptr;  // nullptr: no playground
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;

@@ -89,10 +89,11 @@ def run(server: Server, given: argparse.Namespace, document: Path) -> tuple[int,
     """Runs schemathesis to its end: the exit status, and the answers by operation, kind of data and status."""
     with Client(server.port) as client:   # a file: given an address, schemathesis does not test that address itself
         whole = client.get("/openapi.json").body
-    # Agents' routes and that of a browser's session need another credential, and a watch never ends; the playground needs an
-    # agent, and signing in a provider. tests/e2e_server holds them to the description.
+    # Agents' routes and that of a browser's session need another credential, and a watch and a stream of events never end; the
+    # playground needs an agent, and signing in a provider. tests/e2e_server holds them to the description.
     paths = {path: item for path, item in whole["paths"].items()
-             if not path.startswith(("/v1/sync/", "/v1/admin/session", "/v1/console/oidc/")) and "/playground" not in path}
+             if not path.startswith(("/v1/sync/", "/v1/admin/session", "/v1/console/oidc/")) and "/playground" not in path
+             and not path.endswith("/events")}
     document.write_text(json.dumps({**whole, "paths": paths}))
     parts = [["--phases", given.phases]] if given.phases else PARTS
     counts: Counts = {}

@@ -78,11 +78,13 @@ class Client:
 
     def request(self, method: str, path: str, body: Union[bytes, str, None] = None,
                 headers: Optional[Mapping[str, str]] = None) -> Answer:
-        """Sends one request as it is."""
+        """Sends one request as it is. Of a stream of events, which does not end by itself, it takes only the head."""
         started = time.perf_counter()
         self._connection.request(method, path, body, dict(headers or {}))
         reply = self._connection.getresponse()
-        text = reply.read()
+        text = b"" if reply.getheader("content-type") == "text/event-stream" else reply.read()
+        if not reply.isclosed():
+            self._connection.close()
         seconds = time.perf_counter() - started
         try:
             parsed: Any = json.loads(text)
