@@ -8,6 +8,7 @@ import { kViewPaths, type ViewPath } from "./paths";
 import { followLinks, go, match, place, setQuery, tenant } from "./router";
 import { may, resume, session, signOut, type Permission } from "./session";
 import { say, Toasts } from "./ui/dialog";
+import { ChangeNotice } from "./ui/enforced";
 import type { IconName } from "./ui/icons";
 import { Navigation } from "./ui/navigation";
 import { Palette } from "./ui/palette";
@@ -113,6 +114,7 @@ function Frame(): JSX.Element {
       <main id="view" tabIndex={-1}>
         <Heartbeat />
         <Connection />
+        <ChangeNotice />
         <View parts={found?.parts ?? {}} />
       </main>
       {searching && <Palette routes={routes} close={() => setSearching(false)} />}

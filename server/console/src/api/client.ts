@@ -40,10 +40,15 @@ export function useCsrfToken(value: string): void {
   csrfToken = value;
 }
 
+export const newestChange = signal<number | null>(null); // the revision of the last change that this tab made
+
 // The browser adds the session's cookie by itself.
-const request = (made: Request): Promise<Response> => {
+const request = async (made: Request): Promise<Response> => {
   if (made.method !== "GET" && csrfToken !== "") made.headers.set("X-CSRF-Token", csrfToken);
-  return fetch(made);
+  const response = await fetch(made);
+  const revision = response.headers.get("Sluice-Revision");
+  if (response.ok && revision !== null) newestChange.value = Number(revision);
+  return response;
 };
 
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: request });

@@ -1,24 +1,25 @@
 // The agents: what they enforce, how far they are behind, what they refuse.
 import type { JSX } from "preact";
-import { api, dataOf, type Schema } from "../api/client";
-import { listAgents } from "../api/lists";
-import { useQuery } from "../api/query";
+import { keyOf, useFleet, type Agent } from "../api/fleet";
 import { param, setQuery } from "../router";
-import { Badge, Empty, Heading, Loaded, Time } from "../ui/parts";
+import { EnforcedText, LinkText } from "../ui/enforced";
+import { Badge, Empty, Failure, Heading, Time, Waiting } from "../ui/parts";
 import { Table } from "../ui/table";
 import { spanText } from "../words/time";
 
-type Agent = Schema<"Agent">;
-
-const kEveryMs = 2_000;
-
 export function Fleet(): JSX.Element {
-  const agents = useQuery("fleet", listAgents, kEveryMs);
-  const newest = useQuery("revision", (signal) => dataOf(api.GET("/v1/admin/revision", { signal })), kEveryMs);
+  const fleet = useFleet({ agents: true });
   return (
     <>
-      <Heading title="Fleet" below="The agents that report to the servers." />
-      <Loaded query={newest}>{(revision) => <Enforced key={revision.revision} revision={revision.revision} />}</Loaded>
+      <Heading title="Fleet" below="The agents that report to the servers.">
+        <LinkText link={fleet.link} />
+      </Heading>
+      {fleet.error && <Failure error={fleet.error} />}
+      {fleet.enforcement && (
+        <p role="status" aria-label="The newest revision">
+          <EnforcedText what="Revision" enforcement={fleet.enforcement} />
+        </p>
+      )}
       <div class="filters" role="search">
         <input
           type="search"
@@ -34,57 +35,35 @@ export function Fleet(): JSX.Element {
           <option value="troubled">with trouble</option>
         </select>
       </div>
-      <Loaded query={agents}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title="No agent has reported yet" command={`sluice-agent --server ${location.origin} --agent-token-file agent.token`}>
-              Start an agent with a token of this server:
-            </Empty>
-          ) : (
-            <Table
-              label="Agents"
-              rows={items.filter(isWanted)}
-              id={(row) => row.id}
-              columns={[
-                { name: "id", title: "Agent", text: (row) => row.id, show: (row) => <code>{row.id}</code> },
-                { name: "pod", title: "Pod", wide: true, text: (row) => row.pod ?? "", show: (row) => row.pod ?? "" },
-                { name: "version", title: "Version", wide: true, text: (row) => row.version ?? "", show: (row) => row.version ?? "" },
-                { name: "state", title: "State", text: (row) => row.status, show: (row) => <State agent={row} /> },
-                {
-                  name: "revision",
-                  title: "Revision",
-                  number: true,
-                  text: (row) => row.revision ?? -1,
-                  show: (row) => row.revision ?? <span class="quiet">none</span>,
-                },
-                { name: "lag", title: "Behind", text: (row) => row.lag ?? -1, show: (row) => lagText(row) },
-                { name: "report", title: "Last report", wide: true, text: (row) => row.last_report ?? "", show: (row) => <Time at={row.last_report} /> },
-              ]}
-            />
-          )
-        }
-      </Loaded>
-    </>
-  );
-}
-
-function Enforced({ revision }: { revision: number }): JSX.Element {
-  const query = useQuery(
-    `enforced ${revision}`,
-    (signal) => dataOf(api.GET("/v1/admin/revisions/{revision}", { signal, params: { path: { revision } } })),
-    kEveryMs,
-  );
-  return (
-    <Loaded query={query}>
-      {(data) => (
-        <p>
-          Revision {data.revision} is enforced on <b>{data.agents.enforcing}</b> of {data.agents.total} agents{" "}
-          <Badge tone={data.enforced_by_all ? "good" : "warn"}>{data.enforced_by_all ? "everywhere" : "not everywhere yet"}</Badge>
-          {data.agents.refusing > 0 && <Badge tone="bad">{data.agents.refusing} refuse it</Badge>}
-          {data.agents.missing > 0 && <Badge tone="warn">{data.agents.missing} missing</Badge>}
-        </p>
+      {fleet.agents === undefined ? (
+        fleet.error === undefined && <Waiting />
+      ) : fleet.agents.length === 0 ? (
+        <Empty title="No agent has reported yet" command={`sluice-agent --server ${location.origin} --agent-token-file agent.token`}>
+          Start an agent with a token of this server:
+        </Empty>
+      ) : (
+        <Table
+          label="Agents"
+          rows={fleet.agents.filter(isWanted)}
+          id={keyOf}
+          columns={[
+            { name: "id", title: "Agent", text: (row) => row.id, show: (row) => <code>{row.id}</code> },
+            { name: "pod", title: "Pod", wide: true, text: (row) => row.pod ?? "", show: (row) => row.pod ?? "" },
+            { name: "version", title: "Version", wide: true, text: (row) => row.version ?? "", show: (row) => row.version ?? "" },
+            { name: "state", title: "State", text: (row) => row.status, show: (row) => <State agent={row} /> },
+            {
+              name: "revision",
+              title: "Revision",
+              number: true,
+              text: (row) => row.revision ?? -1,
+              show: (row) => row.revision ?? <span class="quiet">none</span>,
+            },
+            { name: "lag", title: "Behind", text: (row) => row.lag ?? -1, show: (row) => lagText(row) },
+            { name: "report", title: "Last report", wide: true, text: (row) => row.last_report ?? "", show: (row) => <Time at={row.last_report} /> },
+          ]}
+        />
       )}
-    </Loaded>
+    </>
   );
 }
 

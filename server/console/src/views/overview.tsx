@@ -2,16 +2,19 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { api, dataOf, type Schema } from "../api/client";
-import { given, listAgents } from "../api/lists";
+import { useFleet } from "../api/fleet";
+import { given } from "../api/lists";
 import { useQuery } from "../api/query";
 import { link, tenant } from "../router";
 import { may } from "../session";
 import { Chart, type Series } from "../ui/chart";
-import { Badge, Empty, Heading, Loaded, Time } from "../ui/parts";
+import { EnforcedText, LinkText } from "../ui/enforced";
+import { Badge, Empty, Failure, Heading, Loaded, Time, Waiting } from "../ui/parts";
 import { kSecondsOf, range, RangePicker, sinceOf, type Range } from "../ui/range";
 import { CopyCsv, Table } from "../ui/table";
 import { numberText } from "../words/limits";
-import { groupOf, isShadow, kGroups } from "../words/outcomes";
+import { groupOf, isShadow, kFailureOutcomes, kGroups } from "../words/outcomes";
+import { shareText } from "../words/shares";
 
 type Row = Schema<"AnalyticsRow">;
 type Analytics = Schema<"Analytics">;
@@ -26,11 +29,20 @@ const load = (by: string, chosen: Range, signal: AbortSignal): Promise<Analytics
     }),
   );
 
+const loadUtilization = (chosen: Range, signal: AbortSignal): Promise<Schema<"UtilizationPage">> =>
+  dataOf(
+    api.GET("/v1/admin/analytics/utilization", {
+      signal,
+      params: { query: { by: "policy", since: sinceOf(chosen), limit: 1000, ...given("tenant_id", tenant.value) } },
+    }),
+  );
+
 export function Overview(): JSX.Element {
   const chosen = range();
   const key = `${tenant.value} ${chosen.name}`;
   const over = useQuery(`over ${key}`, (signal) => load(`${chosen.by},outcome`, chosen, signal), kEveryMs);
   const policies = useQuery(`policies ${key}`, (signal) => load("policy,outcome", chosen, signal), kEveryMs);
+  const utilization = useQuery(`utilization ${key}`, (signal) => loadUtilization(chosen, signal), kEveryMs);
   return (
     <>
       <Heading title="Overview">
@@ -43,8 +55,16 @@ export function Overview(): JSX.Element {
           <Loaded query={policies}>{(data) => <ByPolicy rows={data.items} />}</Loaded>
         </section>
         <section>
+          <h2>Near the limit</h2>
+          <Loaded query={utilization}>{(data) => <NearLimit data={data} />}</Loaded>
+        </section>
+        <section>
           <h2>Throttled most</h2>
           <Throttled chosen={chosen} />
+        </section>
+        <section>
+          <h2>Answers without Redis</h2>
+          <Loaded query={policies}>{(data) => <FailureAnswers rows={data.items} />}</Loaded>
         </section>
         <section>
           <h2>Fleet</h2>
@@ -150,12 +170,92 @@ function ByPolicy({ rows }: { rows: readonly Row[] }): JSX.Element {
             row.policy === "" ? (
               <span class="quiet">no policy applied</span>
             ) : (
-              <a href={link(`/policies/${encodeURIComponent(row.policy)}`, { tenant: row.tenant || tenant.value })}>{row.policy}</a>
+              <PolicyLink tenantId={row.tenant} policyId={row.policy} />
             ),
         },
         { name: "decisions", title: "Decisions", number: true, text: (row) => row.all, show: (row) => numberText(row.all) },
         { name: "denied", title: "Denied", number: true, text: (row) => row.denied, show: (row) => numberText(row.denied) },
         { name: "would", title: "Would deny", number: true, wide: true, text: (row) => row.wouldDeny, show: (row) => numberText(row.wouldDeny) },
+      ]}
+    />
+  );
+}
+
+function PolicyLink({ tenantId, policyId }: { tenantId: string; policyId: string }): JSX.Element {
+  return <a href={link(`/policies/${encodeURIComponent(policyId)}`, { tenant: tenantId || tenant.value })}>{policyId}</a>;
+}
+
+const kMostPolicies = 10;
+
+// The policies whose checks most often used more than 80 % of their limit.
+function NearLimit({ data }: { data: Schema<"UtilizationPage"> }): JSX.Element {
+  const { totals } = data;
+  if (totals.utilization === null) {
+    return <p class="quiet">No limit judged a check in this time. Agents of earlier releases do not report this.</p>;
+  }
+  const foremost = [...data.items].sort((left, right) => right.near_limit - left.near_limit || right.utilization - left.utilization);
+  return (
+    <>
+      <p>
+        <b>{numberText(totals.near_limit)}</b> of {numberText(totals.decisions)} decisions used more than 80 % of their limit; on average{" "}
+        <b>{shareText(totals.utilization)}</b> was used.
+      </p>
+      <Table
+        label="Utilization by policy"
+        rows={foremost.slice(0, kMostPolicies)}
+        id={(row) => `${row.tenant_id ?? ""}/${row.policy_id ?? ""}`}
+        columns={[
+          {
+            name: "policy",
+            title: "Policy",
+            text: (row) => row.policy_id ?? "",
+            show: (row) =>
+              row.policy_id ? <PolicyLink tenantId={row.tenant_id ?? ""} policyId={row.policy_id} /> : <span class="quiet">checks that name a plan</span>,
+          },
+          { name: "near", title: "Near the limit", number: true, text: (row) => row.near_limit, show: (row) => numberText(row.near_limit) },
+          {
+            name: "share",
+            title: "Of decisions",
+            number: true,
+            text: (row) => row.near_limit / row.decisions,
+            show: (row) => shareText(row.near_limit / row.decisions),
+          },
+          {
+            name: "used",
+            title: "Used on average",
+            number: true,
+            text: (row) => row.utilization,
+            show: (row) => (
+              <>
+                <meter min={0} max={1} high={0.8} value={row.utilization} aria-hidden="true" /> {shareText(row.utilization)}
+              </>
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+// What policies answered by their failure mode, because the counters could not be asked.
+function FailureAnswers({ rows }: { rows: readonly Row[] }): JSX.Element {
+  const failed = rows.filter((row) => row.outcome !== undefined && row.outcome in kFailureOutcomes);
+  if (failed.length === 0) return <p class="quiet">Redis answered every check: no failure mode decided.</p>;
+  return (
+    <Table
+      label="Answers by failure mode"
+      rows={failed.sort((left, right) => right.count - left.count)}
+      id={(row) => `${row.tenant_id ?? ""}/${row.policy_id ?? ""}/${row.outcome ?? ""}`}
+      columns={[
+        {
+          name: "policy",
+          title: "Policy",
+          text: (row) => row.policy_id ?? "",
+          show: (row) =>
+            row.policy_id ? <PolicyLink tenantId={row.tenant_id ?? ""} policyId={row.policy_id} /> : <span class="quiet">checks that name a plan</span>,
+        },
+        { name: "answer", title: "Answer", text: (row) => row.outcome ?? "", show: (row) => kFailureOutcomes[row.outcome ?? ""] },
+        { name: "count", title: "Checks", number: true, text: (row) => row.count, show: (row) => numberText(row.count) },
       ]}
     />
   );
@@ -186,7 +286,7 @@ function Throttled({ chosen }: { chosen: Range }): JSX.Element {
                   <meter min={0} max={data.items[0]?.count ?? 1} value={each.count} aria-hidden="true" />
                   <code>{each.subject}</code>
                   <span>
-                    {numberText(each.count)} {each.policy_id && `by ${each.policy_id}`}
+                    {numberText(each.count)} {each.policy_id && <>by <PolicyLink tenantId={each.tenant_id} policyId={each.policy_id} /></>}
                   </span>
                 </li>
               ))}
@@ -208,26 +308,29 @@ function Throttled({ chosen }: { chosen: Range }): JSX.Element {
 }
 
 function FleetHealth(): JSX.Element {
-  const agents = useQuery("agents", listAgents, kEveryMs);
+  const { agents, enforcement, link: how, error } = useFleet({ agents: true });
+  if (agents === undefined) return error === undefined ? <Waiting /> : <Failure error={error} />;
+  const live = agents.filter((agent) => agent.status === "live").length;
+  const behind = agents.filter((agent) => agent.status === "live" && agent.lag !== 0).length;
+  const degraded = agents.filter((agent) => agent.degraded.length > 0).length;
+  if (agents.length === 0) return <p class="quiet">No agent has reported yet.</p>;
   return (
-    <Loaded query={agents}>
-      {({ items }) => {
-        const live = items.filter((agent) => agent.status === "live").length;
-        const behind = items.filter((agent) => agent.status === "live" && agent.lag !== 0).length;
-        const degraded = items.filter((agent) => agent.degraded.length > 0).length;
-        if (items.length === 0) return <p class="quiet">No agent has reported yet.</p>;
-        return (
-          <p>
-            <a href={link("/fleet")}>
-              {live} of {items.length} agents live
-            </a>{" "}
-            {behind > 0 && <Badge tone="warn">{behind} behind</Badge>}
-            {degraded > 0 && <Badge tone="bad">{degraded} degraded</Badge>}
-            {behind === 0 && degraded === 0 && live === items.length && <Badge tone="good">all in order</Badge>}
-          </p>
-        );
-      }}
-    </Loaded>
+    <>
+      <p>
+        <a href={link("/fleet")}>
+          {live} of {agents.length} agents live
+        </a>{" "}
+        {behind > 0 && <Badge tone="warn">{behind} behind</Badge>}
+        {degraded > 0 && <Badge tone="bad">{degraded} degraded</Badge>}
+        {behind === 0 && degraded === 0 && live === agents.length && <Badge tone="good">all in order</Badge>}
+        {(how === "lost" || how === "polling") && <LinkText link={how} />}
+      </p>
+      {enforcement && (
+        <p>
+          <EnforcedText what="Revision" enforcement={enforcement} />
+        </p>
+      )}
+    </>
   );
 }
 
@@ -241,14 +344,22 @@ function LastChanges(): JSX.Element {
   return (
     <Loaded query={query}>
       {(data) => (
-        <ul class="plain">
+        <ul class="plain" aria-label="Last changes">
           {data.items.map((entry) => (
             <li key={`${entry.organization_id}/${entry.seq}`}>
-              <Time at={entry.at} /> {entry.action} {entry.kind} <b>{entry.object_id}</b> <span class="quiet">by {entry.actor_id}</span>
+              <Time at={entry.at} /> {entry.action} {entry.kind} <ObjectLink entry={entry} /> <span class="quiet">by {entry.actor_id}</span>
             </li>
           ))}
         </ul>
       )}
     </Loaded>
   );
+}
+
+// To the object where it has a view of its own, else to what the audit trail has about it.
+function ObjectLink({ entry }: { entry: Schema<"AuditEntry"> }): JSX.Element {
+  const view = entry.action === "delete" ? undefined : ({ policy: "policies", plan: "plans" } as Record<string, string>)[entry.kind];
+  const id = entry.object_id;
+  const path = view === undefined ? link("/audit", { kind: entry.kind, object: id }) : link(`/${view}/${encodeURIComponent(id)}`, { tenant: entry.tenant_id ?? "" });
+  return <a href={path}>{id}</a>;
 }

@@ -19,6 +19,14 @@ export const kGroups: readonly Group[] = [
   },
 ];
 
+// Outcomes of checks that no counter judged, in words.
+export const kFailureOutcomes: Readonly<Record<string, string>> = {
+  failed_open: "let through (fail_open)",
+  failed_closed: "refused with 503 (fail_closed)",
+  degraded_allowed: "let through by the local limits (fail_degrade)",
+  degraded_denied: "denied by the local limits (fail_degrade)",
+};
+
 // A shadow policy that was judged beside the deciding one: no answer of its own.
 export const isShadow = (outcome: string): boolean => outcome === "shadow_allowed" || outcome === "shadow_denied";
 
