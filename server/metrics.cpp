@@ -54,6 +54,7 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, telemetry::log_metrics());
   append_specs(specs, admin::memory_metrics());
   append_specs(specs, admin::rate_metrics());
+  append_specs(specs, admin::stream_metrics());
   append_specs(specs, auth::metrics());
   append_specs(specs, auth::lookup_metrics());
   append_specs(specs, sessions::lookup_metrics());

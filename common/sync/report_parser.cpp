@@ -217,7 +217,7 @@ class ReportReader {
     utilization.decisions = fields.integer("decisions", 1, kMaxCount).value_or(0);
     utilization.near_limit = fields.integer("near_limit", 0, kMaxCount).value_or(0);
     utilization.used = fields.integer("used", 0, kMaxCount).value_or(0);
-    if (utilization.near_limit > utilization.decisions && fields.present("decisions")) {
+    if (utilization.decisions > 0 && utilization.near_limit > utilization.decisions) {
       fields.fault("near_limit", fmt::format("near_limit is at most decisions; got {} of {}", utilization.near_limit,
                                              utilization.decisions));
     }

@@ -86,7 +86,8 @@ def enforce_in_the_row(console: Console, name: str) -> None:
 def roll_back(console: Console, name: str) -> None:
     """Rolls the policy back to its first version."""
     page = console.go(f"/policies/{name}?tenant=shop").page
-    page.get_by_role("button", name="Roll back").first.click()
+    page.get_by_text("Version 1", exact=True).click()
+    page.get_by_role("button", name="Roll back to this version").first.click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("[Rr]oll back")).click()
 
 
