@@ -215,7 +215,8 @@ Utilization used(std::string_view policy, std::int64_t decisions, std::int64_t n
 
 TEST_CASE("utilization is added up by policy, and sent once with its interval, also without counts") {
   ReportQueue queue;
-  queue.add(kStart, kStart + 10s, {}, {}, {}, {}, {}, {used("b", 1, 1, 9'000), used("a", 2, 0, 10), used("b", 4, 1, 90)});
+  queue.add(kStart, kStart + 10s, {}, {}, {}, {}, {},
+            {used("b", 1, 1, 9'000), used("a", 2, 0, 10), used("b", 4, 1, 90)});
   const std::vector<Utilization> sums{used("a", 2, 0, 10), used("b", 5, 2, 9'090)};
   REQUIRE(sent(queue).size() == 1);
   CHECK(sent(queue)[0].utilization == sums);
