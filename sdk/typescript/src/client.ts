@@ -174,19 +174,20 @@ export class Sluice implements SluiceClient {
 
   async #release(leaseId: string, options: CallOptions): Promise<boolean | SluiceError> {
     const reply = await this.#send('/v1/release', { lease_id: leaseId }, this.#timeoutMs, options, true);
-    const error = reply instanceof SluiceError ? reply : reply.status === 200 ? undefined : failureOf(reply);
-    if (error) return this.#logged(error);
-    const released = readBody(reply as Reply)?.['released'];
-    return typeof released === 'boolean' ? released : this.#logged(new SluiceError('protocol', { status: 200, detail: 'the reply to a release has no boolean `released`' }));
+    if (reply instanceof SluiceError) return this.#logged(reply);
+    const body = readBody(reply);
+    const released = body?.['released'];
+    return reply.status === 200 && typeof released === 'boolean' ? released : this.#logged(failureOf(reply, body));
   }
 
   async #renew(leaseId: string, options: CallOptions): Promise<number | undefined | SluiceError> {
     const reply = await this.#send('/v1/renew', { lease_id: leaseId }, this.#timeoutMs, options, true);
-    const error = reply instanceof SluiceError ? reply : reply.status === 200 ? undefined : failureOf(reply);
-    if (error) return this.#logged(error);
-    const { renewed, lease_expires_at: expiresAt } = readBody(reply as Reply) ?? {};
-    if (renewed === true && typeof expiresAt === 'number') return expiresAt;
-    return renewed === false ? undefined : this.#logged(new SluiceError('protocol', { status: 200, detail: 'the reply to a renewal has no boolean `renewed`' }));
+    if (reply instanceof SluiceError) return this.#logged(reply);
+    if (reply.status === 404) return undefined;   // of another tenant: it is not this client's lease
+    const body = readBody(reply);
+    const { renewed, lease_expires_at: expiresAt } = body ?? {};
+    if (reply.status === 200 && renewed === true && typeof expiresAt === 'number') return expiresAt;
+    return reply.status === 200 && renewed === false ? undefined : this.#logged(failureOf(reply, body));
   }
 
   /** Sends one call. After a 401 with a key that has changed in its file: once more, because nothing was charged. */

@@ -106,7 +106,7 @@ export class Decision {
   /** The body of the reply, with members that this version does not know. */
   readonly raw: Body;
 
-  constructor(allowed: boolean, body: Body, status: number, headers: Readonly<Record<string, string>>, error?: SluiceError) {
+  constructor(allowed: boolean, body: Body, status: number, headers: Readonly<Record<string, string>>, requestId?: string, error?: SluiceError) {
     this.allowed = allowed;
     this.reason = error ? 'error' : text(body['reason']) ?? '';
     this.action = error ? (allowed ? 'allow' : 'deny') : text(body['action']) ?? (allowed ? 'allow' : 'deny');
@@ -130,9 +130,9 @@ export class Decision {
     this.leaseExpiresAt = number(body['lease_expires_at']);
     this.headers = headers;
     this.status = status;
-    this.requestId = text(body['request_id']);
+    this.requestId = text(body['request_id']) ?? requestId;
     this.error = error;
-    this.raw = body;
+    this.raw = error?.raw ?? body;
   }
 
   /** The same as `allowed`. */
@@ -147,7 +147,7 @@ export class Decision {
 
   /** The same decision for somebody who has waited for its delay. */
   withoutDelay(): Decision {
-    return new Decision(this.allowed, { ...this.raw, delay_ms: 0 }, this.status, this.headers, this.error);
+    return new Decision(this.allowed, { ...this.raw, delay_ms: 0 }, this.status, this.headers, this.requestId, this.error);
   }
 
   /** The rate limit headers to send on. */
@@ -158,9 +158,7 @@ export class Decision {
 
 /** What stands for the decision if there is none. */
 export function undecided(error: SluiceError, allowed: boolean): Decision {
-  const { retry_after_ms: retry } = error.raw;
-  const body = typeof retry === 'number' && error.raw['allowed'] === false ? error.raw : { ...error.raw, retry_after_ms: undefined };
-  return new Decision(allowed, body, error.status, {}, error);
+  return new Decision(allowed, {}, error.status, {}, text(error.raw['request_id']), error);
 }
 
 function isObject(value: unknown): value is Body {
@@ -203,38 +201,42 @@ export function readDecision(reply: Reply): Decision | SluiceError {
   const body = readBody(reply);
   const { status } = reply;
   const allowed = body && boolean(body['allowed']);
-  if (status === 200 || status === 429) {
-    if (allowed === undefined)
-      return new SluiceError('protocol', { status, detail: `the reply with status ${status} is no decision: ${body ? 'it has no boolean `allowed`' : 'its body is no JSON object'}` });
-    return new Decision(allowed, body!, status, limitHeaders(reply));
-  }
-  if (status >= 500 && allowed !== undefined && typeof body!['reason'] === 'string' && !cannotDecide.has(body!['reason'])) return new Decision(allowed, body!, status, limitHeaders(reply));
+  if (allowed !== undefined && mayDecide(status) && !(status === 503 && cannotDecide.has(String(body!['reason']))))
+    return new Decision(allowed, body!, status, limitHeaders(reply), requestIdOf(reply));
   return failureOf(reply, body);
 }
 
-/** The error of a reply that is no success. */
-export function failureOf(reply: Reply, body = readBody(reply)): SluiceError {
-  return problem(reply.status, body);
+function mayDecide(status: number): boolean {
+  return (status >= 200 && status < 300) || status === 429 || status >= 500;
 }
 
-function problem(status: number, body: Body | undefined): SluiceError {
-  const reason = text(body?.['reason']);
-  const detail = text(body?.['detail']) ?? text(body?.['cause']) ?? text(body?.['title']) ?? reason;
-  // The text is of another program, and ends in logs: it stays one line of a bounded length.
-  const shown = detail?.slice(0, 500).replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
+function requestIdOf(reply: Reply): string | undefined {
+  for (const [name, value] of reply.headers) if (name.length === 12 && name.toLowerCase() === 'x-request-id') return value;
+  return undefined;
+}
+
+/** The error of a reply that has not what it should have. */
+export function failureOf(reply: Reply, body = readBody(reply)): SluiceError {
+  const { status } = reply;
+  if (!mayDecide(status) || status >= 500) return problem(status, body);
+  return new SluiceError('protocol', { status, detail: `the reply with status ${status} is no answer to the call: ${body ? 'a member is missing or has another type' : 'its body is no JSON object'}` });
+}
+
+function problem(status: number, body: Body = {}): SluiceError {
+  const detail = text(body['detail']) ?? text(body['cause']) ?? text(body['title']) ?? '';
   return new SluiceError(status >= 500 ? 'unavailable' : 'refused', {
     status,
-    code: text(body?.['code']) ?? reason ?? '',
-    detail: shown === undefined ? `the agent answered with status ${status}` : `the agent answered with status ${status}: ${shown}`,
-    errors: Array.isArray(body?.['errors']) ? (body['errors'] as FieldError[]) : [],
-    ...(body ? { raw: body } : {}),
+    code: text(body['code']) ?? (status >= 500 ? text(body['reason']) : undefined) ?? '',
+    detail,
+    errors: Array.isArray(body['errors']) ? body['errors'].filter(isObject) as FieldError[] : [],
+    raw: body,
   });
 }
 
 /** The decisions of the reply to a batch of `count` checks, each or why it is none; or why there is no batch. */
 export function readBatch(reply: Reply, count: number): (Decision | SluiceError)[] | SluiceError {
   const body = readBody(reply);
-  if (reply.status !== 200) return reply.status === 429 ? new SluiceError('protocol', { status: 429, detail: 'the reply to a batch has status 429' }) : failureOf(reply, body);
+  if (reply.status !== 200) return failureOf(reply, body);
   const results = body?.['results'];
   if (!Array.isArray(results)) return new SluiceError('protocol', { status: 200, detail: 'the reply to a batch has no list `results`' });
   if (results.length !== count) return new SluiceError('protocol', { status: 200, detail: `the reply to a batch of ${count} checks has ${results.length} results` });

@@ -21,7 +21,7 @@ export interface ErrorDetails {
   status?: number;
   /** The problem in one word, for programs; empty if the reply had none. */
   code?: string;
-  /** What is wrong, for people. */
+  /** What is wrong, for people; of a problem its `detail`. */
   detail: string;
   errors?: readonly FieldError[];
   /** Body of the reply, if it was a JSON object. */
@@ -44,10 +44,14 @@ export class SluiceError extends Error {
   readonly [brand] = true;
 
   constructor(kind: ErrorKind, details: ErrorDetails) {
-    super(`${kind}: ${details.detail}`, details.cause === undefined ? undefined : { cause: details.cause });
+    const { status = 0, code = '' } = details;
+    const answered = status === 0 ? '' : `the agent answered ${status}${code === '' ? '' : ` ${code}`}${details.detail === '' ? '' : ': '}`;
+    const fields = (details.errors ?? []).slice(0, 5).map((field) => `; ${field.pointer ?? ''}: ${field.detail ?? ''}`).join('');
+    // The text may be of another program, and ends in logs: it stays one line of a bounded length.
+    super(`${kind}: ${answered}${details.detail}${fields}`.slice(0, 800).replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' '), details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
-    this.status = details.status ?? 0;
-    this.code = details.code ?? '';
+    this.status = status;
+    this.code = code;
     this.detail = details.detail;
     this.errors = details.errors ?? [];
     this.raw = details.raw ?? {};

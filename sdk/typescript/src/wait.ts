@@ -7,6 +7,7 @@ export type Ask = (check: Check) => Promise<Decision | SluiceError>;
 
 const firstPauseMs = 100;
 const longestPauseMs = 2000;
+const leastPauseMs = 10;
 
 /**
  * Asks until the check passes, or until it cannot pass within `upToMs`. `release` gives back the lease of a check that passed, if the caller
@@ -36,8 +37,8 @@ export async function waitFor(ask: Ask, release: (leaseId: string) => void, chec
       return answer.withoutDelay();
     }
     const retry = answer.retryAfterMs;
-    // 0 of a denial: no limit denied it, so no time helps.
-    if (retry === undefined || retry <= 0 || retry > left()) return answer;
-    await sleep(Math.min(left(), retry + Math.random() * Math.min(retry / 10, 100)), signal);
+    if (retry === undefined || retry > left() || left() === 0) return answer;
+    // The least pause keeps an agent that says 0 from being asked without end.
+    await sleep(Math.min(left(), Math.max(leastPauseMs, retry + Math.random() * Math.min(retry / 10, 100))), signal);
   }
 }
