@@ -37,4 +37,5 @@ SDKS = (
     Sdk("python-async", FOLDER / "python", (sys.executable, "conformance.py", "async")),
     Sdk("go", FOLDER / "go", (str(FOLDER / "go/build/conformance"),),
         (("sh", "-c", f'{_go()} build -o build/conformance.$$ ./conformance && mv build/conformance.$$ build/conformance'),)),
+    Sdk("typescript", FOLDER / "typescript", ("node", "conformance/adapter.mjs"), (("node", "scripts/build.mjs"),)),
 )

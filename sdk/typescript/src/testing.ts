@@ -8,7 +8,7 @@ import { Decision, toWire, undecided, type Check } from './decision.js';
 import { SluiceError, type ErrorKind } from './errors.js';
 import { Lease } from './lease.js';
 import type { OnError } from './options.js';
-import { sleep } from './sleep.js';
+import { waitFor } from './wait.js';
 
 /** One answer of a script: a decision by the members that matter, or a kind of error. */
 export type ScriptEntry = ScriptedDecision | { error: ErrorKind | SluiceError };
@@ -69,29 +69,26 @@ export class Double implements SluiceClient {
   }
 
   async check(check: Check, options: CallOptions = {}): Promise<Decision> {
-    return this.#answer(check, options, false);
+    return this.#given(this.#next(check, options));
   }
 
   async checkBatch(checks: readonly Check[], options: CallOptions = {}): Promise<Decision[]> {
     if (!Array.isArray(checks)) throw new TypeError(`checks must be an array of checks; got ${typeof checks}`);
-    return checks.map((check: Check) => this.#answer(check, options, true));
+    return checks.map((check: Check) => {
+      const answer = this.#next(check, options);
+      return answer instanceof SluiceError ? undecided(answer, this.#onError === 'allow') : answer;
+    });
   }
 
-  /** Answers with the next entry that passes, or with the first that cannot pass in time; it sleeps for no denial. */
+  /** Asks the script as a client asks its agent: it sleeps until a denial may pass. */
   async wait(check: Check, options: WaitOptions): Promise<Decision> {
-    let left = options.upToMs;
-    for (;;) {
-      const decision = this.#answer(check, options, false);
-      const retry = decision.retryAfterMs;
-      if (decision.allowed || !decision.decided || retry === undefined || retry <= 0 || retry > left) return decision;
-      left -= retry;
-      await sleep(0, options.signal);
-    }
+    const answer = await waitFor(async () => this.#next(check, options), (leaseId) => this.#leases.delete(leaseId), check, options.upToMs, options.signal);
+    return this.#given(answer);
   }
 
   async lease(check: Check, options: LeaseOptions = {}): Promise<Lease> {
     const holder = { release: (id: string) => this.release(id), renew: (id: string) => this.renew(id) };
-    return new Lease(await this.check(check, options), holder, options.keepAlive ?? false);
+    return new Lease(this.#given(this.#next(check, options, true)), holder, options.keepAlive ?? false);
   }
 
   async withLease<T>(check: Check, work: (lease: Lease) => T | PromiseLike<T>, options: LeaseOptions = {}): Promise<T> {
@@ -119,20 +116,24 @@ export class Double implements SluiceClient {
     return this.close();
   }
 
-  #answer(check: Check, options: CallOptions, inBatch: boolean): Decision {
+  /** The next answer of the script. `leased`: the check is that of a lease, so a decision that allows has one. */
+  #next(check: Check, options: CallOptions, leased = false): Decision | SluiceError {
     if (this.#closed) throw new Error('the client is closed; make a new one');
     options.signal?.throwIfAborted();
     toWire(check);
     this.checks.push({ ...check });
-    const entry = this.#script.shift() ?? this.#afterwards;
-    if ('error' in entry) {
-      const error = entry.error instanceof SluiceError ? entry.error : new SluiceError(entry.error, { detail: 'an error of the script' });
-      if (this.#onError === 'raise' && !inBatch) throw error;
-      return undecided(error, this.#onError === 'allow');
-    }
+    let entry = this.#script.shift() ?? this.#afterwards;
+    if ('error' in entry) return entry.error instanceof SluiceError ? entry.error : new SluiceError(entry.error, { detail: 'an error of the script' });
+    if (leased && entry.allowed) entry = { leaseId: `lease-${this.checks.length}`, leaseExpiresAt: Math.floor(Date.now() / 1000) + 60, ...entry };
     const decision = decisionOf(entry);
     if (decision.allowed && decision.leaseId !== undefined) this.#leases.add(decision.leaseId);
     return decision;
+  }
+
+  #given(answer: Decision | SluiceError): Decision {
+    if (!(answer instanceof SluiceError)) return answer;
+    if (this.#onError === 'raise') throw answer;
+    return undecided(answer, this.#onError === 'allow');
   }
 }
 
