@@ -111,7 +111,7 @@ describe('leases', () => {
     assert.equal(lease.allowed, true);
     await lease[Symbol.asyncDispose]();
     assert.equal(await sluice.release(lease.decision.leaseId), false);
-    assert.equal(await agent.remaining('jobs', 'block'), 1);
+    assert.equal(await agent.remaining({ plan_id: 'jobs', subject: 'block' }), 1);
   });
 
   test('can be renewed until they are gone', async () => {
@@ -127,7 +127,7 @@ describe('leases', () => {
     const lease = await sluice.lease({ planId: 'short', subject: 'long' }, { keepAlive: true });
     const until = Date.now() + 2500;
     while (Date.now() < until) {
-      assert.equal(await agent.remaining('short', 'long'), 0);
+      assert.equal(await agent.remaining({ plan_id: 'short', subject: 'long' }), 0);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     assert.equal(lease.lost, false);

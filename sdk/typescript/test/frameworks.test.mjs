@@ -30,6 +30,9 @@ after(async () => {
 let serial = 0;
 const key = (header) => header('x-user');
 
+/** How many leases are free on a route. */
+const free = (resource, user) => agent.remaining({ resource, subject: user['x-user'] });
+
 for (const [name, start] of Object.entries(apps)) describe(name, () => {
   const open = [];
   const launch = async (options = {}) => {
@@ -128,7 +131,7 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
     assert.equal((await get(app.port, '/slow', app.user)).status, 429);
     finish();
     assert.equal((await first).status, 200);
-    await waitUntil('the lease is released', async () => (await agent.remaining('jobs', app.user['x-user'])) === 1);
+    await waitUntil('the lease is released', async () => (await free('GET:/slow', app.user)) === 1);
     assert.equal((await get(app.port, '/slow', app.user)).status, 200);
   });
 
@@ -138,7 +141,7 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
       const failed = await get(app.port, '/fails', app.user);
       assert.equal(failed.status, 500);
       assert.equal(failed.headers['x-ratelimit-limit'], '1');
-      await waitUntil('the lease is released', async () => (await agent.remaining('jobs', app.user['x-user'])) === 1);
+      await waitUntil('the lease is released', async () => (await free('GET:/fails', app.user)) === 1);
     }
   });
 
@@ -147,9 +150,9 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
     app.state.hold = new Promise(() => {});
     const call = http.get({ port: app.port, host: '127.0.0.1', path: '/slow', headers: app.user, agent: false }).on('error', () => {});
     await waitUntil('the handler runs', () => app.state.handled.length === 1);
-    assert.equal(await agent.remaining('jobs', app.user['x-user']), 0);
+    assert.equal(await free('GET:/slow', app.user), 0);
     call.destroy();
-    await waitUntil('the lease is released', async () => (await agent.remaining('jobs', app.user['x-user'])) === 1, 5000);
+    await waitUntil('the lease is released', async () => (await free('GET:/slow', app.user)) === 1, 5000);
   });
 
   test('gives no lease to a client that went away while it was delayed', async () => {

@@ -2,16 +2,29 @@ import type { Request } from 'express';
 import { patternOf, tidy, unmatched } from './route.js';
 
 // What Express 4 (express/lib/router) and Express 5 (router 2) have in common, and where they differ. Neither says which route will match, but
-// both keep their routes in a stack of layers that can be asked.
+// both keep their routes in a stack of layers that can be asked. Since router 2.3 the answer is an object with the pattern; before, it is a
+// boolean, and the layer has what was found.
 interface Layer {
   readonly route?: Route;
   readonly handle: { readonly stack?: readonly Layer[] };
-  readonly keys: readonly (string | { readonly name: string | number })[];
-  params: Readonly<Record<string, string>> | undefined;
-  path: string | undefined;
-  /** Express 5: one for each path of an array. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly path?: string;
+  /** Before router 2.3: one for each path of an array. */
   readonly matchers?: readonly ((path: string) => unknown)[];
-  match(path: string): boolean;
+  match(path: string): boolean | Match;
+}
+
+interface Match {
+  readonly params: Readonly<Record<string, string>>;
+  /** The part of the path that matched. */
+  readonly path: string;
+  readonly pattern?: unknown;
+}
+
+function matchOf(layer: Layer, path: string): Match | undefined {
+  const found = layer.match(path);
+  if (typeof found === 'object') return found ?? undefined;
+  return found ? { params: layer.params ?? {}, path: layer.path ?? '' } : undefined;
 }
 
 interface Route {
@@ -63,14 +76,14 @@ function pathOf(url: string): string {
 function search(stack: readonly Layer[], path: string, method: string, own: Route | undefined): string | undefined {
   for (const layer of stack) {
     const inner = layer.handle.stack;
-    if ((!layer.route && !inner) || !layer.match(path)) continue;
+    const match = layer.route || inner ? matchOf(layer, path) : undefined;
+    if (!match) continue;
     if (layer.route) {
-      if (own ? layer.route === own : takes(layer.route, method)) return routePattern(layer, layer.route, path);
+      if (own ? layer.route === own : takes(layer.route, method)) return routePattern(layer, layer.route, match, path);
       continue;
     }
-    const matched = layer.path ?? '';
-    const mount = mountPattern(layer, matched);
-    const found = search(inner!, path.slice(matched.length) || '/', method, own);
+    const mount = mountPattern(layer, match);
+    const found = search(inner!, path.slice(match.path.length) || '/', method, own);
     if (found !== undefined) return mount + found;
   }
   return undefined;
@@ -82,28 +95,30 @@ function takes(route: Route, method: string): boolean {
   return Boolean(methods['_all'] || methods[lower] || (lower === 'head' && methods['get']));
 }
 
-function routePattern(layer: Layer, route: Route, path: string): string {
-  if (typeof route.path === 'string') return patternOf(route.path);
-  if (!Array.isArray(route.path)) return '/{path}';   // a regular expression
-  const paths = route.path as unknown[];
-  const at = layer.matchers?.length === paths.length ? layer.matchers.findIndex((matcher) => matcher(path)) : 0;
-  const chosen = paths[Math.max(at, 0)];
-  return typeof chosen === 'string' ? patternOf(chosen) : '/{path}';
+function routePattern(layer: Layer, route: Route, match: Match, path: string): string {
+  let chosen = match.pattern ?? route.path;
+  if (Array.isArray(chosen)) {
+    const at = layer.matchers?.length === chosen.length ? layer.matchers.findIndex((matcher) => matcher(path)) : 0;
+    chosen = chosen[Math.max(at, 0)];
+  }
+  return typeof chosen === 'string' ? patternOf(chosen) : '/{path}';   // else a regular expression
 }
 
 /**
- * The pattern of a mount path. Express keeps no text of it, so each segment is tried: if the layer matches another text in its place and finds it
- * as a parameter, it is that parameter.
+ * The pattern of a mount path. Before router 2.3 Express keeps no text of it. So each segment is tried: if the layer matches another text in its
+ * place and finds it as a parameter, it is that parameter.
  */
-function mountPattern(layer: Layer, matched: string): string {
-  if (layer.keys.length === 0 && Object.keys(layer.params ?? {}).length === 0) return matched;
-  const values = { ...layer.params };
+function mountPattern(layer: Layer, match: Match): string {
+  if (typeof match.pattern === 'string') return patternOf(match.pattern);
+  const values = { ...match.params };
+  if (Object.keys(values).length === 0) return match.path;
   const other = 'sluice-segment';
-  const segments = matched.split('/');
+  const segments = match.path.split('/');
   const left = new Set(Object.keys(values));
   const made = segments.map((segment, i) => {
     if (segment === '') return segment;
-    const name = layer.match([...segments.slice(0, i), other, ...segments.slice(i + 1)].join('/')) ? Object.keys(layer.params ?? {}).find((one) => layer.params![one] === other) : undefined;
+    const tried = matchOf(layer, [...segments.slice(0, i), other, ...segments.slice(i + 1)].join('/'));
+    const name = tried && Object.keys(tried.params).find((one) => tried.params[one] === other);
     if (name === undefined) return segment;
     left.delete(name);
     return `{${name}}`;
@@ -113,6 +128,6 @@ function mountPattern(layer: Layer, matched: string): string {
     const at = made.findIndex((segment) => segment !== '' && decodeURIComponent(segment) === values[name]);
     if (at >= 0) made[at] = `{${name}}`;
   }
-  layer.match(matched);
+  layer.match(match.path);   // leaves the layer as it was
   return made.join('/');
 }

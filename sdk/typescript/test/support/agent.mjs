@@ -82,9 +82,9 @@ export class Agent {
     return { SLUICE_URL: this.url, SLUICE_SOCKET: this.socket, SLUICE_API_KEY: apiKey };
   }
 
-  /** How many units of a subject are left under a plan, without charging. */
-  async remaining(planId, subject) {
-    const body = JSON.stringify({ plan_id: planId, subject, cost: 0 });
+  /** How many units are left for a check, without charging. */
+  async remaining(check) {
+    const body = JSON.stringify({ ...check, cost: 0 });
     return new Promise((resolve, reject) => {
       const call = request({ port: this.port, path: '/v1/check', method: 'POST', headers: { 'x-api-key': apiKey, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } }, (reply) => {
         let text = '';
