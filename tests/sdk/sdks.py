@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from sdk.node import node
 from testbed.failure import Failure
 from testbed.toolchain import find_go
 
@@ -37,5 +38,5 @@ SDKS = (
     Sdk("python-async", FOLDER / "python", (sys.executable, "conformance.py", "async")),
     Sdk("go", FOLDER / "go", (str(FOLDER / "go/build/conformance"),),
         (("sh", "-c", f'{_go()} build -o build/conformance.$$ ./conformance && mv build/conformance.$$ build/conformance'),)),
-    Sdk("typescript", FOLDER / "typescript", ("node", "conformance/adapter.mjs"), (("node", "scripts/build.mjs"),)),
+    Sdk("typescript", FOLDER / "typescript", (node(), "conformance/adapter.mjs"), ((node(), "scripts/build.mjs"),)),
 )
