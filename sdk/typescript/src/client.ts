@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from 'node:timers';
 import { inspect } from 'node:util';
 import { readBatch, readBody, readDecision, failureOf, toWire, undecided, type Check, Decision } from './decision.js';
 import { waitMilliseconds } from './duration.js';
@@ -74,6 +75,7 @@ export class Sluice implements SluiceClient {
 
   /** Asks whether a request may go on. */
   async check(check: Check, options: CallOptions = {}): Promise<Decision> {
+    this.#mustBeOpen();
     return this.#given(await this.#ask(check, options));
   }
 
@@ -106,6 +108,7 @@ export class Sluice implements SluiceClient {
     const upToMs = options?.upToMs;
     if (typeof upToMs !== 'number' || !(upToMs >= 0)) throw new TypeError(`\`upToMs\` must be a number of milliseconds, 0 or above; got ${String(upToMs)}`);
     toWire(check);
+    this.#mustBeOpen();
     const release = (leaseId: string): void => void this.#release(leaseId, {});
     return this.#given(await waitFor((next) => this.#ask(next, options), release, check, Math.min(upToMs, longestTimerMs), options.signal));
   }
@@ -129,17 +132,22 @@ export class Sluice implements SluiceClient {
 
   /** Releases a lease by its id. False if it had ended, or if the agent did not answer. */
   async release(leaseId: string, options: CallOptions = {}): Promise<boolean> {
+    this.#mustBeOpen();
     const result = await this.#release(mustBeId(leaseId), options);
     return result instanceof SluiceError ? this.#failed(result, false) : result;
   }
 
   /** Gives a lease its whole life again. Its new end in Unix seconds; undefined if it is gone, or if the agent did not answer. */
   async renew(leaseId: string, options: CallOptions = {}): Promise<number | undefined> {
+    this.#mustBeOpen();
     const result = await this.#renew(mustBeId(leaseId), options);
     return result instanceof SluiceError ? this.#failed(result, undefined) : result;
   }
 
-  /** Closes idle connections now, and those in use after their call. Settles when all are closed. */
+  /**
+   * Closes idle connections now, and those in use after their call. Settles when all are closed. Leases that are still open are renewed and released
+   * nevertheless, on connections of their own.
+   */
   close(): Promise<void> {
     return (this.#closing ??= this.#pool.close());
   }
@@ -192,7 +200,6 @@ export class Sluice implements SluiceClient {
 
   /** Sends one call. After a 401 with a key that has changed in its file: once more, because nothing was charged. */
   async #send(path: string, content: unknown, timeoutMs: number, options: CallOptions, idempotent = false): Promise<Reply | SluiceError> {
-    this.#mustBeOpen();
     const body = JSON.stringify(content);
     const start = performance.now();
     let key = this.#key.value ?? (await this.#readKey(timeoutMs, options.signal));

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from 'node:timers';
 import type { Decision } from './decision.js';
 import { SluiceError } from './errors.js';
 

@@ -136,6 +136,19 @@ describe('leases', () => {
   });
 });
 
+describe('a client that was closed', () => {
+  test('still renews and releases the leases that are open', async () => {
+    const sluice = open();
+    const lease = await sluice.lease({ planId: 'short', subject: 'closed' }, { keepAlive: true });
+    await sluice.close();
+    const until = Date.now() + 1500;
+    while (Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(lease.lost, false);
+    assert.equal(await lease.release(), true);
+    await waitUntil('all connections are closed', () => sluice.connections === 0);
+  });
+});
+
 describe('waiting', () => {
   test('returns when the check passes', async () => {
     const sluice = keep(open());

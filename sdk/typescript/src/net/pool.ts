@@ -1,3 +1,4 @@
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import { SluiceError } from '../errors.js';
 import type { Target, TlsFiles } from '../options.js';
 import { Connection, type Exchange, type Owner } from './connection.js';
