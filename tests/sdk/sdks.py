@@ -10,6 +10,8 @@ from testbed.toolchain import find_go
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "sdk"
+TYPESCRIPT = FOLDER / "typescript"
+RUNTIMES = TYPESCRIPT / "test/runtimes/node_modules"   # other than Node.js; scripts/setup sdk
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ def _go() -> str:
         return "go"
 
 
+BUILD_TYPESCRIPT = ((node(), "scripts/build.mjs"),)
+
 SDKS = (
     Sdk("python", FOLDER / "python", (sys.executable, "conformance.py", "sync"), cancels=False),
     Sdk("java", FOLDER / "java", ("java", "-cp", "client/target/classes:conformance/target/classes", "dev.sluice.conformance.Adapter"),
@@ -38,5 +42,7 @@ SDKS = (
     Sdk("python-async", FOLDER / "python", (sys.executable, "conformance.py", "async")),
     Sdk("go", FOLDER / "go", (str(FOLDER / "go/build/conformance"),),
         (("sh", "-c", f'{_go()} build -o build/conformance.$$ ./conformance && mv build/conformance.$$ build/conformance'),)),
-    Sdk("typescript", FOLDER / "typescript", (node(), "conformance/adapter.mjs"), ((node(), "scripts/build.mjs"),)),
+    Sdk("typescript", TYPESCRIPT, (node(), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
+    Sdk("typescript-bun", TYPESCRIPT, (str(RUNTIMES / "@oven/bun-linux-x64/bin/bun"), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
+    Sdk("typescript-deno", TYPESCRIPT, (str(RUNTIMES / "@deno/linux-x64-glibc/deno"), "run", "-A", "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
 )

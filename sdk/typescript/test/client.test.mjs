@@ -189,10 +189,16 @@ describe('waiting', () => {
   });
 
   test('can be cancelled while it sleeps', async () => {
-    const sluice = keep(open());
-    await sluice.check({ planId: 'soon', subject: 'c' });
-    const signal = AbortSignal.timeout(100);
-    await assert.rejects(sluice.wait({ planId: 'soon', subject: 'c' }, { upToMs: 60_000, signal }), { name: 'TimeoutError' });
+    const server = await rawServer((socket) => socket.write(reply('{"allowed":false,"reason":"limit_exceeded","retry_after_ms":5000}', '429 Too Many Requests')));
+    const sluice = keep(new Sluice({ url: server.url, timeoutMs: 5000 }));
+    const controller = new AbortController();
+    const waiting = sluice.wait({ subject: 'c' }, { upToMs: 60_000, signal: controller.signal });
+    await waitUntil('the check is denied', () => server.requests.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    controller.abort(new Error('enough'));
+    await assert.rejects(waiting, /enough/);
+    assert.equal(server.requests.length, 1);
+    await server.close();
   });
 });
 

@@ -48,7 +48,7 @@ export function bundle(plans, policies = []) {
   };
 }
 
-export const fixed = (limit, window = '1h') => ({ name: 'window', algorithm: 'fixed_window', limit, window });
+export const fixed = (limit, window = '1h') => ({ name: 'window', algorithm: 'fixed_window', limit, window, align: 'first' });
 export const atOnce = (limit, leaseTtl = '60s') => ({ name: 'at_once', algorithm: 'concurrency', limit, lease_ttl: leaseTtl });
 
 export class Agent {
@@ -97,6 +97,13 @@ export class Agent {
   async kill() {
     if (this.process.exitCode === null && this.process.signalCode === null) this.process.kill('SIGKILL');
     await this.ended;
+  }
+
+  /** Stops it and starts it again: its counters are then as at first. */
+  async restart() {
+    await this.kill();
+    closeSync(this.log);
+    await this.start();
   }
 
   async close() {
