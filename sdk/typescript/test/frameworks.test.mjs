@@ -181,3 +181,51 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
     await doomed.close();
   });
 });
+
+describe('express', () => {
+  for (const make of ['express 5', 'express 4']) test(`${make} names routes of arrays, of mounted apps and of single middleware, and reads forwarded addresses as it is told`, async () => {
+    const { default: express } = await import(make === 'express 5' ? 'express' : 'express4');
+    const { sluice } = await import('@sluice/client/express');
+    const double = alwaysAllow();
+    const app = express();
+    app.set('trust proxy', 'loopback');
+    app.get('/single/:a', sluice({ client: double }), (_, response) => response.send('x'));
+    app.use('/unlimited', (_, response) => response.send('x'));
+    app.use(sluice({ client: double }));
+    app.get(['/either/:a', '/or/:b'], (_, response) => response.send('x'));
+    app.get(/^\/odd/, (_, response) => response.send('x'));
+    app.get(make === 'express 5' ? '/files/*rest' : '/files/*', (_, response) => response.send('x'));
+    app.post('/method/:x', (_, response) => response.send('x'));
+    app.all('/method/:y', (_, response) => response.send('x'));
+    const router = express.Router();
+    router.get('/', (_, response) => response.send('x'));
+    app.use(['/one', '/two/:n'], router);
+    const outer = express();
+    outer.set('trust proxy', 'loopback');
+    const shop = express();
+    shop.set('trust proxy', 'loopback');
+    shop.use(sluice({ client: double }));
+    shop.get('/either/:a', (_, response) => response.send('x'));
+    outer.use('/shops/:shop', shop);
+    outer.use(app);
+    const server = outer.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const ask = async (path, headers = {}) => {
+      const before = double.checks.length;
+      const reply = await get(server.address().port, path, headers);
+      assert.equal(double.checks.length, before + (path.includes('unlimited') ? 0 : 1), path);
+      return { ...reply, check: double.checks.at(-1) };
+    };
+    for (const [path, endpoint] of [
+      ['/single/1', '/single/{a}'], ['/either/1', '/either/{a}'], ['/odd1', '/{path}'], ['/files/a/b', make === 'express 5' ? '/files/{rest}' : '/files/{path}'],
+      ['/method/1', '/method/{y}'], ['/one', '/one'], ['/two/2', '/two/{n}'], ['/none', '{unmatched}']
+    ]) assert.equal((await ask(path)).check.endpoint, endpoint, path);
+    await ask('/unlimited');
+    if (make === 'express 5') assert.equal((await ask('/or/1')).check.endpoint, '/or/{b}');
+    const { check } = await ask('/either/1', { 'x-forwarded-for': '2001:db8:1:2:3:4:5:6' });
+    assert.deepEqual([check.subject, check.sourceIp], ['ip:2001:db8:1:2::/64', '2001:db8:1:2:3:4:5:6']);
+    const spoofed = await ask('/either/1', { 'x-forwarded-for': '9.9.9.9, 198.51.100.7' });
+    assert.equal(spoofed.check.subject, 'ip:198.51.100.7');
+    await new Promise((resolve) => { server.close(resolve); server.closeAllConnections(); });
+  });
+});

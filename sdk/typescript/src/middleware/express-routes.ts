@@ -45,7 +45,7 @@ export function endpointOf(request: Request): string {
   const path = pathOf(request.originalUrl);
   const own = request.route as Route | undefined;
   // An app that is mounted in another one: its routes begin after its mount path.
-  const mount = typeof app.mountpath === 'string' ? app.path() : '';
+  const mount = typeof app.mountpath === 'string' ? app.path().replace(/\/+$/, '') : '';
   const inApp = mount === '' ? path : `/${path.split('/').slice(mount.split('/').length).join('/')}`;
   try {
     const found = search(stackOf(app), inApp, request.method, own);
