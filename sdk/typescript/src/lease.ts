@@ -9,7 +9,7 @@ export interface LeaseHolder {
   renew(leaseId: string): Promise<number | undefined | SluiceError>;
 }
 
-const shortestRenewalMs = 100;
+const shortestRenewalMs = 50;
 
 /**
  * The decision of a check, and the lease that it took, if any. Release it at the end of the work, best by

@@ -95,6 +95,16 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
     assert.deepEqual([double.checks[0].cost, double.checks[0].tags, double.checks[0].subject], [3, { a: 'b' }, app.user['x-user']]);
   });
 
+  test('limits those who send a key that an agent would refuse', async () => {
+    const lenient = new Sluice({ url: agent.url, apiKey, timeoutMs: 5000, onError: 'allow', logger: quiet });
+    const app = await launch({ client: lenient });
+    const long = { 'x-user': `${name}${'x'.repeat(300)}` };
+    const found = [];
+    for (let i = 0; i < 3; ++i) found.push((await get(app.port, '/users/1', long)).status);
+    assert.deepEqual(found, [200, 200, 429]);
+    await lenient.close();
+  });
+
   test('lets headers of the handler win, and adds to what it exposes', async () => {
     const app = await launch();
     const own = await get(app.port, '/own', app.user);

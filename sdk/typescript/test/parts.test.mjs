@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { version } from '@sluice/client';
 import { plainAddress, subjectOf } from '../dist/esm/middleware/address.js';
 import { exposed, prefersText } from '../dist/esm/middleware/denial.js';
+import { fitting } from '../dist/esm/middleware/guard.js';
 import { patternOf, patternOfNext } from '../dist/esm/middleware/route.js';
 import { whenRead } from '../dist/esm/middleware/web.js';
 import { ErrorLog } from '../dist/esm/log.js';
@@ -31,6 +33,12 @@ test('routes become patterns', () => {
   ]) assert.equal(patternOf(route, notation), pattern, route);
   for (const [route, pattern] of [['/users/[id]', '/users/{id}'], ['/docs/[...rest]', '/docs/{rest}'], ['/docs/[[...rest]]', '/docs/{rest}'], ['/(shop)/cart', '/cart'], ['/', '/']])
     assert.equal(patternOfNext(route), pattern, route);
+});
+
+test('a value that an agent would refuse is replaced by its hash', () => {
+  for (const value of ['user:42', 'ä'.repeat(128), 'x'.repeat(256), '', 'a\tb']) assert.equal(fitting(value), value);
+  for (const value of ['ä'.repeat(129), 'x'.repeat(257), 'a\ud800']) assert.match(fitting(value), /^sha256:[0-9a-f]{64}$/);
+  assert.equal(fitting('x'.repeat(257)), `sha256:${createHash('sha256').update('x'.repeat(257)).digest('hex')}`);
 });
 
 test('plain text is for those who prefer it', () => {

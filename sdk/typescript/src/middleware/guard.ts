@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Sluice, type SluiceClient } from '../client.js';
 import { undecided, type Check, type Decision } from '../decision.js';
 import { SluiceError } from '../errors.js';
@@ -76,6 +77,31 @@ function routeKey(text: string, pattern: (route: string) => string): string {
   return match ? `${match[1]!.toUpperCase()} ${pattern(match[2]!)}` : pattern(text);
 }
 
+/**
+ * A value of a request as an agent takes it: one of more than 256 bytes, or that is no Unicode, as its hash. An agent would refuse it, and with
+ * `onError` `allow` whoever sends a long header would have no limit.
+ */
+export function fitting(value: string): string {
+  if (value.length <= 64 && /^[\x20-\x7e]*$/.test(value)) return value;
+  if (value.isWellFormed() && Buffer.byteLength(value) <= 256) return value;
+  return `sha256:${createHash('sha256').update(value).digest('hex')}`;
+}
+
+// What a program chooses, not a request.
+const chosen = new Set(['planId', 'plan_id', 'wait']);
+
+function fitAll(check: Check): void {
+  for (const name of Object.keys(check)) {
+    const value = check[name];
+    if (typeof value === 'string' && !chosen.has(name)) check[name] = fitting(value);
+  }
+  for (const name of ['tags', 'attributes'] as const) {
+    const group: unknown = check[name];
+    if (typeof group !== 'object' || group === null) continue;
+    check[name] = Object.fromEntries(Object.entries(group).map(([one, value]) => [one, typeof value === 'string' ? fitting(value) : value]));
+  }
+}
+
 /** What all integrations do with a request. It knows no framework. */
 export class Guard<R> {
   readonly #client: SluiceClient;
@@ -120,6 +146,7 @@ export class Guard<R> {
     if (plan !== undefined) check.planId = plan;
     if (cost !== undefined) check.cost = typeof cost === 'function' ? await cost(request) : cost;
     if (options.fields) Object.assign(check, await options.fields(request));
+    fitAll(check);
 
     const decision = await this.#decide(check, facts);
     options.onDecision?.(decision, request);
