@@ -43,6 +43,8 @@ async function open(target: Target, files: TlsFiles, signal: AbortSignal): Promi
     socket.setNoDelay(true);
     ready = 'secureConnect';
   }
+  // An error may come between two owners of the listeners, or after the last one. Without a listener it would end the program.
+  socket.on('error', ignore);
   return new Promise((resolve, reject) => {
     const settle = (action: () => void): void => {
       signal.removeEventListener('abort', onAbort);
@@ -50,9 +52,9 @@ async function open(target: Target, files: TlsFiles, signal: AbortSignal): Promi
       action();
     };
     const onReady = (): void => settle(() => resolve(socket));
-    const onError = (error: Error): void => settle(() => { socket.on('error', ignore); reject(error); });
+    const onError = (error: Error): void => settle(() => reject(error));
     const onClose = (): void => settle(() => reject(new Error('the agent closed the connection while it was opened')));
-    const onAbort = (): void => settle(() => { socket.on('error', ignore); socket.destroy(); reject(signal.reason as Error); });
+    const onAbort = (): void => settle(() => { socket.destroy(); reject(signal.reason as Error); });
     socket.on(ready, onReady).on('error', onError).on('close', onClose);
     signal.addEventListener('abort', onAbort, { once: true });
   });
@@ -123,11 +125,14 @@ export class Connection {
 
   #opened(socket: Socket, message: string): void {
     if (this.#closed) {
-      socket.on('error', ignore);
       socket.destroy();
       return;
     }
     this.#socket = socket;
+    if (socket.destroyed) {
+      this.#fail(new SluiceError('unreachable', { detail: `cannot connect to ${this.#agent}: the agent closed the connection at once` }), false);
+      return;
+    }
     socket.on('data', (bytes: Buffer) => this.#onData(bytes));
     socket.on('end', () => this.#onEnd());
     socket.on('error', (error) => this.#onLost(described(error), error));
