@@ -11,7 +11,7 @@ from testbed.toolchain import find_go
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "sdk"
 TYPESCRIPT = FOLDER / "typescript"
-RUNTIMES = TYPESCRIPT / "test/runtimes/node_modules"   # other than Node.js; scripts/setup sdk
+RUNTIMES = TYPESCRIPT / "test/runtimes/node_modules"   # Bun and Deno; scripts/setup sdk
 
 
 @dataclass(frozen=True)
@@ -44,5 +44,4 @@ SDKS = (
         (("sh", "-c", f'{_go()} build -o build/conformance.$$ ./conformance && mv build/conformance.$$ build/conformance'),)),
     Sdk("typescript", TYPESCRIPT, (node(), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
     Sdk("typescript-bun", TYPESCRIPT, (str(RUNTIMES / "@oven/bun-linux-x64/bin/bun"), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
-    Sdk("typescript-deno", TYPESCRIPT, (str(RUNTIMES / "@deno/linux-x64-glibc/deno"), "run", "-A", "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
 )

@@ -1,4 +1,4 @@
-// The client and the Hono integration under Bun and Deno. tests/sdk runs the conformance suite with them.
+// The client and the Hono integration under Bun and Deno. tests/sdk runs the conformance suite with Bun too.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
