@@ -37,3 +37,12 @@ def test_no_connection_is_left_and_the_event_loop_is_never_blocked(program: Path
                           env={**os.environ, "SLUICE_AGENT_BIN": str(program)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1000 of 1000 cancelled" in done.stdout
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("at_once", [1, 32])
+def test_a_check_costs_at_most_a_third_more_than_a_call_of_a_bare_client(at_once: int, program: Path) -> None:
+    done = subprocess.run([node(), "bench/overhead.mjs", "--calls", "5000", "--rounds", "5", "--inflight", str(at_once)], cwd=SDK, capture_output=True,
+                          text=True, timeout=550, check=False, env={**os.environ, "SLUICE_AGENT_BIN": str(program)})
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
