@@ -1,5 +1,5 @@
 /**
- * Rate limits for Fastify 4 and 5.
+ * Rate limits for Fastify.
  *
  * @module
  */
