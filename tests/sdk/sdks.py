@@ -37,11 +37,11 @@ BUILD_TYPESCRIPT = ((node(), "scripts/build.mjs"),)
 
 SDKS = (
     Sdk("python", FOLDER / "python", (sys.executable, "conformance.py", "sync"), cancels=False),
-    Sdk("java", FOLDER / "java", ("java", "-cp", "client/target/classes:conformance/target/classes", "dev.sluice.conformance.Adapter"),
-        build=(("mvn", "-q", "-B", "package"),)),
     Sdk("python-async", FOLDER / "python", (sys.executable, "conformance.py", "async")),
     Sdk("go", FOLDER / "go", (str(FOLDER / "go/build/conformance"),),
         (("sh", "-c", f'{_go()} build -o build/conformance.$$ ./conformance && mv build/conformance.$$ build/conformance'),)),
     Sdk("typescript", TYPESCRIPT, (node(), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
     Sdk("typescript-bun", TYPESCRIPT, (str(RUNTIMES / "@oven/bun-linux-x64/bin/bun"), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
+    Sdk("java", FOLDER / "java", ("java", "-cp", "client/target/classes:conformance/target/classes", "dev.sluice.conformance.Adapter"),
+        build=(("mvn", "-q", "-B", "package"),)),
 )
