@@ -30,7 +30,7 @@ AgentUse count_agents(postgres::Transaction& tx, const std::string& organization
 
 TenantsByOrganization read_tenants(postgres::Transaction& tx, const std::vector<std::string>& organizations);
 
-inline constexpr int kUsageStatements = 7;  // SQL statements of one store_usage()
+inline constexpr int kUsageStatements = 8;  // SQL statements of one store_usage()
 // The mark of a boot (one run of an agent) is the number of its last stored report. Adds the usage of each report above
 // the mark, and moves the mark, so each report counts once. REQUIRES: `taken` is not empty, and is sorted by boot.
 UsageBatch store_usage(postgres::Transaction& tx, std::span<const BootReports> taken, WallTime now);

@@ -86,7 +86,7 @@ export const listAgentTokens = (signal: AbortSignal): Promise<List<Schema<"Agent
   all((at) => dataOf(api.GET("/v1/admin/agent-tokens", { signal, params: { query: at } })));
 
 export const listGroupMappings = (signal: AbortSignal): Promise<List<Schema<"GroupMapping">>> =>
-  all((at) => dataOf(api.GET("/v1/admin/group-mappings", { signal, params: { query: { limit: kPage, ...at } } })));
+  all((at) => dataOf(api.GET("/v1/admin/group-mappings", { signal, params: { query: at } })));
 
 export const listBindings = (signal: AbortSignal): Promise<List<Schema<"Binding">>> =>
   all((at) => dataOf(api.GET("/v1/admin/bindings", { signal, params: { query: at } })));

@@ -78,10 +78,9 @@ export function Bindings(): JSX.Element {
           close={() => setRemoving(null)}
           run={async () => {
             await dataOf(api.DELETE("/v1/admin/bindings/{id}", { params: { path: { id: removing.id } } }));
-            const { id, namespace, service_account, organization_id, tenant_ids } = removing;
+            const { id } = removing;
             say("The binding is deleted.", async () => {
-              const body = { namespace, service_account, organization_id, tenant_ids };
-              await dataOf(api.PUT("/v1/admin/bindings/{id}", { params: { path: { id } }, body: body as never }));
+              await dataOf(api.PUT("/v1/admin/bindings/{id}", { params: { path: { id } }, body: removing }));
               bindings.reload();
             });
             bindings.reload();

@@ -10,7 +10,6 @@ import { Confirm, say } from "../ui/dialog";
 import { Empty, Heading, Loaded, ModeBadge, Time } from "../ui/parts";
 import { Table } from "../ui/table";
 import type { Mode } from "./policies";
-import { documentOf } from "./policy";
 
 type Tenant = Schema<"Tenant">;
 
@@ -23,7 +22,7 @@ const kMeaning: Record<Mode, string> = {
 export function Tenants(): JSX.Element {
   const tenants = useQuery("tenants", listTenants, 15_000);
   const modes = useQuery("modes", (signal) => dataOf(api.GET("/v1/admin/modes", { signal, params: { query: { limit: 1000 } } })), 15_000);
-  const [change, setChange] = useState<{ tenant: string | null; from: string } | null>(null);
+  const [change, setChange] = useState<{ tenant: string | null; from: Mode } | null>(null);
   const [making, setMaking] = useState(false);
   const [removing, setRemoving] = useState<Tenant | null>(null);
   const effective = new Map((modes.data?.items ?? []).map((each) => [each.tenant_id, each]));
@@ -113,9 +112,8 @@ export function Tenants(): JSX.Element {
           run={async () => {
             const { id } = removing;
             await dataOf(api.DELETE("/v1/admin/tenants/{id}", { params: { path: { id }, header: { "If-Match": `"${removing.version}"` } } }));
-            const body = documentOf(removing);
             say(`The tenant ${id} is deleted.`, async () => {
-              await dataOf(api.PUT("/v1/admin/tenants/{id}", { params: { path: { id } }, body: body as never }));
+              await dataOf(api.PUT("/v1/admin/tenants/{id}", { params: { path: { id } }, body: removing }));
               tenants.reload();
             });
             tenants.reload();
@@ -129,10 +127,10 @@ export function Tenants(): JSX.Element {
   );
 }
 
-function ChangeMode({ tenant, from, close, done }: { tenant: string | null; from: string; close: () => void; done: () => void }): JSX.Element {
+function ChangeMode({ tenant, from, close, done }: { tenant: string | null; from: Mode; close: () => void; done: () => void }): JSX.Element {
   const [mode, setMode] = useState<Mode>(from === "enforce" ? "shadow" : "enforce");
-  const set = async (wanted: string): Promise<void> => {
-    const body = { mode: wanted as Mode };
+  const set = async (wanted: Mode): Promise<void> => {
+    const body = { mode: wanted };
     await (tenant === null
       ? dataOf(api.PUT("/v1/admin/modes/global", { params: {}, body }))
       : dataOf(api.PUT("/v1/admin/modes/tenants/{id}", { params: { path: { id: tenant } }, body })));
