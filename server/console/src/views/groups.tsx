@@ -105,7 +105,7 @@ function MappingForm({ before, close, done }: { before: GroupMapping | null; clo
       close={close}
       run={async () => {
         const ids = tenants.split(",").map((each) => each.trim()).filter((each) => each !== "");
-        const body = { group, role, ...(organization === "" ? {} : { organization_id: organization }), tenant_ids: ids } as never;
+        const body = { group, role, ...(organization === "" ? {} : { organization_id: organization }), tenant_ids: ids };
         if (before === null) {
           await dataOf(api.POST("/v1/admin/group-mappings", { params: {}, body }));
           say("The mapping is made.");
