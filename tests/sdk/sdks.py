@@ -16,13 +16,15 @@ RUNTIMES = TYPESCRIPT / "test/runtimes/node_modules"   # Bun and Deno; scripts/s
 
 @dataclass(frozen=True)
 class Sdk:
-    """One SDK. Commands run in its folder. `cancels`: whether its language can cancel a call that is under way."""
+    """One SDK. Commands run in its folder. `cancels`: whether its language can cancel a call that is under way.
+    `tls`: whether what runs it here has TLS that works."""
 
     name: str
     folder: Path
     command: tuple[str, ...]
     build: tuple[tuple[str, ...], ...] = ()
     cancels: bool = True
+    tls: bool = True
 
 
 def _go() -> str:
@@ -44,4 +46,5 @@ SDKS = (
     Sdk("typescript-bun", TYPESCRIPT, (str(RUNTIMES / "@oven/bun-linux-x64/bin/bun"), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
     Sdk("java", FOLDER / "java", ("java", "-cp", "client/target/classes:conformance/target/classes", "dev.sluice.conformance.Adapter"),
         build=(("mvn", "-q", "-B", "package"),)),
+    Sdk("dotnet", FOLDER / "dotnet", ("mono", "build/conformance.exe"), (("conformance/build",),), tls=False),
 )
