@@ -158,7 +158,7 @@ std::string totals(Context& context, const Window& window) {
 // The mean share that was used, rounded to four digits.
 constexpr std::string_view kUtilizationSums =
     "sum(decisions) AS decisions, sum(near_limit) AS near_limit, "
-    "least(1, round(sum(used) / (10000 * sum(decisions)), 4))::float8 AS utilization";
+    "round(least(sum(used), 10000 * sum(decisions)) / (10000 * sum(decisions)), 4)::float8 AS utilization";
 constexpr std::array<std::string_view, 3> kUtilizationNames{"decisions", "near_limit", "utilization"};
 
 std::string utilization_totals(Context& context, const Window& window) {
