@@ -216,18 +216,19 @@ function NearLimit({ data }: { data: Schema<"UtilizationPage"> }): JSX.Element {
           {
             name: "share",
             title: "Of decisions",
+            wide: true,
             number: true,
             text: (row) => row.near_limit / row.decisions,
             show: (row) => shareText(row.near_limit / row.decisions),
           },
           {
             name: "used",
-            title: "Used on average",
+            title: "Mean use",
             number: true,
             text: (row) => row.utilization,
             show: (row) => (
               <>
-                <meter min={0} max={1} high={0.8} value={row.utilization} aria-hidden="true" /> {shareText(row.utilization)}
+                {shareText(row.utilization)} <meter min={0} max={1} high={0.8} value={row.utilization} aria-hidden="true" />
               </>
             ),
           },
