@@ -64,8 +64,8 @@ Answer follow_fleet(Context& context) {
     followed.agents = false;
   }
   followed.image = context.fleet_images.get(
-      image_key(context, followed.agents), [&] { return read_fleet(context, followed.agents); },
-      [] { return std::chrono::steady_clock::now(); });
+      image_key(context, followed.agents), followed.revision.value_or(0),
+      [&] { return read_fleet(context, followed.agents); }, [] { return std::chrono::steady_clock::now(); });
   if (followed.revision && *followed.revision > followed.image->newest()) {
     http::refuse_unknown("revision", context.call.parameter("revision"));
   }

@@ -17,7 +17,7 @@ std::string random_epoch() {
 
 }  // namespace
 
-FleetImagePtr FleetImages::get(const std::string& key, const std::function<ReadFleet()>& read,
+FleetImagePtr FleetImages::get(const std::string& key, std::int64_t at_least, const std::function<ReadFleet()>& read,
                                const std::function<Time()>& now) {
   const Time began = now();
   {
@@ -25,7 +25,7 @@ FleetImagePtr FleetImages::get(const std::string& key, const std::function<ReadF
     forget_unused(began);
     Entry& entry = entries_[key];
     entry.used_at = began;
-    if (FleetImagePtr image = known(entry, began)) return image;
+    if (FleetImagePtr image = known(entry, at_least, began)) return image;
     entry.reading = true;
   }
   try {
@@ -39,13 +39,13 @@ FleetImagePtr FleetImages::get(const std::string& key, const std::function<ReadF
 }
 
 // Returns nullptr if the image must be read. REQUIRES: mutex_ is locked.
-FleetImagePtr FleetImages::known(Entry& entry, Time now) {
-  if (!entry.image) return nullptr;
+FleetImagePtr FleetImages::known(const Entry& entry, std::int64_t at_least, Time now) {
+  if (!entry.image || entry.image->newest() < at_least) return nullptr;
   const auto fresh_for = std::max<std::chrono::nanoseconds>(kFreshFor, kRest * entry.took);
   return entry.reading || now - entry.read_at < fresh_for ? entry.image : nullptr;
 }
 
-// Two threads may have read a scope that had no image yet. Then the read that began last counts.
+// Two threads may have read a scope at the same time. Then the read that began last counts.
 FleetImagePtr FleetImages::keep(const std::string& key, ReadFleet fleet, Time began, Time ended) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[key];

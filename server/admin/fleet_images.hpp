@@ -25,9 +25,11 @@ class FleetImages {
   // An image that nobody has asked for in this time is forgotten: a stream that connects again sooner goes on.
   static constexpr std::chrono::seconds kKeptFor{30};
 
-  // Returns the image of the scope `key`, reading it with `read` where it is not fresh. While another thread reads the
+  // Returns the image of the scope `key`, reading it with `read` where it is not fresh, or does not know the revision
+  // `at_least`: who has just made a change asks about it before the image is old. While another thread reads the
   // same one, its former image is returned. Throws what `read` throws. `now`: tells the time before and after a read.
-  FleetImagePtr get(const std::string& key, const std::function<ReadFleet()>& read, const std::function<Time()>& now);
+  FleetImagePtr get(const std::string& key, std::int64_t at_least, const std::function<ReadFleet()>& read,
+                    const std::function<Time()>& now);
 
   std::size_t count() const;
 
@@ -40,7 +42,7 @@ class FleetImages {
     bool reading = false;
   };
 
-  FleetImagePtr known(Entry& entry, Time now);
+  static FleetImagePtr known(const Entry& entry, std::int64_t at_least, Time now);
   FleetImagePtr keep(const std::string& key, ReadFleet fleet, Time began, Time ended);
   void forget_unused(Time now);
 

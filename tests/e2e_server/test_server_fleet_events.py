@@ -119,6 +119,13 @@ def test_a_change_can_be_followed_until_all_enforce_it(server: Server, admin: Ad
         at_head(admin, agent)
         done = stream.until("the end", lambda event: bool(event.name == "enforcement" and event.data["enforced_by_all"]))
         assert done.data["revision"] == revision < done.data["newest"]
+    # A revision that was made after the last read, which all streams of a scope share.
+    with EventStream(server.port, reader, "?only=enforcement") as stream:
+        assert stream.event() is not None
+        newer = admin.patch(f"/tenants/{tenant}", {"name": fresh_id("n")}).body["revision"]
+        with EventStream(server.port, reader, f"?only=enforcement&revision={newer}") as follower:
+            told = follower.event()
+            assert told is not None and told.data["newest"] >= told.data["revision"] == newer
     asked = admin.get(f"/revisions/{revision}").body
     with EventStream(server.port, admin.token or "", f"?only=enforcement&revision={revision}") as stream:
         told = stream.event()

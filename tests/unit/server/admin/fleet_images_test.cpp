@@ -18,9 +18,9 @@ struct Reader {
   int reads = 0;
   std::int64_t newest = 1;
 
-  FleetImagePtr get(const std::string& key = "all") {
+  FleetImagePtr get(const std::string& key = "all", std::int64_t at_least = 0) {
     return images.get(
-        key,
+        key, at_least,
         [this] {
           ++reads;
           time += takes;
@@ -42,6 +42,16 @@ TEST_CASE("an image is read once for all who ask within a moment, and again afte
   CHECK(reader.reads == 2);
   CHECK(second->newest() == 2);
   CHECK(second->epoch() == first->epoch());
+}
+
+TEST_CASE("who asks about a newer revision than the image knows has it read at once") {
+  Reader reader;
+  reader.get();
+  reader.newest = 2;
+  CHECK(reader.get("all", 1)->newest() == 1);
+  CHECK(reader.get("all", 2)->newest() == 2);
+  CHECK(reader.reads == 2);
+  CHECK(reader.get("all", 3)->newest() == 2);
 }
 
 TEST_CASE("each scope has its own image, whose numbers are told apart") {
@@ -76,10 +86,10 @@ TEST_CASE("an image that nobody asks for is forgotten") {
 TEST_CASE("after a read that failed, the next one reads again") {
   Reader reader;
   const auto now = [&] { return reader.time; };
-  CHECK_THROWS(reader.images.get("all", []() -> ReadFleet { throw std::runtime_error("away"); }, now));
+  CHECK_THROWS(reader.images.get("all", 0, []() -> ReadFleet { throw std::runtime_error("away"); }, now));
   CHECK(reader.get()->newest() == 1);
   reader.time += FleetImages::kFreshFor;
-  CHECK_THROWS(reader.images.get("all", []() -> ReadFleet { throw std::runtime_error("away"); }, now));
+  CHECK_THROWS(reader.images.get("all", 0, []() -> ReadFleet { throw std::runtime_error("away"); }, now));
   CHECK(reader.get()->newest() == 1);
   CHECK(reader.reads == 2);
 }
@@ -90,7 +100,7 @@ TEST_CASE("while one reads, others get the image as it was") {
   reader.time += FleetImages::kFreshFor;
   FleetImagePtr meanwhile;
   const FleetImagePtr second = reader.images.get(
-      "all",
+      "all", 0,
       [&] {
         meanwhile = reader.get();
         return ReadFleet{.agents = {}, .groups = {}, .newest = 9};
