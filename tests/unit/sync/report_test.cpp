@@ -43,6 +43,7 @@ std::vector<UsageReport> reports() {
                    .used = 8,
                    .from = kFrom,
                    .to = kFrom + 24h}},
+       .keys = {"app", "key-3f9a0c41d2e7"},
        .utilization = {{.tenant_id = "shop", .policy_id = "orders", .decisions = 3, .near_limit = 2, .used = 24'000},
                        {.tenant_id = "shop", .policy_id = "", .decisions = 1, .near_limit = 0, .used = 0}}},
       {.number = 8, .from = kFrom + 10s, .to = kFrom + 10s, .counts = {}, .subjects = {}}};

@@ -14,7 +14,8 @@ using namespace sluice::server;
 
 namespace {
 
-const Names kOpen{"/openapi.json", "/docs", "/v1/health", "/problems/{name}"};
+const Names kOpen{"/openapi.json", "/docs", "/v1/health", "/problems/{name}", "/v1/console/sign-in"};
+const Names kOpenWithoutHead{"/v1/console/oidc/start", "/v1/console/oidc/callback"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -57,6 +58,7 @@ Names parameters_of(const admin::Route& route, const Names& answers) {
   add_variables(names, route.path);
   if (route.takes_idempotency_key()) names.insert("header Idempotency-Key");
   if (answers.contains("412")) names.insert("header If-Match");
+  if (route.path.ends_with("/events")) names.insert("header Last-Event-ID");
   const bool creates = route.method == "PUT" && answers.contains("201");
   if (answers.contains("304") || creates) names.insert("header If-None-Match");
   return names;
@@ -112,6 +114,7 @@ TEST_CASE("Every route is described, and nothing is described that is neither a 
   Names served;
   for (const admin::Route& route : admin::routes()) served.insert(lower(route.method) + " " + std::string(route.path));
   for (const std::string& path : kOpen) served.insert({"get " + path, "head " + path});
+  for (const std::string& path : kOpenWithoutHead) served.insert("get " + path);
   for (const std::string_view route : server::sync::kRouteNames) {
     const std::size_t space = route.find(' ');
     served.insert(lower(route.substr(0, space)) + std::string(route.substr(space)));
