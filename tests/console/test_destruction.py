@@ -83,6 +83,10 @@ def _binding(admin: AdminClient, name: str) -> str:
     return str(admin.create("/bindings", {"namespace": name, "service_account": "*", "tenant_ids": ["shop"]})["id"])
 
 
+def _mapping(admin: AdminClient, name: str) -> str:
+    return str(admin.create("/group-mappings", {"group": name, "role": "auditor"})["id"])
+
+
 def _choose(mode: str) -> Callable[[Any], None]:
     def choose(dialog: Any) -> None:
         dialog.get_by_label("Mode", exact=True).select_option(mode)
@@ -102,6 +106,8 @@ DEEDS = {
     "delete a plan": Deed("/plans/{id}?tenant=shop", "Delete", "Delete", _plan, _stored("/plans/{id}"), typed="{id}", undone=True),
     "delete a tenant": Deed("/tenants", "Delete", "Delete", _tenant, _stored("/tenants/{id}"), row=True, typed="{id}", undone=True),
     "delete a binding": Deed("/bindings", "Delete", "Delete", _binding, _stored("/bindings/{id}"), row=True, typed="{id}", undone=True),
+    "delete a group's mapping": Deed("/groups", "Delete", "Delete", _mapping, _stored("/group-mappings/{id}"), row=True, typed="{id}",
+                                     undone=True),
     "revoke a key": Deed("/keys?tenant=shop", "Revoke", "Revoke", _made("/keys", tenant_id="shop"), _stored("/keys/{id}"), row=True,
                          typed="{id}"),
     "revoke an admin token": Deed("/tokens", "Revoke", "Revoke", _made("/tokens", role="auditor"), _stored("/tokens/{id}"),

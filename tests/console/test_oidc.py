@@ -30,7 +30,7 @@ class House:
         console = Console(self.browser, self.server, others=(self.provider.issuer, FONTS), trusting=True, **options)
         # The provider's own pages want fonts from elsewhere, and an icon that it does not have.
         console.page.route(f"{FONTS}/**", lambda route: route.abort())
-        console.allowed |= {REFUSED, "status of 403", "net::ERR_FAILED", "status of 404"}
+        console.allowed |= {REFUSED, "status of 403", "net::ERR_FAILED", "net::ERR_CONNECTION_REFUSED", "status of 404"}
         self.tabs.append(console)
         return console.open(path).page
 

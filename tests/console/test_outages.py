@@ -13,7 +13,7 @@ MINUTE = 60_000   # ms
 
 # Views, and something of each that stays on the screen.
 VIEWS = {"/": "Overview", "/policies": "Policies", "/policies/new": "New policy", "/explain": "Explain", "/subject": "Subject",
-         "/playground": "Playground", "/keys": "API keys", "/tenants": "Tenants", "/tokens": "Tokens", "/fleet": "Fleet", "/audit": "Audit"}
+         "/playground": "Playground", "/keys": "API keys", "/tenants": "Tenants", "/tokens": "Tokens", "/groups": "Groups", "/fleet": "Fleet", "/audit": "Audit"}
 AWAY = "What you see is its last answer"
 NO_DATABASE = "The server cannot use PostgreSQL now."
 

@@ -28,6 +28,7 @@ PLACES: dict[str, tuple[str, dict[str, str]]] = {
     "fleet": ("/fleet?q=agent&state=live&sort=-report", {"Search in agents": "agent", "State": "live"}),
     "audit": ("/audit?tenant=shop&kind=policy", {"Tenant": "shop"}),
     "bindings": ("/bindings?tenant=shop", {"Tenant": "shop"}),
+    "groups": ("/groups?sort=role", {}),
 }
 
 

@@ -27,7 +27,7 @@ WHO = {"platform_admin": Who("platform_admin"), "org_admin": Who("org_admin", "o
        "auditor": Who("auditor"), "operator of a tenant": Who("operator", "tenant"), "org_admin of a tenant": Who("org_admin", "tenant")}
 
 # Views that only some see, by the permission they need.
-NEEDS = {"tokens": "read_tokens", "bindings": "read_tokens", "audit": "read_audit"}
+NEEDS = {"tokens": "read_tokens", "groups": "read_tokens", "bindings": "read_tokens", "audit": "read_audit"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ OFFERS: dict[str, list[Offer]] = {
     "tokens": [Offer("button", "New admin token", "grant", ("POST", "tokens")),
                Offer("button", "New agent token", "grant", ("POST", "agent-tokens")),
                Offer("button", "Revoke", "grant", ("DELETE", "tokens/none"))],
+    "groups": [Offer("button", "New mapping", "grant", ("POST", "group-mappings"), "platform")],
     "bindings": [Offer("button", "New binding", "grant", ("POST", "bindings"), "platform")],
 }
 
@@ -100,7 +101,7 @@ def test_a_view_offers_what_the_role_may_do_and_the_server_refuses_the_rest(view
     expect(page.locator("main h1")).to_contain_text(heading)
     if view == "new policy" and not who.may("configure"):
         return   # nothing leads there; that its form is refused is asked below
-    beyond_reach = view in ("tokens", "fleet") and who.reach != "platform"   # the agent and its token are the platform's
+    beyond_reach = view in ("tokens", "groups", "fleet") and who.reach != "platform"   # what they show of the shop is the platform's
     if not beyond_reach and (view != "playground" or who.may("operate")):
         expect(page.locator("main")).to_contain_text(text)
     for offer in OFFERS.get(view, []):

@@ -77,8 +77,12 @@ export function Groups(): JSX.Element {
           type={removing.id}
           close={() => setRemoving(null)}
           run={async () => {
-            await dataOf(api.DELETE("/v1/admin/group-mappings/{id}", { params: { path: { id: removing.id } } }));
-            say("The mapping is deleted.");
+            const { id } = removing;
+            await dataOf(api.DELETE("/v1/admin/group-mappings/{id}", { params: { path: { id } } }));
+            say("The mapping is deleted.", async () => {
+              await dataOf(api.PUT("/v1/admin/group-mappings/{id}", { params: { path: { id } }, body: removing }));
+              mappings.reload();
+            });
             mappings.reload();
           }}
         >
