@@ -5,9 +5,12 @@ import dev.sluice.client.Decision;
 import dev.sluice.client.Lease;
 import dev.sluice.client.Sluice;
 import dev.sluice.client.SluiceException;
-import dev.sluice.client.internal.Json;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.LinkedHashMap;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
 
@@ -19,6 +22,8 @@ import java.util.Optional;
 public final class WebLimiter<R> {
   /** The name under which integrations keep the {@link Decision} in the request's state. */
   public static final String ATTRIBUTE = "dev.sluice.decision";
+
+  private static final int LONGEST_VALUE = 256; // bytes
 
   private final Sluice sluice;
   private final WebOptions<R> options;
@@ -35,21 +40,26 @@ public final class WebLimiter<R> {
    * @param endpoint the route's pattern, as {@link RoutePattern#normalize} gives it
    * @param address the client's address, as the framework finds it
    * @param accept the header {@code Accept}; null for none
+   * @param traceparent the request's trace; null for none, and for a text that no header may have
+   * @param tracestate the state of that trace; null for none
+   * @param more further fields of the check, by the agent's names
    */
-  public record Facts(String method, String endpoint, String address, String accept) {}
+  public record Facts(
+      String method, String endpoint, String address, String accept, String traceparent, String tracestate, Map<String, String> more) {
+    /** Facts without a trace. */
+    public Facts(String method, String endpoint, String address, String accept) {
+      this(method, endpoint, address, accept, null, null, Map.of());
+    }
+  }
 
   /** What to do with a request. */
   public static final class Verdict implements AutoCloseable {
     private final Lease lease;
     private final boolean passes;
-    private final String body;
-    private final String contentType;
 
-    private Verdict(Lease lease, boolean passes, String contentType, String body) {
+    private Verdict(Lease lease, boolean passes) {
       this.lease = lease;
       this.passes = passes;
-      this.contentType = contentType;
-      this.body = body;
     }
 
     /** Whether the handler runs. */
@@ -57,18 +67,9 @@ public final class WebLimiter<R> {
       return passes;
     }
 
+    /** What the agent said, or what {@code onError} made of its silence. */
     public Decision decision() {
       return lease.decision();
-    }
-
-    /** The headers of the response. */
-    public Map<String, String> headers() {
-      return lease.decision().headers();
-    }
-
-    /** For {@code Access-Control-Expose-Headers}; empty if there are no headers. */
-    public String exposedHeaders() {
-      return String.join(", ", headers().keySet());
     }
 
     /** How long to wait before the handler runs. */
@@ -76,22 +77,7 @@ public final class WebLimiter<R> {
       return passes ? lease.decision().delay() : Duration.ZERO;
     }
 
-    /** The status of a denial. */
-    public int status() {
-      return statusOf(lease.decision());
-    }
-
-    /** The content type of a denial's body. */
-    public String contentType() {
-      return contentType;
-    }
-
-    /** The body of a denial. */
-    public String body() {
-      return body;
-    }
-
-    /** The response has been sent, or never will be: gives the lease back. */
+    /** The response has been sent, or never will be: gives the lease back. A second call does nothing. */
     @Override
     public void close() {
       lease.close();
@@ -105,66 +91,59 @@ public final class WebLimiter<R> {
     }
     Lease lease;
     try {
-      lease = sluice.lease(check(request, facts));
+      lease = sluice.lease(check(request, facts), true);
     } catch (SluiceException error) { // the mode RAISE: 503
       lease = new NoLease(Decision.ofError(error, false));
     }
     Decision decision = lease.decision();
-    if (decision.allowed() && decision.delay().compareTo(options.maxDelay()) <= 0) {
-      return Optional.of(new Verdict(lease, true, "", ""));
-    }
-    boolean plain = prefersPlain(facts.accept());
-    Verdict denial = new Verdict(lease, false, plain ? "text/plain; charset=utf-8" : "application/problem+json",
-        plain ? plainBody(decision) : problem(decision));
-    return Optional.of(denial);
+    boolean passes = decision.allowed() && decision.delay().compareTo(options.maxDelay()) <= 0;
+    return Optional.of(new Verdict(lease, passes));
   }
 
   private Check check(R request, Facts facts) {
     String key = options.key().apply(request);
     String resource = options.resource().apply(request);
     Check.Builder check = Check.builder()
-        .resource(resource != null ? resource : facts.method() + ":" + facts.endpoint())
-        .subject(key != null ? key : ClientAddress.subject(facts.address()))
-        .field("endpoint", facts.endpoint())
-        .field("method", facts.method())
+        .resource(fit(resource != null ? resource : facts.method() + ":" + facts.endpoint()))
+        .subject(fit(key != null ? key : ClientAddress.subject(facts.address())))
+        .field("endpoint", fit(facts.endpoint()))
+        .field("method", fit(facts.method()))
         .cost(options.cost().applyAsLong(request));
     if (facts.address() != null && !facts.address().isEmpty()) {
       check.field("source_ip", facts.address());
     }
-    if (options.planId() != null) {
-      check.planId(options.planId());
+    facts.more().forEach((name, value) -> check.field(name, fit(value)));
+    String planId = options.planId().apply(request);
+    if (planId != null) {
+      check.planId(planId);
+    }
+    if (isTrace(facts.traceparent())) {
+      check.trace(facts.traceparent(), isTrace(facts.tracestate()) ? facts.tracestate() : null);
     }
     return check.build();
   }
 
-  /** 429, or 503 if it is not the caller's limit that denies. */
-  public static int statusOf(Decision decision) {
-    return !decision.decided() || decision.reason().equals("fail_closed") ? 503 : 429;
+  private static boolean isTrace(String text) {
+    return text != null && !text.isEmpty() && text.chars().allMatch(c -> c >= 0x20 && c <= 0x7e);
   }
 
-  private static String plainBody(Decision decision) {
-    return statusOf(decision) == 429 ? "Rate limit exceeded\n" : "Rate limiter unavailable\n";
-  }
-
-  private static String problem(Decision decision) {
-    boolean limited = statusOf(decision) == 429;
-    Map<String, Object> problem = new LinkedHashMap<>();
-    problem.put("type", "about:blank");
-    problem.put("title", limited ? "Too Many Requests" : "Service Unavailable");
-    problem.put("status", (long) statusOf(decision));
-    Duration wait = decision.allowed() ? decision.delay() : decision.retryAfter().orElse(null);
-    if (wait == null || (wait.isZero() && !decision.decided())) {
-      problem.put("detail", limited ? "Rate limit exceeded." : "The rate limiter cannot answer now.");
-    } else {
-      long seconds = (wait.toMillis() + 999) / 1000;
-      problem.put("detail", (limited ? "Rate limit exceeded." : "The rate limiter cannot answer now.") + " Try again in " + seconds + " s.");
-      problem.put("retry_after", seconds);
+  /** An agent refuses more than 256 bytes, and lone surrogates. A caller must not pass without a limit by sending them. */
+  static String fit(String value) {
+    byte[] bytes = value.getBytes(StandardCharsets.UTF_8); // a lone surrogate becomes a question mark
+    boolean valid = new String(bytes, StandardCharsets.UTF_8).equals(value);
+    if (valid && bytes.length <= LONGEST_VALUE) {
+      return value;
     }
-    return Json.write(problem);
-  }
-
-  private static boolean prefersPlain(String accept) {
-    return accept != null && accept.strip().startsWith("text/plain");
+    if (!valid) {
+      ByteBuffer units = ByteBuffer.allocate(2 * value.length());
+      value.chars().forEach(unit -> units.putChar((char) unit));
+      bytes = units.array();
+    }
+    try {
+      return "sha256:" + HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    } catch (NoSuchAlgorithmException impossible) { // every Java has it
+      throw new IllegalStateException(impossible);
+    }
   }
 
   private record NoLease(Decision decision) implements Lease {

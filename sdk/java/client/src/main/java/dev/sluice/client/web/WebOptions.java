@@ -16,10 +16,13 @@ public final class WebOptions<R> {
   private Function<R, String> resource = request -> null;
   private ToLongFunction<R> cost = request -> 1;
   private Predicate<R> exempt = request -> false;
-  private String planId;
+  private Function<R, String> planId = request -> null;
   private Duration maxDelay = Duration.ofSeconds(1);
 
-  /** Whose budget is charged. Null, and the default: the client's address. */
+  /**
+   * Whose budget is charged, such as {@code user:42}. Null, and the default: the client's address. What an agent would
+   * refuse, such as more than 256 bytes, is replaced by its SHA-256.
+   */
   public WebOptions<R> key(Function<R, String> function) {
     this.key = Objects.requireNonNull(function);
     return this;
@@ -45,7 +48,12 @@ public final class WebOptions<R> {
 
   /** Judges by this plan instead of by matching policies. */
   public WebOptions<R> planId(String id) {
-    this.planId = id;
+    return planId(request -> id);
+  }
+
+  /** The plan of a request. Null, and the default: that of the policies that match. */
+  public WebOptions<R> planId(Function<R, String> function) {
+    this.planId = Objects.requireNonNull(function);
     return this;
   }
 
@@ -71,7 +79,7 @@ public final class WebOptions<R> {
     return exempt;
   }
 
-  String planId() {
+  Function<R, String> planId() {
     return planId;
   }
 
