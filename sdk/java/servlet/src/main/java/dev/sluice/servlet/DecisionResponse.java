@@ -19,8 +19,12 @@ final class DecisionResponse extends HttpServletResponseWrapper {
     super(response);
   }
 
-  /** Adds the headers of a decision. */
+  /** Adds the headers of a decision, in place of an earlier one's. */
   void decide(Map<String, String> decided) {
+    for (String name : ours) {
+      super.setHeader(name, null);
+    }
+    ours.clear();
     headers = decided;
     exposed = String.join(", ", decided.keySet());
     apply();

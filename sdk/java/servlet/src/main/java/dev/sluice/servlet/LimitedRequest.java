@@ -54,23 +54,24 @@ public final class LimitedRequest {
   /**
    * Judges the request. If it does not pass, the denial is written. If it has a delay, the thread sleeps.
    *
+   * @param current the request as it is now: filters may have wrapped it since {@link #begin}
    * @param endpoint the route's pattern, as {@link dev.sluice.client.web.RoutePattern#normalize} gives it
    * @return whether the handler runs
    */
-  public boolean admit(WebLimiter<HttpServletRequest> limiter, String endpoint) throws IOException {
-    WebLimiter.Facts facts = new WebLimiter.Facts(request.getMethod(), endpoint, request.getRemoteAddr(), request.getHeader("Accept"),
-        request.getHeader("traceparent"), request.getHeader("tracestate"), Map.of());
-    Optional<WebLimiter.Verdict> judged = limiter.judge(request, facts);
+  public boolean admit(HttpServletRequest current, WebLimiter<HttpServletRequest> limiter, String endpoint) throws IOException {
+    WebLimiter.Facts facts = new WebLimiter.Facts(current.getMethod(), endpoint, current.getRemoteAddr(), current.getHeader("Accept"),
+        current.getHeader("traceparent"), current.getHeader("tracestate"), Map.of());
+    Optional<WebLimiter.Verdict> judged = limiter.judge(current, facts);
     if (judged.isEmpty()) {
       return true;
     }
     verdict = judged.get();
     request.setAttribute(WebLimiter.ATTRIBUTE, verdict.decision());
-    response.decide(verdict.decision().headers());
     if (!verdict.passes()) {
       deny(verdict.decision());
       return false;
     }
+    response.decide(verdict.decision().headers());
     try {
       Thread.sleep(verdict.delay().toMillis());
     } catch (InterruptedException interrupted) {
@@ -80,19 +81,15 @@ public final class LimitedRequest {
     return true;
   }
 
-  /** Writes the response to a request that does not pass. */
+  /** Writes the response to a request that does not pass, with the headers of the decision. */
   public void deny(Decision decision) throws IOException {
+    response.decide(decision.headers());
     Denial denial = Denial.of(decision, request.getHeader("Accept"));
     byte[] body = denial.body().getBytes(StandardCharsets.UTF_8);
     response.setStatus(denial.status());
     response.setContentType(denial.contentType());
     response.setContentLength(body.length);
     response.getOutputStream().write(body);
-  }
-
-  /** Adds the headers of another decision than {@link #admit}'s. */
-  public void addHeaders(Decision decision) {
-    response.decide(decision.headers());
   }
 
   /** The thread leaves the request: gives the lease back now, or when an asynchronous response is complete. */

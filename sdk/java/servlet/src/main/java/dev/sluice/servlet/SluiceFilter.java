@@ -85,7 +85,7 @@ public final class SluiceFilter implements Filter {
     }
     LimitedRequest limited = LimitedRequest.begin(asked, answer);
     try {
-      if (limited.admit(limiter, endpoint(asked))) {
+      if (limited.admit(asked, limiter, endpoint(asked))) {
         chain.doFilter(asked, limited.response());
       }
     } finally {

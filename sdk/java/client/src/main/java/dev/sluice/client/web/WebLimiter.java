@@ -128,7 +128,7 @@ public final class WebLimiter<R> {
   }
 
   /** An agent refuses more than 256 bytes, and lone surrogates. A caller must not pass without a limit by sending them. */
-  static String fit(String value) {
+  public static String fit(String value) {
     byte[] bytes = value.getBytes(StandardCharsets.UTF_8); // a lone surrogate becomes a question mark
     boolean valid = new String(bytes, StandardCharsets.UTF_8).equals(value);
     if (valid && bytes.length <= LONGEST_VALUE) {
