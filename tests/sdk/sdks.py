@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "sdk"
 TYPESCRIPT = FOLDER / "typescript"
 RUNTIMES = TYPESCRIPT / "test/runtimes/node_modules"   # Bun and Deno; scripts/setup sdk
+MAVEN_REPOSITORY = ROOT / ".run/maven"   # tests/generators uses it too
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,6 @@ SDKS = (
     Sdk("typescript", TYPESCRIPT, (node(), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
     Sdk("typescript-bun", TYPESCRIPT, (str(RUNTIMES / "@oven/bun-linux-x64/bin/bun"), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
     Sdk("java", FOLDER / "java", ("java", "-cp", "client/target/classes:conformance/target/classes", "dev.sluice.conformance.Adapter"),
-        build=(("mvn", "-q", "-B", "package"),)),
+        build=(("mvn", "-q", "-B", f"-Dmaven.repo.local={MAVEN_REPOSITORY}", "-pl", "conformance", "-am", "package", "-Dmaven.test.skip=true"),)),
     Sdk("dotnet", FOLDER / "dotnet", ("mono", "build/conformance.exe"), (("conformance/build",),), tls=False),
 )
