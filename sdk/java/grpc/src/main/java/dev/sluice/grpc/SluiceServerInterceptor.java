@@ -90,7 +90,7 @@ public final class SluiceServerInterceptor implements ServerInterceptor {
 
   private static String address(ServerCall<?, ?> call) {
     if (!(call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR) instanceof InetSocketAddress remote)) {
-      return "unix"; // a Unix socket, or in the same process
+      return null; // a Unix socket, or in the same process
     }
     return remote.getAddress() == null ? remote.getHostString() : remote.getAddress().getHostAddress();
   }

@@ -8,6 +8,7 @@ import dev.sluice.client.SluiceException;
 import dev.sluice.client.web.WebLimiter;
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -61,9 +62,9 @@ final class MethodLimiter implements MethodInterceptor {
 
   private Check check(RateLimited rule, String resource, Object target, Method method, Object[] arguments) {
     EvaluationContext context = expressions.ofCall(target, method, arguments, WEB ? CurrentRequest.get() : null);
-    String key = rule.key().isEmpty() ? null : expressions.text(rule.key(), context);
-    String address = key == null && WEB ? CurrentRequest.subject() : null;
-    String subject = key != null ? key : address != null ? address : "app:" + application;
+    String key = rule.key().isEmpty() ? "" : Objects.requireNonNullElse(expressions.text(rule.key(), context), "");
+    String address = key.isEmpty() && WEB ? CurrentRequest.subject() : null;
+    String subject = !key.isEmpty() ? key : address != null ? address : "app:" + application;
     Check.Builder check = Check.builder().resource(WebLimiter.fit(resource)).subject(WebLimiter.fit(subject))
         .cost(expressions.number(rule.cost(), context));
     if (!rule.planId().isEmpty()) {

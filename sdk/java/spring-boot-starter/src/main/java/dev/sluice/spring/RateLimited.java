@@ -25,7 +25,7 @@ public @interface RateLimited {
   /**
    * Whose budget is charged, as a SpEL expression such as {@code 'user:' + #id}. It has {@code #request}, and the
    * arguments by their names; on a controller path variables and request parameters only. Default, and if the value is
-   * null: {@code sluice.web.key} on a controller, the client's address in a request, else the application's name.
+   * null or empty: {@code sluice.web.key} on a controller, the client's address in a request, else the application's name.
    */
   String key() default "";
 

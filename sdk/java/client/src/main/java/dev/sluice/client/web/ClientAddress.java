@@ -13,9 +13,13 @@ public final class ClientAddress {
   /**
    * {@code ip:203.0.113.7}; of an IPv6 address its /64, {@code ip:2001:db8:1:2::/64}, because one client has all of it.
    *
-   * @param address a literal address; anything else is used as it is, behind {@code ip:}
+   * @param address a literal address; anything else is used as it is, behind {@code ip:}; null for none, which is
+   *     {@code ip:unknown}
    */
   public static String subject(String address) {
+    if (address == null || address.isEmpty()) {
+      return "ip:unknown";
+    }
     InetAddress parsed = parse(address);
     if (parsed == null) {
       return "ip:" + address;
@@ -37,7 +41,7 @@ public final class ClientAddress {
 
   /** Never looks a name up. An IPv4 address in IPv6 is one of IPv4. */
   private static InetAddress parse(String address) {
-    if (address == null || !address.matches("[0-9.]+|[0-9a-fA-F:.]+(%.*)?") || !address.matches(".*[.:].*")) {
+    if (!address.matches("[0-9.]+|[0-9a-fA-F:.]+(%.*)?") || !address.matches(".*[.:].*")) {
       return null;
     }
     try {

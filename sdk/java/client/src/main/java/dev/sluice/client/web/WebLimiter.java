@@ -38,7 +38,7 @@ public final class WebLimiter<R> {
    *
    * @param method the HTTP method
    * @param endpoint the route's pattern, as {@link RoutePattern#normalize} gives it
-   * @param address the client's address, as the framework finds it
+   * @param address the client's address, as the framework finds it; null for none
    * @param accept the header {@code Accept}; null for none
    * @param traceparent the request's trace; null for none, and for a text that no header may have
    * @param tracestate the state of that trace; null for none
@@ -105,7 +105,7 @@ public final class WebLimiter<R> {
     String resource = options.resource().apply(request);
     Check.Builder check = Check.builder()
         .resource(fit(resource != null ? resource : facts.method() + ":" + facts.endpoint()))
-        .subject(fit(key != null ? key : ClientAddress.subject(facts.address())))
+        .subject(fit(key != null && !key.isEmpty() ? key : ClientAddress.subject(facts.address())))
         .field("endpoint", fit(facts.endpoint()))
         .field("method", fit(facts.method()))
         .cost(options.cost().applyAsLong(request));

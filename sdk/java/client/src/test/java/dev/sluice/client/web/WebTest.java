@@ -43,7 +43,8 @@ class WebTest {
       "::1 | ip:::/64",
       "::ffff:203.0.113.7 | ip:203.0.113.7",
       "host.example | ip:host.example",
-      "unix | ip:unix",
+      "| ip:unknown",
+      "'' | ip:unknown",
   })
   void anIpv6NetworkIsOneClient(String address, String subject) {
     assertEquals(subject, ClientAddress.subject(address));
@@ -83,6 +84,8 @@ class WebTest {
     assertEquals(List.of(), sluice.checks());
     limiter.judge("gold", new WebLimiter.Facts("GET", "/users/{id}", "2001:db8::1", null)).orElseThrow().close();
     assertEquals(List.of(), sluice.openLeases());
+    new WebLimiter<>(sluice, new WebOptions<String>().key(request -> "")).judge("", new WebLimiter.Facts("GET", "/", null, null)).orElseThrow().close();
+    assertEquals(Map.of("resource", "GET:/", "subject", "ip:unknown", "endpoint", "/", "method", "GET", "cost", 1L), sluice.checks().get(1));
     assertEquals(Map.of("resource", "GET:/users/{id}", "subject", "ip:2001:db8::/64", "endpoint", "/users/{id}", "method", "GET",
         "cost", 4L, "source_ip", "2001:db8::1", "plan_id", "gold"), sluice.checks().get(0));
   }
