@@ -1,5 +1,6 @@
 """The modules of the Java SDK: their own tests, and the quick start of the README from the built jar."""
 
+import http.client
 import os
 import re
 import shutil
@@ -11,8 +12,9 @@ import pytest
 
 from sdk.sdks import FOLDER, MAVEN_REPOSITORY
 from support.agent import Agent
-from support.bundle import MintedKey
+from support.bundle import Bundle, MintedKey, token_bucket
 from support.markdown import Page
+from support.process import free_port, wait_until
 from support.standard import standard_bundle
 
 SDK = FOLDER / "java"
@@ -97,12 +99,50 @@ def test_the_quick_start_works_as_it_is_pasted(published: None, make_agent: Call
     assert [path.name for path in (empty / "lib").iterdir()] == ["sluice-client-0.1.0.jar"]
 
 
-@pytest.mark.timeout(600)
-def test_the_blocks_of_the_readme_in_java_compile(tested: str, copy: Path, tmp_path: Path) -> None:
-    """Each block is the body of a method, or a method, of a class that has what the block takes for granted."""
+@pytest.fixture(scope="module")
+def libraries(tested: str, copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All jars that the example needs."""
     del tested
-    maven("-q", "-pl", "example,grpc", "-am", "package", "-DskipTests", "dependency:copy-dependencies", "-DoutputDirectory=" + str(tmp_path / "lib"),
-          cwd=copy)
+    folder = tmp_path_factory.mktemp("lib")
+    maven("-q", "-pl", "example,grpc", "-am", "package", "-DskipTests", "dependency:copy-dependencies", f"-DoutputDirectory={folder}", cwd=copy)
+    return folder
+
+
+@pytest.mark.timeout(600)
+def test_the_example_needs_only_the_variables(libraries: Path, copy: Path, make_agent: Callable[..., Agent], key: MintedKey, tmp_path: Path) -> None:
+    """Spring reads SLUICE_URL as the property sluice.url, and so on; the rules of the variables hold all the same."""
+    bundle = Bundle().key(key).plan("two", token_bucket(2, "1/1h")).policy("orders", {"endpoint": "/orders/{number}"}, "two")
+    agent = make_agent(bundle, "memory").start()
+    wrong = tmp_path / "none"
+    port = free_port()
+    with (tmp_path / "log").open("wb") as log:
+        shop = subprocess.Popen(
+            ["java", "-cp", f"{copy}/example/target/classes:{libraries}/*", "dev.sluice.example.ShopApplication", f"--server.port={port}"],
+            stdout=log, stderr=log, env={**os.environ, "SLUICE_URL": f"http://127.0.0.1:{agent.port}", "SLUICE_SOCKET": "",
+                                         "SLUICE_API_KEY": key.text, "SLUICE_API_KEY_FILE": str(wrong), "SLUICE_TIMEOUT": "9.5s"})
+    try:
+        wait_until("the shop serves", lambda: answers(port, "/health") == 200, 60)
+        assert [answers(port, f"/orders/{number}") for number in range(3)] == [200, 200, 429], (tmp_path / "log").read_text()[-3000:]
+    finally:
+        shop.terminate()
+        shop.wait(30)
+
+
+def answers(port: int, path: str) -> int:
+    """The status of a GET; 0 if nobody listens yet."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except ConnectionError:
+        return 0
+    finally:
+        connection.close()
+
+
+@pytest.mark.timeout(600)
+def test_the_blocks_of_the_readme_in_java_compile(libraries: Path, copy: Path, tmp_path: Path) -> None:
+    """Each block is the body of a method, or a method, of a class that has what the block takes for granted."""
     blocks = [block.text for block in Page(SDK / "README.md").blocks("java")]
     assert len(blocks) >= 7
     imports = ("dev.sluice.client.*", "dev.sluice.client.testing.*", "dev.sluice.client.web.*", "dev.sluice.grpc.*", "dev.sluice.micrometer.*",
@@ -124,4 +164,4 @@ abstract class Block{number} {{
   {body}
 }}
 """)
-    run("javac", "-parameters", "-d", tmp_path / "classes", "-cp", f"{tmp_path}/lib/*:{copy}/grpc/target/classes", *sorted(tmp_path.glob("Block*.java")), cwd=tmp_path)
+    run("javac", "-parameters", "-d", tmp_path / "classes", "-cp", f"{libraries}/*:{copy}/grpc/target/classes", *sorted(tmp_path.glob("Block*.java")), cwd=tmp_path)

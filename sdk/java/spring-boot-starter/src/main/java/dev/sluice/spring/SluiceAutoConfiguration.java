@@ -41,7 +41,7 @@ public class SluiceAutoConfiguration {
     if (apiKey != null) {
       options.apiKey(apiKey);
     }
-    String apiKeyFile = option(properties.apiKeyFile() == null ? null : properties.apiKeyFile().toString(), "SLUICE_API_KEY_FILE");
+    String apiKeyFile = option(properties.apiKeyFile(), "SLUICE_API_KEY_FILE");
     if (apiKeyFile != null) {
       options.apiKeyFile(Path.of(apiKeyFile));
     }

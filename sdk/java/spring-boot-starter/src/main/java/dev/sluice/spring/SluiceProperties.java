@@ -29,7 +29,7 @@ public record SluiceProperties(
     String url,
     String socket,
     String apiKey,
-    Path apiKeyFile,
+    String apiKeyFile,
     String timeout,
     OnError onError,
     @DefaultValue("64") int maxConnections,
