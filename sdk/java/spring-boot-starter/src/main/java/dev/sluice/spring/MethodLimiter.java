@@ -50,7 +50,7 @@ final class MethodLimiter implements MethodInterceptor {
       Object result = call.proceed();
       if (result instanceof CompletionStage<?> stage) {
         goesOn = true;
-        return stage.whenComplete((value, failure) -> lease.close());
+        stage.whenComplete((value, failure) -> lease.close());
       }
       return result;
     } finally {
