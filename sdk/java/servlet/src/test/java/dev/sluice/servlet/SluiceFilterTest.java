@@ -91,6 +91,7 @@ class SluiceFilterTest extends WebSuite {
           throw new IllegalStateException(failed);
         }
         client.close();
+        TestAgent.delete(base);
       }
     };
   }

@@ -2,6 +2,7 @@ package dev.sluice.servlet;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.sluice.testsupport.TestAgent;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -11,6 +12,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.tomcat.util.descriptor.web.FilterDef;
@@ -22,7 +24,8 @@ class WebXmlTest {
   @Test
   void theContainerMakesTheFilter() throws Exception {
     Tomcat tomcat = new Tomcat();
-    tomcat.setBaseDir(Files.createTempDirectory("tomcat-").toString());
+    Path base = Files.createTempDirectory("tomcat-");
+    tomcat.setBaseDir(base.toString());
     tomcat.setPort(0);
     tomcat.setHostname("127.0.0.1");
     tomcat.setSilent(true);
@@ -54,6 +57,7 @@ class WebXmlTest {
     } finally {
       tomcat.stop();
       tomcat.destroy();
+      TestAgent.delete(base);
     }
   }
 }

@@ -15,7 +15,11 @@ import dev.sluice.testsupport.TestAgent;
 import dev.sluice.testsupport.WebSuite;
 import dev.sluice.testsupport.Work;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -28,7 +32,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 
 /** A Spring Boot application in its Tomcat. */
 class StarterTest extends WebSuite {
-  private record Running(ConfigurableApplicationContext context) implements Application {
+  private record Running(ConfigurableApplicationContext context, Path base) implements Application {
     @Override
     public int port() {
       return ((ServletWebServerApplicationContext) context).getWebServer().getPort();
@@ -37,6 +41,7 @@ class StarterTest extends WebSuite {
     @Override
     public void close() {
       context.close();
+      TestAgent.delete(base);
     }
   }
 
@@ -46,10 +51,24 @@ class StarterTest extends WebSuite {
   }
 
   private static Running start(TestAgent agent, OnError onError, String... more) {
-    List<String> arguments = new ArrayList<>(List.of("--server.port=0", "--server.address=127.0.0.1", "--spring.main.banner-mode=off",
+    Path base = temporary();
+    List<String> arguments = new ArrayList<>(List.of("--server.port=0", "--server.tomcat.basedir=" + base, "--server.address=127.0.0.1", "--spring.main.banner-mode=off",
         "--sluice.url=" + agent.url(), "--sluice.api-key=" + agent.key(), "--sluice.timeout=10s", "--sluice.on-error=" + onError));
     arguments.addAll(Arrays.asList(more));
-    return new Running(new SpringApplication(Shop.class).run(arguments.toArray(String[]::new)));
+    try {
+      return new Running(new SpringApplication(Shop.class).run(arguments.toArray(String[]::new)), base);
+    } catch (RuntimeException failed) {
+      TestAgent.delete(base);
+      throw failed;
+    }
+  }
+
+  private static Path temporary() {
+    try {
+      return Files.createTempDirectory("tomcat-");
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    }
   }
 
   private Shop.Orders orders() {

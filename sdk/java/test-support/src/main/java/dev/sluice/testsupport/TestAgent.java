@@ -56,6 +56,7 @@ public final class TestAgent implements AutoCloseable {
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);
     }
+    Runtime.getRuntime().addShutdownHook(new Thread(this::kill)); // also after a test that failed before it could close
     restart();
   }
 
@@ -117,6 +118,11 @@ public final class TestAgent implements AutoCloseable {
   @Override
   public void close() {
     kill();
+    delete(folder);
+  }
+
+  /** Deletes a folder and what is in it. */
+  public static void delete(Path folder) {
     try (Stream<Path> files = Files.walk(folder)) {
       files.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
     } catch (IOException left) {

@@ -74,7 +74,9 @@ public abstract class WebSuite {
 
   @AfterAll
   void stop() throws Exception {
-    application.close();
+    if (application != null) {
+      application.close();
+    }
     asks.close();
     agent.close();
   }

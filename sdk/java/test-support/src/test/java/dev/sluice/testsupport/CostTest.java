@@ -152,7 +152,8 @@ class CostTest {
         callsOfThreads(threads, client, 100_000);
         long grown = used() - settled;
         assertTrue(grown < 8 << 20, "grown by " + grown + " bytes");
-        assertTrue(descriptors() <= before, "descriptors: " + before + " before, " + descriptors() + " after");
+        // The pool may have had less than its 8 connections before; each has a few descriptors.
+        assertTrue(descriptors() <= before + 32, "descriptors: " + before + " before, " + descriptors() + " after");
       }
       TestAgent.until("the connections are closed", () -> descriptors() <= before - 1);
 
