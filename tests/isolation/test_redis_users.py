@@ -279,7 +279,8 @@ def test_an_agent_that_cannot_call_functions_gets_no_login_at_all(site: Site) ->
     answer = SyncAgent(site.server.port, token["token"], "old-agent").request("GET", "/counters")
     assert (answer.status, answer.body["type"]) == (403, "/problems/agent-too-old")
     assert "upgrade the agent" in answer.body["detail"] and "password" not in answer.body
-    assert [line["agent"] for line in site.server.lines() if line["event"] == "agent_too_old"] == ["old-agent"]
+    # The log is written behind the answer.
+    wait_until("the line of the log", lambda: [line["agent"] for line in site.server.lines() if line["event"] == "agent_too_old"] == ["old-agent"])
     told = site.server.log.read_text()
     assert SECRET not in told and site.login(token)["password"] not in told
 
