@@ -9,8 +9,9 @@ from support.process import wait_until
 OpenConsole = Callable[..., Console]
 
 ATTACK = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
-VIEWS = ["/?tenant=shop", "/policies?tenant=shop", "/policies/hostile?tenant=shop", "/plans?tenant=shop", "/keys?tenant=shop",
-         "/tenants", "/tokens", "/fleet", "/audit", "/explain?tenant=shop", "/bindings",
+VIEWS = ["/?tenant=shop", "/policies?tenant=shop", "/policies/hostile?tenant=shop", "/policies/hostile?tenant=shop&as=yaml",
+         "/plans?tenant=shop", "/keys?tenant=shop",
+         "/tenants", "/tokens", "/fleet", "/audit", "/explain?tenant=shop", "/bindings", "/groups",
          "/subject?tenant=shop&of=shop%2Fpolicy%2Fhostile&k.subject=" + "%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%22%3E"]
 
 
@@ -26,6 +27,7 @@ def write_it_everywhere(shop: Shop) -> None:
         admin.create("/keys", {"tenant_id": "shop", "name": ATTACK})
         admin.create("/tokens", {"name": ATTACK, "role": "auditor"})
         assert admin.patch("/tenants/shop", {"name": ATTACK}).status == 200
+        admin.create("/group-mappings", {"group": ATTACK, "role": "auditor"})
     statuses = shop.check(3, resource="GET:/hostile", subject=ATTACK)
     assert 429 in statuses, statuses
 
