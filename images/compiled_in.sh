@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the packages whose code is compiled into the programs of the build folder BUILD, in lines that packages.py reads:
+# Prints the packages that are compiled into the programs of the build folder BUILD, in lines that packages.py reads:
 # Debian's (header-only libraries and the compiler's runtime), and npm's in the console. Run it where they are compiled.
 #   images/compiled_in.sh BUILD
 set -e

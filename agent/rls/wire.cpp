@@ -29,7 +29,7 @@ struct Unreadable : std::exception {
   std::string text;
 };
 
-constexpr std::size_t kShort = 127;     // bytes of a message whose length is one byte
+constexpr std::size_t kShort = 127;     // the largest length, in bytes, that fits into one byte
 constexpr std::size_t kShortName = 64;  // bytes of a limit's name: with it, a status stays short
 
 constexpr std::uint64_t varint(std::uint32_t field) { return tag_and_type(field, pbf_wire_type::varint); }

@@ -151,7 +151,7 @@ Exit run_explain(Invocation& invocation, const CheckOptions& options) {
 
 void add_check_options(CLI::App& command, CheckOptions& options) {
   command.add_option("resource", options.resource, "What is asked for, such as GET:/orders.");
-  command.add_option("-s,--subject", options.subject, "Whose limit is charged.");
+  command.add_option("-s,--subject", options.subject, "The subject that is charged.");
   command.add_option("-c,--cost", options.cost, "Units of `requests`. 0 reads and charges nothing.")
       ->check(CLI::NonNegativeNumber);
   command.add_option("-p,--plan", options.plan, "Judge by this plan instead of matching policies.")->type_name("ID");

@@ -19,7 +19,7 @@ const maxWait = 24 * time.Hour
 // character in place of the faulty bytes.
 type Check struct {
 	Resource string `json:"resource,omitempty"` // what is asked for, such as GET:/orders
-	Subject  string `json:"subject,omitempty"`  // whose limit is charged, such as user:42
+	Subject  string `json:"subject,omitempty"`  // the subject that is charged, such as user:42
 
 	// Cost is how many requests this check counts as; nil is 1. See [Cost]. 0 reads the counter and charges nothing.
 	Cost *int64 `json:"cost,omitempty"`

@@ -11,7 +11,7 @@ from sluice.fastapi import Rule, SluiceMiddleware
 
 
 def customer(request: Request) -> "str | None":
-    """Whose limit is charged; without a customer, the client's address."""
+    """The subject that is charged; without a customer, the client's address."""
     name = request.headers.get("x-customer")
     return f"customer:{name}" if name else None
 

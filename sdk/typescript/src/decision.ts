@@ -5,7 +5,7 @@ import type { Reply } from './net/reader.js';
 export interface Check {
   /** What is asked for, such as `GET:/orders`. */
   resource?: string;
-  /** Whose limit is charged: a user, an account, a client address. */
+  /** The subject that is charged: a user, an account, a client address. */
   subject?: string;
   /** Units of `requests`, 1 by default. 0 reads the counter and charges nothing. */
   cost?: number;

@@ -14,7 +14,7 @@ namespace Sluice
         public Check() { }
 
         /// <param name="resource">What is asked for, such as GET:/orders.</param>
-        /// <param name="subject">Whose budget is charged, such as user:42.</param>
+        /// <param name="subject">The subject that is charged, such as user:42.</param>
         public Check(string resource, string subject)
         {
             With("resource", resource);

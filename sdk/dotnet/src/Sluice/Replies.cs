@@ -24,7 +24,7 @@ namespace Sluice
             return new Decision(body, reply.Status, RateLimitHeaders(reply), id);
         }
 
-        /// <summary>Decisions, or the errors of those that are none.</summary>
+        /// <summary>For each check its decision, or the error if it has none.</summary>
         public static List<object> Batch(Reply reply, int expected)
         {
             var body = Object(reply);

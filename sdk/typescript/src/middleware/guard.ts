@@ -16,7 +16,7 @@ export interface RouteOptions<R> {
   resource?: string | ((request: R) => string);
   /** Units that a request takes, 1 by default. */
   cost?: number | ((request: R) => Awaitable<number>);
-  /** Whose limit is charged. Default, also for undefined: the client's address, `ip:203.0.113.7`. */
+  /** The subject that is charged. Default, also for undefined: the client's address, `ip:203.0.113.7`. */
   key?: (request: R) => Awaitable<string | undefined>;
   /** Use this plan instead of matching policies. */
   planId?: string | ((request: R) => string | undefined);

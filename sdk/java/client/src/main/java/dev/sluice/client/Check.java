@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What a request may be limited by: what it asks for, whose budget it uses, and what it costs. The agent judges the
+ * What a request may be limited by: what it asks for, who asks, and what it costs. The agent judges the
  * values; this class only collects them. Immutable.
  */
 public final class Check {
@@ -25,7 +25,7 @@ public final class Check {
    * A check of a resource for a subject.
    *
    * @param resource what is asked for, such as {@code GET:/orders}
-   * @param subject whose budget is charged, such as {@code user:42}
+   * @param subject the subject that is charged, such as {@code user:42}
    */
   public static Check of(String resource, String subject) {
     return builder().resource(resource).subject(subject).build();
@@ -78,7 +78,7 @@ public final class Check {
       return field("resource", resource);
     }
 
-    /** Whose budget is charged, such as {@code user:42}. */
+    /** The subject that is charged, such as {@code user:42}. */
     public Builder subject(String subject) {
       return field("subject", subject);
     }

@@ -20,7 +20,7 @@ public interface Sluice extends AutoCloseable {
    * Judges and charges one check.
    *
    * @param resource what is asked for, such as {@code GET:/orders}
-   * @param subject whose budget is charged, such as {@code user:42}
+   * @param subject the subject that is charged, such as {@code user:42}
    */
   default Decision check(String resource, String subject) {
     return check(Check.of(resource, subject));

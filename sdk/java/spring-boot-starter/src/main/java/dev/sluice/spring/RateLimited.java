@@ -23,7 +23,7 @@ public @interface RateLimited {
   String resource() default "";
 
   /**
-   * Whose budget is charged, as a SpEL expression such as {@code 'user:' + #id}. It has {@code #request}, and the
+   * The subject that is charged, as a SpEL expression such as {@code 'user:' + #id}. It has {@code #request}, and the
    * arguments by their names; on a controller path variables and request parameters only. Default, and if the value is
    * null or empty: {@code sluice.web.key} on a controller, the client's address in a request, else the application's name.
    */

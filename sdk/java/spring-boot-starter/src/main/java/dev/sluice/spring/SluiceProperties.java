@@ -43,7 +43,7 @@ public record SluiceProperties(
    *
    * @param enabled whether requests are checked
    * @param annotatedOnly checks only the methods and classes that have {@link RateLimited}
-   * @param key whose budget is charged, as a SpEL expression over {@code #request}; null and default: the client's address
+   * @param key the subject that is charged, as a SpEL expression over {@code #request}; null and default: the client's address
    * @param exempt routes without a check: {@code /health}, {@code /actuator/**}, {@code GET:/users/{id}}
    * @param exemptPreflight makes no check for CORS preflights
    * @param maxDelay the longest delay that is slept; a longer one is a denial

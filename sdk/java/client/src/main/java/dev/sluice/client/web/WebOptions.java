@@ -20,7 +20,7 @@ public final class WebOptions<R> {
   private Duration maxDelay = Duration.ofSeconds(1);
 
   /**
-   * Whose budget is charged, such as {@code user:42}. Null or empty, and the default: the client's address. What an agent would
+   * The subject that is charged, such as {@code user:42}. Null or empty, and the default: the client's address. What an agent would
    * refuse, such as more than 256 bytes, is replaced by its SHA-256.
    */
   public WebOptions<R> key(Function<R, String> function) {
