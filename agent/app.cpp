@@ -17,15 +17,8 @@
 #include "agent/authz_key.hpp"
 #include "agent/metrics.hpp"
 #include "agent/metrics_token.hpp"
-#include "agent/policies/bundle_source.hpp"
-#include "agent/policies/live_agents.hpp"
-#include "agent/policies/policy_metrics.hpp"
-#include "agent/policies/rate_limit_folder.hpp"
-#include "agent/policies/server_source.hpp"
+#include "agent/rls/rate_limit_folder.hpp"
 #include "agent/startup.hpp"
-#include "agent/usage/metrics.hpp"
-#include "agent/usage/usage.hpp"
-#include "agent/whatif/recording.hpp"
 #include "agent/worker.hpp"
 #include "common/base/version.hpp"
 #include "common/otlp/metrics.hpp"
@@ -40,6 +33,13 @@
 #include "common/telemetry/alias_metrics.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/outage_log.hpp"
+#include "engine/policies/bundle_source.hpp"
+#include "engine/policies/live_agents.hpp"
+#include "engine/policies/policy_metrics.hpp"
+#include "engine/policies/server_source.hpp"
+#include "engine/usage/metrics.hpp"
+#include "engine/usage/usage.hpp"
+#include "engine/whatif/recording.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -210,9 +210,9 @@ class App {
   policies::PolicyMetrics policy_metrics_;
   const policies::ConfiguredLimits configured_limits_{policy_metrics_};
   const policies::LimitWindows limit_windows_{policy_metrics_, clock_};
-  std::optional<policies::BundleSource> bundle_;          // only with --policies
-  std::optional<policies::ServerSource> server_;          // only with --server
-  std::optional<policies::RateLimitFolder> rate_limits_;  // only with --ratelimit-config
+  std::optional<policies::BundleSource> bundle_;     // only with --policies
+  std::optional<policies::ServerSource> server_;     // only with --server
+  std::optional<rls::RateLimitFolder> rate_limits_;  // only with --ratelimit-config
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
   std::optional<MetricsToken> metrics_token_;  // only with --metrics-token-file
@@ -271,15 +271,15 @@ bool App::load_rate_limits() {
   if (config_.ratelimit_folder.empty()) return true;
   if (config_.ratelimit.stands_alone) counters_.set_tenants(1);
   metrics_.add(rls::count_metrics(), shared_.ratelimit_counts);
-  rate_limits_.emplace(config_.ratelimit_folder, clock_, log_, [this](const policies::RateLimitConfig& config) {
+  rate_limits_.emplace(config_.ratelimit_folder, clock_, log_, [this](const rls::RateLimitConfig& config) {
     const rls::InForce in_force{.config = config, .metrics = rule_metrics_ ? rule_metrics_->index(*config) : nullptr};
     for (Worker& worker : workers_) worker.set_rate_limits(in_force);
   });
-  metrics_.add(policies::RateLimitFolder::metric_table(), *rate_limits_);
+  metrics_.add(rls::RateLimitFolder::metric_table(), *rate_limits_);
   if (rule_metrics_) {
     for (const auto& instrument : rule_metrics_->instruments()) metrics_.add(*instrument);
     metrics_.add(rls::error_metrics(), shared_.ratelimit_counts);
-    metrics_.add(policies::RateLimitFolder::load_metrics(), *rate_limits_);
+    metrics_.add(rls::RateLimitFolder::load_metrics(), *rate_limits_);
   }
   return rate_limits_->load_first();
 }

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "agent/policies/bundle_file.hpp"
 #include "common/domain/credential.hpp"
+#include "engine/policies/bundle_file.hpp"
 
 namespace sluice::agent {
 AuthzKey::AuthzKey(boost::asio::io_context& loop, telemetry::Log& log, std::chrono::milliseconds check_every)

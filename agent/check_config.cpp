@@ -6,12 +6,12 @@
 
 #include <fmt/core.h>
 
-#include "agent/policies/bundle_file.hpp"
-#include "agent/policies/rate_limit_folder.hpp"
+#include "agent/rls/rate_limit_folder.hpp"
 #include "common/base/clock.hpp"
 #include "common/base/error.hpp"
 #include "common/http/client_authorities.hpp"
 #include "common/http/tls.hpp"
+#include "engine/policies/bundle_file.hpp"
 
 namespace sluice::agent {
 namespace {
@@ -26,12 +26,12 @@ void print_faults(const std::string& file, std::string_view kind, const Faults& 
 }
 
 bool check_rate_limits(const std::string& folder) {
-  const auto state = policies::look_at_folder(folder);
+  const auto state = rls::look_at_folder(folder);
   if (!state) {
     print_faults(folder, "", {state.error()});
     return false;
   }
-  const auto read = policies::load_rate_limits(folder, *state);
+  const auto read = rls::load_rate_limits(folder, *state);
   if (!read) {
     for (const rls_config::FileFaults& each : read.error()) print_faults(each.file, "", each.faults);
     return false;

@@ -10,7 +10,6 @@
 
 #include "agent/flag_table.hpp"
 #include "agent/server_flags.hpp"
-#include "agent/whatif/recording.hpp"
 #include "common/base/version.hpp"
 #include "common/domain/enum_text.hpp"
 #include "common/domain/identifiers.hpp"
@@ -22,6 +21,7 @@
 #include "common/program/redis_flags.hpp"
 #include "common/program/tracing_flags.hpp"
 #include "common/program/unknown_variables.hpp"
+#include "engine/whatif/recording.hpp"
 
 namespace sluice::agent {
 namespace {

@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #include "agent/api/authz.hpp"
-#include "agent/policies/server_source.hpp"
 #include "agent/rls/service.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/decision.hpp"
@@ -23,6 +22,7 @@
 #include "common/redis/client.hpp"
 #include "common/telemetry/decision_log.hpp"
 #include "common/telemetry/log.hpp"
+#include "engine/policies/server_source.hpp"
 
 namespace sluice::agent {
 

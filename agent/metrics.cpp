@@ -4,20 +4,20 @@
 
 #include "agent/api/check_api.hpp"
 #include "agent/api/refusals.hpp"
-#include "agent/decide/overload_cause.hpp"
-#include "agent/decide/wait_outcome.hpp"
 #include "agent/grpc/metrics.hpp"
-#include "agent/policies/policy_metrics.hpp"
-#include "agent/policies/rate_limit_folder.hpp"
-#include "agent/policies/server_source.hpp"
 #include "agent/rls/counts.hpp"
+#include "agent/rls/rate_limit_folder.hpp"
 #include "agent/rls/rule_metrics.hpp"
-#include "agent/usage/metrics.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/otlp/metrics.hpp"
 #include "common/program/certificate.hpp"
 #include "common/telemetry/alias_metrics.hpp"
 #include "common/telemetry/log_metrics.hpp"
+#include "engine/decide/overload_cause.hpp"
+#include "engine/decide/wait_outcome.hpp"
+#include "engine/policies/policy_metrics.hpp"
+#include "engine/policies/server_source.hpp"
+#include "engine/usage/metrics.hpp"
 
 namespace sluice::agent {
 
@@ -88,13 +88,13 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   append_specs(specs, policies::ServerSource::metric_table(), "with `--server`");
   append_specs(specs, usage::metrics(), "with `--server`");
   append_specs(specs, rls::count_metrics(), "with `--ratelimit-config`");
-  append_specs(specs, policies::RateLimitFolder::metric_table(), "with `--ratelimit-config`");
+  append_specs(specs, rls::RateLimitFolder::metric_table(), "with `--ratelimit-config`");
   const rls::RuleMetrics rules;
   for (const auto& instrument : rules.instruments()) {
     specs.push_back(instrument->spec().registered("with `--ratelimit-metrics`"));
   }
   append_specs(specs, rls::error_metrics(), "with `--ratelimit-metrics`");
-  append_specs(specs, policies::RateLimitFolder::load_metrics(), "with `--ratelimit-metrics`");
+  append_specs(specs, rls::RateLimitFolder::load_metrics(), "with `--ratelimit-metrics`");
   append_specs(specs, telemetry::alias_metrics(), telemetry::kWithAliases);
   specs.push_back(telemetry::AliasRequests(metrics.http).spec());
   specs.push_back(telemetry::AliasLatency(metrics.decision_duration).spec());

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "agent/config.hpp"
-#include "agent/decide/waiting_places.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/telemetry/metric_table.hpp"
 #include "common/telemetry/metrics.hpp"
+#include "engine/decide/waiting_places.hpp"
 
 namespace sluice::agent {
 

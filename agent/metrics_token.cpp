@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "agent/policies/bundle_file.hpp"
 #include "common/base/crypto.hpp"
+#include "engine/policies/bundle_file.hpp"
 
 namespace sluice::agent {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "agent/policies/token_file.hpp"
 #include "common/base/version.hpp"
 #include "common/http_client/url.hpp"
 #include "common/sync/report.hpp"
+#include "engine/policies/token_file.hpp"
 
 namespace sluice::agent {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "agent/policies/server_source.hpp"
 #include "common/program/config_reader.hpp"
 #include "common/program/flags.hpp"
+#include "engine/policies/server_source.hpp"
 
 namespace sluice::agent {
 

@@ -18,19 +18,19 @@
 
 #include "agent/api/check_api.hpp"
 #include "agent/api/refusals.hpp"
-#include "agent/decide/decider.hpp"
-#include "agent/decide/local_limits.hpp"
 #include "agent/grpc/front_end.hpp"
-#include "agent/policies/override_publisher.hpp"
 #include "agent/rls/service.hpp"
-#include "agent/usage/recorder.hpp"
-#include "agent/whatif/recording.hpp"
 #include "common/http/tls.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/limiter/redis_store.hpp"
 #include "common/redis/client.hpp"
 #include "common/telemetry/log.hpp"
 #include "common/telemetry/outage_log.hpp"
+#include "engine/decide/decider.hpp"
+#include "engine/decide/local_limits.hpp"
+#include "engine/policies/override_publisher.hpp"
+#include "engine/usage/recorder.hpp"
+#include "engine/whatif/recording.hpp"
 
 namespace sluice::agent {
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 
-PARTS = ("common", "agent", "server")
+PARTS = ("common", "engine", "agent", "server")
 
 
 def layers_of(summary: Path) -> dict[str, tuple[int, int]]:

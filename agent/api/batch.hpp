@@ -15,8 +15,8 @@
 
 #include "agent/api/api_replies.hpp"
 #include "agent/api/check_problems.hpp"
-#include "agent/decide/check.hpp"
 #include "common/base/pool.hpp"
+#include "engine/decide/check.hpp"
 
 namespace sluice::agent::api {
 

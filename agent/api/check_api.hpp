@@ -12,10 +12,10 @@
 #include "agent/api/authz.hpp"
 #include "agent/api/batch.hpp"
 #include "agent/api/rate_limit_json.hpp"
-#include "agent/decide/check.hpp"
 #include "common/base/pool.hpp"
 #include "common/http/server.hpp"
 #include "common/telemetry/counters.hpp"
+#include "engine/decide/check.hpp"
 
 namespace sluice::agent::api {
 

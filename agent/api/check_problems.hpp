@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "agent/api/api_replies.hpp"
-#include "agent/decide/refusal.hpp"
 #include "common/base/error.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/http/problem.hpp"
+#include "engine/decide/refusal.hpp"
 
 namespace sluice::agent::api {
 

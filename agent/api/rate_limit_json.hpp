@@ -6,9 +6,9 @@
 #include <string>
 
 #include "agent/api/api_replies.hpp"
-#include "agent/decide/decider.hpp"
 #include "agent/rls/service.hpp"
 #include "common/base/pool.hpp"
+#include "engine/decide/decider.hpp"
 
 namespace sluice::agent::api {
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "agent/api/refusals.hpp"
-#include "agent/decide/check.hpp"
 #include "agent/grpc/authz_check.hpp"
 #include "agent/grpc/decisions_service.hpp"
 #include "common/http/problem.hpp"
 #include "common/http/request_id.hpp"
+#include "engine/decide/check.hpp"
 
 namespace sluice::agent::rpc {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/decide/check.hpp"
 #include "agent/grpc/check_message.hpp"
 #include "agent/grpc/statuses.hpp"
 #include "common/base/pool.hpp"
 #include "common/grpc/service.hpp"
+#include "engine/decide/check.hpp"
 
 namespace sluice::agent::rpc {
 

@@ -8,7 +8,6 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "agent/decide/check.hpp"
 #include "agent/grpc/batch_call.hpp"
 #include "agent/grpc/check_message.hpp"
 #include "agent/grpc/check_stream.hpp"
@@ -16,6 +15,7 @@
 #include "common/domain/check_batch.hpp"
 #include "common/http/request_id.hpp"
 #include "common/limiter/lease_id.hpp"
+#include "engine/decide/check.hpp"
 
 namespace sluice::agent::rpc {
 namespace {

@@ -1,4 +1,4 @@
-// sluice.v1.Decisions: checks, batches, streams of checks, and leases, over agent/decide.
+// sluice.v1.Decisions: checks, batches, streams of checks, and leases, over engine/decide.
 //
 // Thread: one worker's. The objects of calls are reused: in the steady state, this class allocates nothing for a check.
 #pragma once
@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/decide/decider.hpp"
 #include "agent/grpc/statuses.hpp"
 #include "common/base/pool.hpp"
 #include "common/grpc/service.hpp"
 #include "common/telemetry/counters.hpp"
+#include "engine/decide/decider.hpp"
 
 namespace sluice::agent::rpc {
 

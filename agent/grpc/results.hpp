@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "agent/decide/decider.hpp"
 #include "agent/grpc/check_message.hpp"
 #include "agent/grpc/statuses.hpp"
+#include "engine/decide/decider.hpp"
 
 namespace sluice::agent::rpc {
 

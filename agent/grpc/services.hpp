@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "agent/api/authz.hpp"
-#include "agent/decide/decider.hpp"
 #include "agent/rls/service.hpp"
 #include "common/domain/decision.hpp"
 #include "common/grpc/service.hpp"
 #include "common/telemetry/counters.hpp"
+#include "engine/decide/decider.hpp"
 
 namespace sluice::agent::rpc {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "agent/api/check_problems.hpp"
-#include "agent/decide/refusal.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
 #include "common/grpc/error_details.hpp"
 #include "common/grpc/service.hpp"
 #include "common/grpc/status.hpp"
 #include "common/telemetry/counters.hpp"
+#include "engine/decide/refusal.hpp"
 
 namespace sluice::agent::rpc {
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
-#include "agent/decide/decider.hpp"
-#include "agent/decide/refusal.hpp"
 #include "agent/rls/service.hpp"
+#include "engine/decide/decider.hpp"
+#include "engine/decide/refusal.hpp"
 
 namespace sluice::agent::rls {
 

@@ -12,14 +12,14 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "agent/decide/check_spans.hpp"
-#include "agent/decide/in_flight.hpp"
-#include "agent/decide/redis_time.hpp"
 #include "agent/rls/counts.hpp"
 #include "agent/rls/rule_metrics.hpp"
 #include "agent/rls/verdict.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/rls_config/config.hpp"
+#include "engine/decide/check_spans.hpp"
+#include "engine/decide/in_flight.hpp"
+#include "engine/decide/redis_time.hpp"
 
 namespace sluice::agent::rls {
 

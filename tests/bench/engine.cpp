@@ -22,8 +22,6 @@
 #include <fmt/core.h>
 
 #include "agent/api/check_api.hpp"
-#include "agent/decide/decision.hpp"
-#include "agent/usage/recorder.hpp"
 #include "common/domain/credential.hpp"
 #include "common/http/connection_host.hpp"
 #include "common/limiter/memory_store.hpp"
@@ -31,6 +29,8 @@
 #include "common/policy/counter_key.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/telemetry/line_writer.hpp"
+#include "engine/decide/decision.hpp"
+#include "engine/usage/recorder.hpp"
 #include "tests/bench/measure.hpp"
 
 namespace sluice::bench {
@@ -72,9 +72,9 @@ class Subjects {
 };
 
 struct Keeper final : limiter::JudgeListener {
-  explicit Keeper(agent::decide::Judgement& its_judgement) : judgement(its_judgement) {}
+  explicit Keeper(decide::Judgement& its_judgement) : judgement(its_judgement) {}
   void judged(const limiter::StoreResult<limiter::Outcome>& result) override { judgement.outcome = result; }
-  agent::decide::Judgement& judgement;
+  decide::Judgement& judgement;
 };
 
 // A connection without a socket: takes requests as bytes, drops the replies when it has looked at their status.
@@ -126,7 +126,7 @@ class World {
     auto built = policy::build_snapshot(*bundle, 1, clock.now_us());
     if (!built) stop(built.error()[0].text);
     snapshot = *built;
-    key_view = agent::decide::authenticate(*snapshot, key, clock.now_us()).value_or(nullptr);
+    key_view = decide::authenticate(*snapshot, key, clock.now_us()).value_or(nullptr);
     if (!key_view) stop("the key is not known");
     decider.set_snapshot(snapshot);
     host = std::make_shared<Host>(http::ServerOptions{}, api);
@@ -160,26 +160,26 @@ class World {
   std::string request_bytes;
   std::size_t subject_at = 0;
 
-  agent::usage::Usage usage{1};
-  agent::usage::Recorder alone{metrics, log, false, nullptr};
-  agent::usage::Recorder reporting{metrics, log, false, &usage.worker(0)};
-  agent::decide::InFlight in_flight{10'000};
-  agent::decide::WaitingPlaces waiting{0};
-  agent::decide::WaitingRoom waiting_room{waiting, {}, [](auto) {}};
-  agent::decide::Decider decider{store,
-                                 nullptr,
-                                 clock,
-                                 in_flight,
-                                 waiting_room,
-                                 alone,
-                                 {},
-                                 agent::decide::MatchingBudget(std::chrono::milliseconds(200)),
-                                 agent::decide::RedisTime(std::chrono::milliseconds(500), 1)};
+  usage::Usage usage{1};
+  usage::Recorder alone{metrics, log, false, nullptr};
+  usage::Recorder reporting{metrics, log, false, &usage.worker(0)};
+  decide::InFlight in_flight{10'000};
+  decide::WaitingPlaces waiting{0};
+  decide::WaitingRoom waiting_room{waiting, {}, [](auto) {}};
+  decide::Decider decider{store,
+                          nullptr,
+                          clock,
+                          in_flight,
+                          waiting_room,
+                          alone,
+                          {},
+                          decide::MatchingBudget(std::chrono::milliseconds(200)),
+                          decide::RedisTime(std::chrono::milliseconds(500), 1)};
   agent::api::CheckApi api{{}, decider, metrics.http, metrics.refusals};
 
   CheckRequest request;
   policy::Selection selection;
-  agent::decide::Judgement judgement;
+  decide::Judgement judgement;
   Keeper keeper{judgement};
 
   void set_subject(std::string_view subject) {
@@ -198,9 +198,9 @@ class World {
     selection = policy::select(*snapshot, snapshot->tenant_of(*key_view), key_view->id, request, clock.now_us());
     judgement.rulebook = selection.primary();
   }
-  void prepare() { agent::decide::prepare_call(snapshot->tenant_of(*key_view), request, judgement); }
-  Decision conclude() const { return agent::decide::make_decision(selection, request, {&judgement, 1}); }
-  void count(agent::usage::Recorder& recorder, const Decision& decision) {
+  void prepare() { decide::prepare_call(snapshot->tenant_of(*key_view), request, judgement); }
+  Decision conclude() const { return decide::make_decision(selection, request, {&judgement, 1}); }
+  void count(usage::Recorder& recorder, const Decision& decision) {
     recorder.decided({.decision = decision,
                       .tenant = snapshot->tenant_of(*key_view),
                       .request = request,
@@ -252,8 +252,7 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
                    },
                    times});
   };
-  add("part: authenticate",
-      [&world] { keep(agent::decide::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
+  add("part: authenticate", [&world] { keep(decide::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
   add("part: parse JSON", [body = std::string(kBody), request = CheckRequest()]() mutable {
     std::memcpy(body.data(), kBody.data(), kBody.size());  // it is parsed in place
     if (!parse_check(body, request).empty()) stop("the body is no check");

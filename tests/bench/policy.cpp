@@ -17,13 +17,13 @@
 
 #include <fmt/core.h>
 
-#include "agent/decide/decision.hpp"
 #include "common/base/crypto.hpp"
 #include "common/domain/credential.hpp"
 #include "common/objects/bundle_json.hpp"
 #include "common/policy/match.hpp"
 #include "common/policy/snapshot.hpp"
 #include "common/policy/snapshot_delta.hpp"
+#include "engine/decide/decision.hpp"
 #include "tests/bench/measure.hpp"
 
 namespace sluice::bench {
@@ -122,7 +122,7 @@ Timed authenticate_among(std::size_t count) {
   SnapshotPtr snapshot = compiled(bundle);
   auto run = [snapshot, secret](std::size_t times) {
     for (std::size_t i = 0; i < times; ++i) {
-      const policy::KeyView* key = agent::decide::authenticate(*snapshot, secret, kNow).value_or(nullptr);
+      const policy::KeyView* key = decide::authenticate(*snapshot, secret, kNow).value_or(nullptr);
       if (key == nullptr) stop("the key is not known");
       keep(key);
     }

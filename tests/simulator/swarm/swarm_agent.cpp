@@ -38,7 +38,7 @@ void SwarmAgent::start(bool kept) {
     snapshot_.reset();
   }
   ++boots_;
-  agent::follow::SyncOptions options;
+  follow::SyncOptions options;
   options.server = server_;
   options.agent_id = plan_.id;
   options.pod = plan_.id;
@@ -47,7 +47,7 @@ void SwarmAgent::start(bool kept) {
   options.seed = plan_.seed + boots_;
   options.report_interval = plan_.report_interval;
   log_.write(event("started").add(kept_ ? std::optional(kept_->head) : std::nullopt));
-  client_ = std::make_unique<agent::follow::SyncClient>(context_, std::move(options), *this, observer());
+  client_ = std::make_unique<follow::SyncClient>(context_, std::move(options), *this, observer());
   client_->start(kept_);
 }
 
@@ -79,7 +79,7 @@ std::string SwarmAgent::describe() const {
   out += fmt::format(R"(,"objects":{},"checksum":"{}")", state ? state->objects.size() : 0,
                      state ? state->objects.checksum().hex() : "");
   if (!client_) return out + '}';
-  const agent::follow::SyncCounters counters = client_->counters();
+  const follow::SyncCounters counters = client_->counters();
   out += fmt::format(
       R"(,"invalidations":{},"fetches":{},"folded":{},"streams_opened":{},"streams_lost":{},"heartbeats":{},"reports":{},"connects":{},"degraded":[)",
       counters.announcements, counters.fetches, counters.merged, counters.streams_opened, counters.streams_lost,
@@ -127,8 +127,8 @@ std::optional<Error> SwarmAgent::compile(const sync::ScopeState& state) {
   return std::nullopt;
 }
 
-agent::follow::SyncObserver SwarmAgent::observer() {
-  agent::follow::SyncObserver out;
+follow::SyncObserver SwarmAgent::observer() {
+  follow::SyncObserver out;
   out.stream_opened = [this] { log_.write(event("watch_open")); };
   out.stream_lost = [this](const Error& why) {
     log_.write(event("watch_lost").add("code", why.code).add("text", why.text));
@@ -143,10 +143,10 @@ agent::follow::SyncObserver SwarmAgent::observer() {
     fetch_since_ = since;
     log_.write(event("fetch_begin").add(since));
   };
-  out.fetch_ended = [this](agent::follow::FetchResult result, const std::optional<sync::Position>& position,
+  out.fetch_ended = [this](follow::FetchResult result, const std::optional<sync::Position>& position,
                            std::string_view text) {
     log_.write(event("fetch_end")
-                   .add("result", agent::follow::to_string(result))
+                   .add("result", follow::to_string(result))
                    .add("since", fetch_since_ ? fetch_since_->revision : -1)
                    .add(position)
                    .add("text", text));

@@ -14,8 +14,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "agent/follow/sync_client.hpp"
 #include "common/policy/snapshot.hpp"
+#include "engine/follow/sync_client.hpp"
 #include "tests/simulator/swarm/event_log.hpp"
 
 namespace sluice::sync_test {
@@ -29,7 +29,7 @@ struct AgentPlan {
   std::chrono::milliseconds report_interval{5'000};
 };
 
-class SwarmAgent final : public agent::follow::SyncHost {
+class SwarmAgent final : public follow::SyncHost {
  public:
   SwarmAgent(boost::asio::io_context& context, http_client::Url server, AgentPlan plan, EventLog& log);
   SwarmAgent(const SwarmAgent&) = delete;
@@ -54,7 +54,7 @@ class SwarmAgent final : public agent::follow::SyncHost {
 
   void take(const sync::ScopeState& state, bool whole);
   std::optional<Error> compile(const sync::ScopeState& state);
-  agent::follow::SyncObserver observer();
+  follow::SyncObserver observer();
   Event event(std::string_view what) const { return {plan_.number, what}; }
 
   boost::asio::io_context& context_;
@@ -62,7 +62,7 @@ class SwarmAgent final : public agent::follow::SyncHost {
   AgentPlan plan_;
   EventLog& log_;
   boost::asio::steady_timer timer_;
-  std::unique_ptr<agent::follow::SyncClient> client_;
+  std::unique_ptr<follow::SyncClient> client_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
   std::optional<sync::ScopeState> kept_;
   std::optional<sync::Position> fetch_since_;

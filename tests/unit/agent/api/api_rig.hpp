@@ -10,10 +10,10 @@
 
 #include "agent/api/check_api.hpp"
 #include "agent/api/refusals.hpp"
-#include "agent/decide/overload_cause.hpp"
-#include "agent/usage/recorder.hpp"
 #include "common/limiter/memory_store.hpp"
 #include "common/objects/bundle_json.hpp"
+#include "engine/decide/overload_cause.hpp"
+#include "engine/usage/recorder.hpp"
 #include "tests/unit/http_asker.hpp"
 
 namespace sluice::agent::api {
