@@ -5,10 +5,12 @@
 
 namespace sluice::server::admin {
 
-// Numbers of decisions by tenant, policy, outcome and time, with totals.
+// Numbers of decisions by tenant, policy, outcome and time, with totals. REQUIRES: Route::one_snapshot, so that the
+// totals are those of the rows.
 Answer list_analytics(Context& context);
 
-// How much the decisions of policies used of their limits, by tenant, policy and time, with totals.
+// How much the decisions of policies used of their limits, by tenant, policy and time, with totals. REQUIRES:
+// Route::one_snapshot.
 Answer list_utilization(Context& context);
 
 Answer list_throttled_subjects(Context& context);
