@@ -1,0 +1,287 @@
+// The rate limiter inside a program: the same policies, algorithms and counters as the agent, without another process.
+//
+//   #include <sluice/engine.hpp>
+//   auto opened = sluice::v1::Engine::open({.bundle_file = "policies.json"});
+//   if (!opened) return fail(opened.status.message);
+//   const auto decision = opened.engine->check({.resource = "GET:/orders", .subject = "user:42"});
+//   if (!decision.allowed) return too_many_requests(decision.retry_after);
+//
+// - **Threads.** The engine starts none, unless an option asks for it (`watch_file`, `server_url`, `threads`). Every
+//   function may be called from any thread, unless Options::concurrency says that one thread uses the engine.
+// - **Errors.** No function throws. What goes wrong is a Status. A program that ignores it denies nothing by accident:
+//   a check that fails has `allowed == false` and a `status` that is not ok.
+// - **Memory.** check() into a Decision that is used again allocates nothing in the steady state.
+// - **fork().** A child must not use an engine of its parent: it opens its own. See docs/guide/in-process.md.
+// - **Compilers.** C++20; this header includes nothing but the standard library.
+// - **ABI.** Stable within the namespace v1. Structs get no new members there.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::v1 {
+
+using Micros = std::chrono::microseconds;
+
+// Retry-after of a check that never passes, however long one waits: its cost is above the limit.
+inline constexpr Micros kNever{-1};
+
+enum class Code : std::uint8_t {
+  ok,
+  invalid_options,    // Options: two sources of policies, a malformed URL, …
+  invalid_policies,   // the bundle has faults
+  unreachable,        // a file, the server or Redis cannot be used
+  unauthenticated,    // Request::api_key is not known, or has expired
+  unknown_tenant,     // Request::tenant names none, or is missing although the policies have several
+  unknown_plan,       // Request::plan names none, or the tenant's callers may not choose one
+  missing_dimension,  // the counter is named by a dimension that the request lacks
+  invalid_request,    // a cost is negative or above 2^31 − 1, a limit cannot be brought, …
+  unknown_lease,      // malformed, or of another tenant
+  out_of_memory,      // an allocation failed; the check may have been charged
+  stopped,            // the engine was closed meanwhile
+};
+
+struct Status {
+  Code code = Code::ok;
+  std::string message;  // one sentence for people: the field, the rule, the fix; "" if ok
+
+  bool ok() const noexcept { return code == Code::ok; }
+};
+
+// ---- A check -------------------------------------------------------------------------------------------------------
+
+struct Named {  // a tag or an attribute
+  std::string_view name;
+  std::string_view value;
+};
+struct Amount {  // the cost of a unit, or the number of a limit
+  std::string_view name;
+  std::int64_t value = 0;
+};
+
+// What is asked. Views must live until the check is answered. A text with the data() nullptr, as it is by default, is
+// absent; "" is an empty value, which is not the same. The dimensions are those of `POST /v1/check`.
+struct Request {
+  std::string_view tenant = {};   // may be absent if the policies have one tenant, or if Options::tenant names it
+  std::string_view api_key = {};  // "sk_…", instead of `tenant`: who brings it must be authenticated
+
+  std::string_view resource = {};
+  std::string_view subject = {};
+  std::string_view method = {};
+  std::string_view endpoint = {};
+  std::string_view user = {};
+  std::string_view client = {};
+  std::string_view client_id = {};
+  std::string_view source_ip = {};
+  std::string_view application = {};
+  std::string_view service = {};
+  std::string_view environment = {};
+  std::string_view signal = {};
+  std::string_view operation = {};
+  std::string_view region = {};
+  std::string_view severity = {};
+  std::string_view span_name = {};
+  std::string_view topic = {};
+  std::string_view consumer_group = {};
+  std::string_view job_type = {};
+  std::string_view priority = {};
+  std::span<const Named> tags = {};
+  std::span<const Named> attributes = {};
+
+  std::int64_t cost = 1;               // of the unit "requests", 0 to 2^31 − 1; 0 reads without charging
+  std::span<const Amount> costs = {};  // of other units
+  std::span<const Amount> limits = {};  // limit_override: numbers for this check only; the plan must allow it
+  std::string_view plan = {};           // a plan instead of a policy
+  std::string_view request_id = {};     // makes the action `sample` repeatable
+  bool explain = false;                 // fill in Decision::explanation
+  bool headers = false;                 // fill in Decision::headers
+};
+
+enum class Action : std::uint8_t { allow, deny, delay, sample, drop, downgrade, drop_low_priority, shadow_only };
+enum class Reason : std::uint8_t {
+  within_limit,
+  limit_exceeded,
+  no_policy,
+  mode_off,
+  shadow,
+  sampled,
+  fail_open,
+  fail_closed,
+  degraded,
+  no_snapshot,
+  overload,
+};
+std::string_view to_string(Action) noexcept;  // "deny"
+std::string_view to_string(Reason) noexcept;  // "limit_exceeded"
+
+struct Decision {
+  bool allowed = false;
+  Action action = Action::allow;
+  Reason reason = Reason::no_policy;
+  Status status;  // not ok: the check was not decided, and `allowed` is false
+
+  bool has_limit = false;  // whether the five members below say something
+  std::int64_t limit = 0;
+  std::int64_t remaining = 0;
+  Micros reset_after{0};
+  Micros retry_after{0};  // until the same check passes; kNever: never
+  Micros delay{0};        // how long to hold the request back (action `delay`)
+
+  std::string policy;  // "": none decided
+  std::int64_t policy_version = 0;
+  std::string plan;
+  std::string limit_name;
+  std::string downgrade_to;  // of the action `downgrade`
+  double sample_rate = 0;    // of the action `sample`
+  bool shadow = false;       // nothing was enforced,
+  bool would_allow = true;   // and this is what the decision would have been
+
+  std::string lease_id;             // "": no lease; see Lease
+  std::int64_t lease_expires_us = 0;  // Unix time
+
+  std::string explanation;  // JSON, as the agent answers with "explain": true
+  std::string headers;      // "Name: value\r\n" for each: X-RateLimit-…, RateLimit, Retry-After
+};
+
+// ---- Leases --------------------------------------------------------------------------------------------------------
+
+class Engine;
+
+// Gives the places of a `concurrency` limit back at its end. Movable.
+class Lease {
+ public:
+  Lease() noexcept = default;
+  Lease(Lease&&) noexcept;
+  Lease& operator=(Lease&&) noexcept;
+  ~Lease();
+
+  explicit operator bool() const noexcept { return engine_ != nullptr; }
+  const std::string& id() const noexcept { return id_; }
+  Status renew() noexcept;    // not ok: it has expired, or the counters cannot be asked
+  Status release() noexcept;  // before the end of the object; a second call does nothing
+  std::string detach() noexcept;  // the id; from then on the program releases by Engine::release()
+
+ private:
+  friend class Engine;
+  Lease(Engine& engine, std::string tenant, std::string id) noexcept;
+
+  Engine* engine_ = nullptr;  // outlives the lease
+  std::string tenant_;
+  std::string id_;
+};
+
+// ---- The engine ----------------------------------------------------------------------------------------------------
+
+enum class Level : std::uint8_t { debug, info, warn, error };
+// `line` is one line of JSON: time, level, event, message, fields.
+using LogHook = std::function<void(Level level, std::string_view event, std::string_view line)>;
+// Called for each decision, on the thread that decides. Must not call the engine.
+using DecisionHook = std::function<void(const Request& request, const Decision& decision)>;
+
+enum class Concurrency : std::uint8_t {
+  many,  // any thread may call at any time
+  one,   // only one thread calls at a time, so the engine takes no lock
+};
+
+struct Redis {
+  std::string url;            // redis://, rediss://, redis+sentinel://, redis+cluster://, unix:PATH; "": memory
+  std::string password_file;  // read again when it changes
+  std::string tls_ca_file;    // "": the authorities of the operating system
+  std::string tls_cert_file;  // client certificate
+  std::string tls_key_file;
+  std::chrono::milliseconds deadline{25};  // of one call, > 0
+};
+
+struct Server {
+  std::string url;         // http:// or https://; "": none
+  std::string token_file;  // the token of an agent
+  std::string cache_file;  // the last good state, for a start without the server; "": none
+  std::string ca_file;     // "": the authorities of the operating system
+  std::string name;        // how the fleet names this engine; "": the host's name and the process id
+};
+
+struct Options {
+  // Where policies come from: at most one of `bundle`, `bundle_file` and `server`. None: Engine::load() brings them.
+  std::string bundle = {};       // a bundle's text, JSON or YAML
+  std::string bundle_file = {};  // path of a bundle
+  bool watch_file = false;       // starts a thread that loads the file again when it changes
+  Server server = {};            // starts a thread
+
+  // Where counters are: in Redis, shared with agents and other programs, or in the memory of this engine.
+  Redis redis = {};
+  std::size_t memory_limit = 0;  // bytes that counters in memory may take, roughly; 0: no limit
+
+  // How many threads run the loop of Redis. 0: none. Then each check() runs the loop until it is answered, and
+  // Engine::run() runs it for asynchronous checks.
+  unsigned threads = 0;
+  Concurrency concurrency = Concurrency::many;
+
+  std::string tenant = {};                // of requests that name none
+  bool allow_without_policies = false;    // what checks get before there are policies
+  std::function<std::int64_t()> clock_us = {};  // Unix time in µs, for tests; empty: the system's clock
+  LogHook log = {};
+  DecisionHook on_decision = {};
+  bool metrics = false;  // count decisions for Engine::metrics(); costs each check some nanoseconds
+};
+
+class Engine {
+ public:
+  struct Opened {
+    std::unique_ptr<Engine> engine;  // nullptr if it could not be opened
+    Status status;
+    explicit operator bool() const noexcept { return engine != nullptr; }
+  };
+  // Reads the bundle before it returns. It does not wait for the server or for Redis.
+  static Opened open(Options options) noexcept;
+  ~Engine();  // gives up asynchronous checks with Code::stopped; joins the engine's threads
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Decision check(const Request& request) noexcept;
+  // The same into an object that is used again, and so keeps its memory.
+  void check(const Request& request, Decision& decision) noexcept;
+  // Each check by itself, in their order. REQUIRES: as many decisions as requests.
+  void check_batch(std::span<const Request> requests, std::span<Decision> decisions) noexcept;
+  // Calls back once: on the calling thread if the counters are in memory, else on a thread that runs the loop. What the
+  // request points to must live until then.
+  using Callback = std::function<void(const Decision& decision)>;
+  void check_async(const Request& request, Callback callback) noexcept;
+  // Asks again, at `retry_after`, until the check passes or `at_most` is over. Sleeps meanwhile.
+  void wait(const Request& request, Micros at_most, Decision& decision) noexcept;
+
+  // The lease that a decision has brought; empty if it has none.
+  Lease lease(const Request& request, const Decision& decision) noexcept;
+  // `tenant`: as in the check; may be "".
+  Status release(std::string_view tenant, std::string_view lease_id) noexcept;
+  Status renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us = nullptr) noexcept;
+
+  // Puts other policies in force, for checks that begin from then on. If they have faults, the former stay.
+  Status load(std::string_view bundle) noexcept;
+  Status reload() noexcept;  // reads `bundle_file` again
+  bool has_policies() const noexcept;
+  std::uint64_t revision() const noexcept;  // of the policies in force: 1 for the first, one more with each load
+
+  // Runs the loop on the calling thread until stop(). For Options::threads == 0 with Redis.
+  void run() noexcept;
+  std::size_t poll() noexcept;  // runs what is ready, and returns how much that was
+  void stop() noexcept;
+
+  std::string metrics() const;  // in Prometheus' text format; "" without Options::metrics
+
+ private:
+  class Impl;
+  explicit Engine(std::unique_ptr<Impl> impl) noexcept;
+  std::unique_ptr<Impl> impl_;
+};
+
+std::string_view version() noexcept;  // of the library: "0.1.0"
+
+}  // namespace sluice::v1
