@@ -109,7 +109,7 @@ void DecisionLog::write(const DecisionRecord& record) {
   append_text(line, "request_id", record.request_id);
   append_trace(line, record);
   line.push_back('}');
-  out_.append(line);
+  out_->append(line);
 }
 
 }  // namespace sluice::telemetry

@@ -55,7 +55,9 @@ struct DecisionRecord {
 class DecisionLog {
  public:
   // `out` and `clock` outlive the log.
-  DecisionLog(DecisionLogMode mode, LineWriter& out, const Clock& clock) : mode_(mode), out_(out), clock_(clock) {}
+  DecisionLog(DecisionLogMode mode, LineWriter& out, const Clock& clock) : mode_(mode), out_(&out), clock_(clock) {}
+  // Logs nothing.
+  explicit DecisionLog(const Clock& clock) : clock_(clock) {}
 
   // Whether to log this decision. Call it exactly once for each decision, because sampling counts the calls.
   bool wants(bool allowed) {
@@ -74,7 +76,7 @@ class DecisionLog {
   }
 
   const DecisionLogMode mode_;
-  LineWriter& out_;
+  LineWriter* const out_ = nullptr;  // nullptr: the mode is `off`
   const Clock& clock_;
   std::atomic<std::uint64_t> seen_{0};
 };

@@ -1,5 +1,6 @@
 #include "common/telemetry/log.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
@@ -8,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "common/json/text.hpp"
 
@@ -122,6 +125,14 @@ void append_text(std::string& line, LogLevel level, std::string_view event, std:
   }
 }
 
+// As SpdlogSink does: {"time":"2026-01-31T08:15:00.123Z",
+void append_now(std::string& line) {
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
+  fmt::format_to(std::back_inserter(line), R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z",)",
+                 fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), (now - seconds).count());
+}
+
 }  // namespace
 
 std::string_view to_string(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
@@ -144,13 +155,22 @@ Log::Log(LineWriter& out, LogLevel level, LogFormat format)
     : format_(format), logger_(std::make_unique<spdlog::logger>("sluice", std::make_shared<SpdlogSink>(out, format))) {
   logger_->set_level(to_spdlog(level));
 }
+Log::Log(Take take) : take_(std::move(take)) {}
 Log::~Log() = default;
 
-bool Log::wants(LogLevel level) const { return logger_->should_log(to_spdlog(level)); }
+bool Log::wants(LogLevel level) const {
+  return logger_ ? logger_->should_log(to_spdlog(level)) : static_cast<bool>(take_);
+}
 
 void Log::write(LogLevel level, std::string_view event, std::string_view message, std::span<const LogField> fields) {
   if (!wants(level)) return;
   std::string line;
+  if (!logger_) {
+    append_now(line);
+    append_json(line, level, event, message, fields);
+    line.push_back('}');
+    return take_(level, event, line);
+  }
   if (format_ == LogFormat::json) {
     append_json(line, level, event, message, fields);
   } else {

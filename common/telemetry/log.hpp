@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -47,6 +48,10 @@ class Log {
  public:
   // Events below `level` are ignored. `out` outlives the log.
   Log(LineWriter& out, LogLevel level, LogFormat format = LogFormat::json);
+  // Calls `take` for each line of JSON, on the thread that logs, possibly on several at once. Without `take`, all
+  // events are ignored.
+  using Take = std::function<void(LogLevel level, std::string_view event, std::string_view line)>;
+  explicit Log(Take take);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -74,8 +79,9 @@ class Log {
   }
 
  private:
-  const LogFormat format_;
-  std::unique_ptr<spdlog::logger> logger_;
+  const LogFormat format_ = LogFormat::json;
+  std::unique_ptr<spdlog::logger> logger_;  // nullptr: lines go to take_
+  const Take take_;
 };
 
 }  // namespace sluice::telemetry

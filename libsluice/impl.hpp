@@ -1,0 +1,62 @@
+// What an Engine owns: the clock, the counters, the policies in force, and the lanes that decide.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "common/limiter/memory_store.hpp"
+#include "common/telemetry/log.hpp"
+#include "engine/policies/override_publisher.hpp"
+#include "libsluice/lanes.hpp"
+#include "libsluice/observers.hpp"
+#include "sluice/engine.hpp"
+
+namespace sluice::v1 {
+
+// Thread safety: as Engine says. Functions throw std::bad_alloc and what the program's hooks throw, unless they are
+// noexcept.
+class Engine::Impl {
+ public:
+  explicit Impl(Options options);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // Loads the policies that the options name.
+  Status start();
+
+  void check(const Request& request, Decision& decision, bool batch = false) noexcept;
+  void check_batch(std::span<const Request> requests, std::span<Decision> decisions) noexcept;
+  void check_async(const Request& request, const Callback& callback);
+  void wait(const Request& request, Micros at_most, Decision& decision) noexcept;
+  Status release(std::string_view tenant, std::string_view lease_id);
+  Status renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us);
+
+  Status load(std::string_view bundle);
+  Status reload();
+  std::uint64_t revision() const noexcept { return revision_.load(std::memory_order_acquire); }
+  std::string metrics() const { return counting_ ? counting_->render() : std::string(); }
+
+ private:
+  void check_in(lib::Checker& checker, const Request& request, Decision& decision, bool batch) noexcept;
+  void tell(const Request& request, const Decision& decision) noexcept;
+  Status load_text(std::string_view text, const std::string& path);
+  void put_in_force(const std::shared_ptr<const policy::Snapshot>& snapshot);
+
+  const Options options_;
+  const std::unique_ptr<const Clock> clock_;
+  telemetry::Log log_;
+  limiter::MemoryCounters counters_;
+  std::optional<lib::Counting> counting_;  // only with Options::metrics
+  decide::InFlight in_flight_{SIZE_MAX};   // the program itself bounds how much it asks
+  decide::WaitingPlaces waiting_{0};       // nothing is held: Engine::wait() waits
+  lib::Lanes lanes_;
+
+  std::mutex mutex_;  // guards the members below; one load at a time
+  std::shared_ptr<const policy::Snapshot> in_force_;
+  policies::RemovedOverrides removed_;
+  std::atomic<std::uint64_t> revision_{0};  // any thread reads it
+};
+
+}  // namespace sluice::v1

@@ -1,0 +1,192 @@
+#include "libsluice/request_of.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "common/base/utf8.hpp"
+#include "common/domain/check_rules.hpp"
+#include "common/domain/ip_address.hpp"
+#include "common/domain/resource.hpp"
+
+namespace sluice::lib {
+namespace {
+
+using check_rules::kMaxNamed;
+using check_rules::kMaxText;
+
+struct DimensionMember {
+  Dimension dimension;
+  std::string_view v1::Request::* member;
+};
+
+constexpr std::array kDimensionMembers{
+    DimensionMember{Dimension::resource, &v1::Request::resource},
+    DimensionMember{Dimension::subject, &v1::Request::subject},
+    DimensionMember{Dimension::method, &v1::Request::method},
+    DimensionMember{Dimension::endpoint, &v1::Request::endpoint},
+    DimensionMember{Dimension::user, &v1::Request::user},
+    DimensionMember{Dimension::client, &v1::Request::client},
+    DimensionMember{Dimension::client_id, &v1::Request::client_id},
+    DimensionMember{Dimension::source_ip, &v1::Request::source_ip},
+    DimensionMember{Dimension::application, &v1::Request::application},
+    DimensionMember{Dimension::service, &v1::Request::service},
+    DimensionMember{Dimension::environment, &v1::Request::environment},
+    DimensionMember{Dimension::signal, &v1::Request::signal},
+    DimensionMember{Dimension::operation, &v1::Request::operation},
+    DimensionMember{Dimension::region, &v1::Request::region},
+    DimensionMember{Dimension::severity, &v1::Request::severity},
+    DimensionMember{Dimension::span_name, &v1::Request::span_name},
+    DimensionMember{Dimension::topic, &v1::Request::topic},
+    DimensionMember{Dimension::consumer_group, &v1::Request::consumer_group},
+    DimensionMember{Dimension::job_type, &v1::Request::job_type},
+    DimensionMember{Dimension::priority, &v1::Request::priority},
+};
+// The core sets org, tenant and api_key itself.
+static_assert(kDimensionMembers.size() + 3 == kNamedDimensions);
+
+constexpr std::string_view kNoDimension = "is required unless another dimension or a plan is given";
+constexpr std::string_view kNoPlan = "names no plan; leave it out to match policies";
+constexpr std::string_view kTwoCosts =
+    "both costs and cost give the cost in requests: leave cost as it is, or leave requests out of costs";
+constexpr std::string_view kTwice = "given twice";
+constexpr std::string_view kNotUtf8 = "not UTF-8";
+
+// `entry`: the name in tags, attributes, costs or limits; "" if the field itself is at fault.
+bool refuse(v1::Status& status, std::string_view field, std::string_view entry, std::string_view rule) {
+  status.code = v1::Code::invalid_request;
+  status.message = entry.empty() ? fmt::format("{}: {}", field, rule) : fmt::format("{}.{}: {}", field, entry, rule);
+  return false;
+}
+
+bool is_text(std::string_view text) { return text.size() <= kMaxText && is_utf8(text); }
+
+std::string_view fault_of_text(std::string_view text) {
+  return text.size() > kMaxText ? check_rules::kTextRule : kNotUtf8;
+}
+
+// Accepts the name of an entry. `known`: an entry before it has the same name.
+bool accept_name(v1::Status& status, std::string_view field, std::string_view name, bool known) {
+  if (!check_rules::is_name(name)) return refuse(status, field, "", check_rules::fault_of_name(name));
+  if (!is_utf8(name)) return refuse(status, field, "", "a name is not UTF-8");
+  return !known || refuse(status, field, name, kTwice);
+}
+
+bool take_named(std::span<const v1::Named> from, std::string_view field, std::vector<NamedValue>& out,
+                v1::Status& status) {
+  if (from.size() > kMaxNamed) return refuse(status, field, "", check_rules::kNamesRule);
+  for (const v1::Named& each : from) {
+    const bool known = std::ranges::find(out, each.name, &NamedValue::name) != out.end();
+    if (!accept_name(status, field, each.name, known)) return false;
+    if (!is_text(each.value)) return refuse(status, field, each.name, fault_of_text(each.value));
+    out.emplace_back(each.name, each.value);
+  }
+  return true;
+}
+
+bool take_costs(const v1::Request& from, CheckRequest& out, v1::Status& status) {
+  if (!check_rules::is_cost(from.cost)) return refuse(status, "cost", "", check_rules::fault_of_cost(from.cost < 0));
+  out.requests = from.cost;
+  if (from.costs.empty()) return true;
+  if (from.costs.size() > kMaxNamed) return refuse(status, "costs", "", check_rules::kNamesRule);
+  bool requests_named = false;
+  for (const v1::Amount& each : from.costs) {
+    const bool requests = each.name == "requests";
+    const bool known =
+        requests ? requests_named : std::ranges::find(out.costs, each.name, &UnitCost::unit) != out.costs.end();
+    if (!accept_name(status, "costs", each.name, known)) return false;
+    if (!check_rules::is_cost(each.value)) {
+      return refuse(status, "costs", each.name, check_rules::fault_of_cost(each.value < 0));
+    }
+    if (!requests) {
+      out.costs.push_back({each.name, each.value});
+      continue;
+    }
+    if (from.cost != 1) return refuse(status, "costs", "requests", kTwoCosts);
+    requests_named = true;
+    out.requests = each.value;
+  }
+  return true;
+}
+
+bool take_limits(std::span<const v1::Amount> from, CheckRequest& out, v1::Status& status) {
+  if (from.size() > kMaxNamed) return refuse(status, "limits", "", check_rules::kNamesRule);
+  for (const v1::Amount& each : from) {
+    const bool known =
+        std::ranges::find(out.limit_override, each.name, &BroughtLimit::name) != out.limit_override.end();
+    if (!accept_name(status, "limits", each.name, known)) return false;
+    if (!check_rules::is_limit(each.value)) {
+      return refuse(status, "limits", each.name, check_rules::fault_of_limit(fmt::format("{}", each.value)));
+    }
+    out.limit_override.push_back({each.name, each.value});
+  }
+  return true;
+}
+
+}  // namespace
+
+// Most programs have few routes, and ask for the same one many times.
+std::string_view RequestReader::canonical(std::string_view resource) {
+  if (resource != resource_) {
+    if (route_method_size(resource) == 0) return resource;
+    resource_.clear();  // in case that an allocation fails
+    canonical_ = resource;
+    canonical_size_ = canonical_resource({canonical_.data(), canonical_.size()}).size();
+    resource_ = resource;
+  }
+  return {canonical_.data(), canonical_size_};
+}
+
+// Returns whether all are valid. Sets filled_ to what it has filled in.
+bool RequestReader::take_dimensions(const v1::Request& from, CheckRequest& out, v1::Status& status) {
+  for (std::size_t i = 0; i < kDimensionMembers.size(); ++i) {
+    std::string_view text = from.*kDimensionMembers[i].member;
+    if (text.empty()) continue;  // an empty value is not present in the core
+    const Dimension dimension = kDimensionMembers[i].dimension;
+    const std::string_view name = dimension_name(dimension);
+    if (dimension == Dimension::resource && is_utf8(text)) text = canonical(text);  // a query does not count below
+    if (!is_text(text)) return refuse(status, name, "", fault_of_text(text));
+    if (dimension == Dimension::source_ip) {
+      const auto address = find_address(text);
+      if (!address) return refuse(status, name, "", check_rules::fault_of_source_ip(text));
+      text = *address;
+    }
+    out.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
+    filled_ |= std::uint32_t{1} << static_cast<unsigned>(dimension);
+  }
+  return true;
+}
+
+bool RequestReader::read(const v1::Request& from, CheckRequest& out, v1::Status& status) {
+  for (; filled_ != 0; filled_ &= filled_ - 1) {
+    out.dimensions[static_cast<std::size_t>(std::countr_zero(filled_))] = {};
+  }
+  out.tags.clear();
+  out.attributes.clear();
+  out.costs.clear();
+  out.limit_override.clear();
+  out.explain = from.explain;
+  if (!take_dimensions(from, out, status)) return false;
+  if (!take_costs(from, out, status)) return false;
+  if (!from.tags.empty() && !take_named(from.tags, "tags", out.tags, status)) return false;
+  if (!from.attributes.empty() && !take_named(from.attributes, "attributes", out.attributes, status)) return false;
+  if (!from.limits.empty() && !take_limits(from.limits, out, status)) return false;
+
+  out.plan_id = from.plan;
+  if (from.plan.data() != nullptr) {
+    if (from.plan.empty()) return refuse(status, "plan", "", kNoPlan);
+    if (!is_text(from.plan)) return refuse(status, "plan", "", fault_of_text(from.plan));
+  } else if (filled_ == 0 && from.tags.empty() && from.attributes.empty()) {
+    const bool identified = std::ranges::any_of(
+        kDimensionMembers, [&](const DimensionMember& each) { return (from.*each.member).data() != nullptr; });
+    if (!identified) return refuse(status, "resource", "", kNoDimension);
+  }
+  out.request_id = from.request_id;
+  return is_text(from.request_id) || refuse(status, "request_id", "", fault_of_text(from.request_id));
+}
+
+}  // namespace sluice::lib

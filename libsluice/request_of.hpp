@@ -1,0 +1,31 @@
+// Reads a program's request into the request of the decision core, by the rules of `POST /v1/check`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/domain/check_request.hpp"
+#include "sluice/engine.hpp"
+
+namespace sluice::lib {
+
+// Thread: one at a time. Keeps its memory: in the steady state it allocates nothing.
+class RequestReader {
+ public:
+  // Fills `out` with views into `from` and into this object, valid until the next call. Returns false if a value breaks
+  // a rule; `status` then says which one. REQUIRES: `out` is the same object in each call, and has no other writer but
+  // the decision core.
+  bool read(const v1::Request& from, CheckRequest& out, v1::Status& status);
+
+ private:
+  bool take_dimensions(const v1::Request& from, CheckRequest& out, v1::Status& status);
+  std::string_view canonical(std::string_view resource);
+
+  std::uint32_t filled_ = 0;  // has a bit for each dimension that the last request has set
+  std::string resource_;      // as the last request with a route has written it,
+  std::string canonical_;     // and its canonical spelling
+  std::size_t canonical_size_ = 0;
+};
+
+}  // namespace sluice::lib
