@@ -10,6 +10,7 @@
 
 #include "engine/policies/bundle_file.hpp"
 #include "libsluice/decision_of.hpp"
+#include "libsluice/server_options.hpp"
 
 namespace sluice::v1 {
 namespace {
@@ -39,6 +40,8 @@ telemetry::Log::Take take_lines(const LogHook& hook) {
   };
 }
 
+WallTime wall_time(const Clock& clock) { return WallTime(Micros(clock.now_us())); }
+
 // One sentence: the first fault, and how many there are.
 Status refused(const Faults& faults) {
   std::string text = policies::describe(faults.front());
@@ -61,11 +64,56 @@ Engine::Impl::Impl(Options options)
               .waiting = waiting_,
               .tenant = options_.tenant,
               .allow_without_policies = options_.allow_without_policies},
-             options_.metrics ? &counting_.emplace(*clock_, counters_, false) : nullptr) {}
+             observing()) {}
+
+lib::LaneObserving Engine::Impl::observing() {
+  const bool server = !options_.server.url.empty();
+  if (options_.metrics || server) counting_.emplace(*clock_, counters_, false);
+  if (server) {
+    usage_.emplace(lib::lane_count(options_.concurrency == Concurrency::one), usage::UsageBounds{}, wall_time(*clock_));
+  }
+  return {.counting = counting_ ? &*counting_ : nullptr, .usage = usage_ ? &*usage_ : nullptr};
+}
 
 Status Engine::Impl::start() {
-  if (!options_.bundle.empty()) return load(options_.bundle);
-  return options_.bundle_file.empty() ? Status() : reload();
+  if (!options_.server.url.empty()) return start_server();
+  if (!options_.bundle_file.empty()) return start_file();
+  return options_.bundle.empty() ? Status() : load(options_.bundle);
+}
+
+Status Engine::Impl::start_file() {
+  const std::string& path = options_.bundle_file;
+  if (!options_.watch_file) return reload();
+  file_.emplace(path, log_, [this](const std::string& text) { file_changed(text); });
+  // A file that changes between the two is read again.
+  const FileIdentity identity = current_identity(path);
+  Status status = reload();
+  if (status.ok()) file_->start(identity);
+  return status;
+}
+
+// A file that is refused leaves the former policies in force, and a touched one changes nothing.
+void Engine::Impl::file_changed(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (policies::digest_of(text) != in_force_->chain) load_text(text, options_.bundle_file);
+}
+
+Status Engine::Impl::start_server() {
+  auto options = lib::server_options(options_.server);
+  if (!options) return std::move(options.error());
+  policies::ServerHooks hooks{
+      .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, wall_time(*clock_)); }};
+  auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
+    {
+      const std::lock_guard lock(mutex_);
+      put_in_force(publication.snapshot);
+    }
+    on_used();
+  };
+  server_.emplace(*std::move(options), std::move(hooks), *clock_, counting_->metrics(), log_, std::move(publish), 1);
+  server_->load_first();
+  server_->start();
+  return {};
 }
 
 void Engine::Impl::check(const Request& request, Decision& decision, bool batch) noexcept {
@@ -138,6 +186,7 @@ Status Engine::Impl::renew(std::string_view tenant, std::string_view lease_id, s
 }
 
 Status Engine::Impl::load(std::string_view bundle) {
+  if (server_) return {Code::invalid_options, "load(): policies come from Options::server, which would replace them"};
   const std::lock_guard lock(mutex_);
   return load_text(bundle, {});
 }
@@ -178,7 +227,7 @@ void Engine::Impl::put_in_force(const std::shared_ptr<const policy::Snapshot>& s
   counters_.set_tenants(snapshot->tenants.size());
   lanes_.publish(snapshot);
   in_force_ = snapshot;
-  if (counting_) counting_->metrics().set_snapshot(static_cast<std::int64_t>(revision() + 1), snapshot->made_at_us);
+  if (counting_ && !server_) counting_->metrics().set_snapshot(static_cast<std::int64_t>(revision() + 1), snapshot->made_at_us);
   revision_.fetch_add(1, std::memory_order_release);
 }
 

@@ -9,6 +9,9 @@
 #include "common/limiter/memory_store.hpp"
 #include "common/telemetry/log.hpp"
 #include "engine/policies/override_publisher.hpp"
+#include "engine/policies/server_source.hpp"
+#include "engine/usage/usage.hpp"
+#include "libsluice/file_follower.hpp"
 #include "libsluice/lanes.hpp"
 #include "libsluice/observers.hpp"
 #include "sluice/engine.hpp"
@@ -36,19 +39,24 @@ class Engine::Impl {
   Status load(std::string_view bundle);
   Status reload();
   std::uint64_t revision() const noexcept { return revision_.load(std::memory_order_acquire); }
-  std::string metrics() const { return counting_ ? counting_->render() : std::string(); }
+  std::string metrics() const { return options_.metrics ? counting_->render() : std::string(); }
 
  private:
   void check_in(lib::Checker& checker, const Request& request, Decision& decision, bool batch) noexcept;
   void tell(const Request& request, const Decision& decision) noexcept;
+  Status start_file();
+  Status start_server();
   Status load_text(std::string_view text, const std::string& path);
+  void file_changed(const std::string& text);
   void put_in_force(const std::shared_ptr<const policy::Snapshot>& snapshot);
+  lib::LaneObserving observing();
 
   const Options options_;
   const std::unique_ptr<const Clock> clock_;
   telemetry::Log log_;
   limiter::MemoryCounters counters_;
-  std::optional<lib::Counting> counting_;  // only with Options::metrics
+  std::optional<lib::Counting> counting_;  // only with Options::metrics, and with a server
+  std::optional<usage::Usage> usage_;      // only with a server, which gets reports of it
   decide::InFlight in_flight_{SIZE_MAX};   // the program itself bounds how much it asks
   decide::WaitingPlaces waiting_{0};       // nothing is held: Engine::wait() waits
   lib::Lanes lanes_;
@@ -57,6 +65,10 @@ class Engine::Impl {
   std::shared_ptr<const policy::Snapshot> in_force_;
   policies::RemovedOverrides removed_;
   std::atomic<std::uint64_t> revision_{0};  // any thread reads it
+
+  // The sources with a thread. They end first.
+  std::optional<lib::FileFollower> file_;         // only with Options::watch_file
+  std::optional<policies::ServerSource> server_;  // only with Options::server
 };
 
 }  // namespace sluice::v1

@@ -11,34 +11,37 @@ namespace {
 
 constexpr std::size_t kMostLanes = 256;
 
-// Twice as many as threads that run at once, so that few of them lead to the same lane.
-std::size_t lane_count(bool one) {
-  if (one) return 1;
-  return std::min(std::bit_ceil(std::size_t{2} * std::max(std::thread::hardware_concurrency(), 1U)), kMostLanes);
-}
-
 // Ids of threads are addresses, which differ in their middle digits.
 std::size_t number_of_thread() {
   const std::uint64_t id = std::hash<std::thread::id>()(std::this_thread::get_id());
   return static_cast<std::size_t>((id * 0x9e3779b97f4a7c15) >> 32U);
 }
 
-std::vector<std::unique_ptr<Lane>> make_lanes(std::size_t count, const CheckerParts& parts, Counting* counting) {
+std::vector<std::unique_ptr<Lane>> make_lanes(std::size_t count, const CheckerParts& parts,
+                                              const LaneObserving& observing) {
   std::vector<std::unique_ptr<Lane>> lanes;
   lanes.reserve(count);
-  while (lanes.size() < count) lanes.push_back(std::make_unique<Lane>(parts, counting));
+  while (lanes.size() < count) lanes.push_back(std::make_unique<Lane>(lanes.size(), parts, observing));
   return lanes;
 }
 
-std::optional<usage::Recorder> recorder_of(Counting* counting) {
+std::optional<usage::Recorder> recorder_of(std::size_t index, const LaneObserving& observing) {
+  Counting* const counting = observing.counting;
   if (counting == nullptr) return std::nullopt;
-  return std::make_optional<usage::Recorder>(counting->metrics(), counting->log(), false, nullptr);
+  usage::WorkerUsage* const usage = observing.usage != nullptr ? &observing.usage->worker(index) : nullptr;
+  return std::make_optional<usage::Recorder>(counting->metrics(), counting->log(), false, usage);
 }
 
 }  // namespace
 
-Lane::Lane(const CheckerParts& parts, Counting* counting)
-    : recorder_(recorder_of(counting)),
+// Twice as many as threads that run at once, so that few of them lead to the same lane.
+std::size_t lane_count(bool one) {
+  if (one) return 1;
+  return std::min(std::bit_ceil(std::size_t{2} * std::max(std::thread::hardware_concurrency(), 1U)), kMostLanes);
+}
+
+Lane::Lane(std::size_t index, const CheckerParts& parts, const LaneObserving& observing)
+    : recorder_(recorder_of(index, observing)),
       checker_(parts, recorder_ ? static_cast<decide::DecisionObserver&>(*recorder_) : nobody_) {}
 
 void Lane::publish(std::shared_ptr<const policy::Snapshot> snapshot) {
@@ -57,8 +60,8 @@ void Lane::take_news() {
   checker_.set_snapshot(std::move(snapshot));
 }
 
-Lanes::Lanes(bool one, const CheckerParts& parts, Counting* counting)
-    : one_(one), lanes_(make_lanes(lane_count(one), parts, counting)), first_(*lanes_.front()) {}
+Lanes::Lanes(bool one, const CheckerParts& parts, const LaneObserving& observing)
+    : one_(one), lanes_(make_lanes(lane_count(one), parts, observing)), first_(*lanes_.front()) {}
 
 Lanes::Taken Lanes::take_free() {
   const std::size_t mask = lanes_.size() - 1;

@@ -19,10 +19,17 @@
 
 namespace sluice::lib {
 
+// Who counts the decisions of all lanes. Each is nullptr if nobody does.
+struct LaneObserving {
+  Counting* counting = nullptr;
+  usage::Usage* usage = nullptr;  // for as many workers as there are lanes. REQUIRES: `counting`
+};
+
+std::size_t lane_count(bool one);
+
 class alignas(64) Lane {
  public:
-  // `counting`: nullptr if nobody counts.
-  Lane(const CheckerParts& parts, Counting* counting);
+  Lane(std::size_t index, const CheckerParts& parts, const LaneObserving& observing);
 
   bool try_take() { return !taken_.exchange(true, std::memory_order_acquire); }
   void give_back() { taken_.store(false, std::memory_order_release); }
@@ -52,7 +59,7 @@ class alignas(64) Lane {
 class Lanes {
  public:
   // `one`: only one thread at a time calls take().
-  Lanes(bool one, const CheckerParts& parts, Counting* counting);
+  Lanes(bool one, const CheckerParts& parts, const LaneObserving& observing);
 
   // One lane, until the end of this object.
   class Taken {

@@ -1,0 +1,49 @@
+// Reads a bundle file again when it changes, on a thread of its own.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/telemetry/log.hpp"
+#include "engine/policies/bundle_file.hpp"
+#include "engine/policies/file_watch.hpp"
+#include "engine/policies/reload_schedule.hpp"
+
+namespace sluice::lib {
+
+// Thread: the constructor, start() and the destructor run on the owner's.
+class FileFollower {
+ public:
+  // `take`: called on the follower's thread with the text of a file that has changed, or that has only been touched.
+  // `log` outlives this object. Changes from now on are noticed.
+  FileFollower(std::string path, telemetry::Log& log, std::function<void(const std::string& text)> take);
+  ~FileFollower();
+  FileFollower(const FileFollower&) = delete;
+  FileFollower& operator=(const FileFollower&) = delete;
+
+  // `read`: the identity of the file that is in force. A file that is not regular is not followed.
+  void start(const FileIdentity& read);
+
+ private:
+  void run();
+  void on_event(policies::FileWatch::Event event);
+  void schedule_poll();
+  void poll();
+  void read();
+
+  const std::string path_;
+  telemetry::Log& log_;
+  const std::function<void(const std::string& text)> take_;
+  boost::asio::io_context context_{1};
+  policies::FileWatch watch_;
+  boost::asio::steady_timer poll_timer_;
+  std::optional<policies::ReloadSchedule> schedule_;  // from start() on
+  std::thread thread_;
+};
+
+}  // namespace sluice::lib

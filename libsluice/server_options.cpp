@@ -1,0 +1,69 @@
+#include "libsluice/server_options.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "common/base/version.hpp"
+#include "common/http_client/url.hpp"
+#include "common/sync/report.hpp"
+#include "engine/policies/token_file.hpp"
+
+namespace sluice::lib {
+namespace {
+
+std::unexpected<v1::Status> refuse(std::string_view option, std::string_view rule,
+                                   v1::Code code = v1::Code::invalid_options) {
+  return std::unexpected(v1::Status{code, fmt::format("server.{}: {}", option, rule)});
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= sync::kMaxAgentNameBytes &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  const bool known = ::gethostname(name.data(), name.size() - 1) == 0 && is_name(name.data());
+  return known ? name.data() : "unknown";
+}
+
+// A host may run several programs.
+std::string default_name(const std::string& host) {
+  const std::string process = fmt::format("-{}", ::getpid());
+  return host.substr(0, sync::kMaxAgentNameBytes - process.size()) + process;
+}
+
+}  // namespace
+
+std::expected<policies::ServerOptions, v1::Status> server_options(const v1::Server& server) {
+  const auto url = http_client::parse_url(server.url);
+  if (!url || url->transport == http_client::Url::Transport::unix_socket) {  // it may contain a password
+    return refuse("url", "must be https://HOST[:PORT] or http://HOST[:PORT], without a path");
+  }
+  if (server.token_file.empty()) return refuse("token_file", "is missing: the server wants the token of an agent");
+  if (const auto token = policies::TokenFile(server.token_file).read(); !token) {
+    return refuse("token_file", token.error().text, v1::Code::unreachable);
+  }
+  if (!server.ca_file.empty() && url->transport != http_client::Url::Transport::tls) {
+    return refuse("ca_file", "has no use without https://; leave it out");
+  }
+  if (!server.name.empty() && !is_name(server.name)) {
+    return refuse("name", fmt::format("must be 1 to {} visible ASCII characters", sync::kMaxAgentNameBytes));
+  }
+  policies::ServerOptions options;
+  options.sync.server = *url;
+  options.sync.tls.ca = server.ca_file;
+  options.sync.pod = host_name();
+  options.sync.agent_id = server.name.empty() ? default_name(options.sync.pod) : server.name;
+  options.sync.version = version();
+  options.token_file = server.token_file;
+  options.cache = server.cache_file;
+  return options;
+}
+
+}  // namespace sluice::lib
