@@ -227,7 +227,8 @@ void Engine::Impl::put_in_force(const std::shared_ptr<const policy::Snapshot>& s
   counters_.set_tenants(snapshot->tenants.size());
   lanes_.publish(snapshot);
   in_force_ = snapshot;
-  if (counting_ && !server_) counting_->metrics().set_snapshot(static_cast<std::int64_t>(revision() + 1), snapshot->made_at_us);
+  if (counting_ && !server_)
+    counting_->metrics().set_snapshot(static_cast<std::int64_t>(revision() + 1), snapshot->made_at_us);
   revision_.fetch_add(1, std::memory_order_release);
 }
 

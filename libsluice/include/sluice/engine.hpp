@@ -96,8 +96,8 @@ struct Request {
   std::span<const Named> tags = {};
   std::span<const Named> attributes = {};
 
-  std::int64_t cost = 1;               // of the unit "requests", 0 to 2^31 − 1; 0 reads without charging
-  std::span<const Amount> costs = {};  // of other units
+  std::int64_t cost = 1;                // of the unit "requests", 0 to 2^31 − 1; 0 reads without charging
+  std::span<const Amount> costs = {};   // of other units
   std::span<const Amount> limits = {};  // limit_override: numbers for this check only; the plan must allow it
   std::string_view plan = {};           // a plan instead of a policy
   std::string_view request_id = {};     // makes the action `sample` repeatable
@@ -144,7 +144,7 @@ struct Decision {
   bool shadow = false;       // nothing was enforced,
   bool would_allow = true;   // and this is what the decision would have been
 
-  std::string lease_id;             // "": no lease; see Lease
+  std::string lease_id;               // "": no lease; see Lease
   std::int64_t lease_expires_us = 0;  // Unix time
 
   std::string explanation;  // JSON, as the agent answers with "explain": true
@@ -165,8 +165,8 @@ class Lease {
 
   explicit operator bool() const noexcept { return engine_ != nullptr; }
   const std::string& id() const noexcept { return id_; }
-  Status renew() noexcept;    // not ok: it has expired, or the counters cannot be asked
-  Status release() noexcept;  // before the end of the object; a second call does nothing
+  Status renew() noexcept;        // not ok: it has expired, or the counters cannot be asked
+  Status release() noexcept;      // before the end of the object; a second call does nothing
   std::string detach() noexcept;  // the id; from then on the program releases by Engine::release()
 
  private:
@@ -183,7 +183,7 @@ class Lease {
 enum class Level : std::uint8_t { debug, info, warn, error };
 // `line` is one line of JSON: time, level, event, message, fields.
 using LogHook = std::function<void(Level level, std::string_view event, std::string_view line)>;
-// Called for each decision, on the thread that decides. Must not call the engine.
+// Called for each decision, on the thread that decides. Must not call the engine. What it throws is dropped.
 using DecisionHook = std::function<void(const Request& request, const Decision& decision)>;
 
 enum class Concurrency : std::uint8_t {
@@ -192,20 +192,20 @@ enum class Concurrency : std::uint8_t {
 };
 
 struct Redis {
-  std::string url;            // redis://, rediss://, redis+sentinel://, redis+cluster://, unix:PATH; "": memory
-  std::string password_file;  // read again when it changes
-  std::string tls_ca_file;    // "": the authorities of the operating system
-  std::string tls_cert_file;  // client certificate
-  std::string tls_key_file;
+  std::string url = {};            // redis://, rediss://, redis+sentinel://, redis+cluster://, unix:PATH; "": memory
+  std::string password_file = {};  // read again when it changes
+  std::string tls_ca_file = {};    // "": the authorities of the operating system
+  std::string tls_cert_file = {};  // client certificate
+  std::string tls_key_file = {};
   std::chrono::milliseconds deadline{25};  // of one call, > 0
 };
 
 struct Server {
-  std::string url;         // http:// or https://; "": none
-  std::string token_file;  // the token of an agent
-  std::string cache_file;  // the last good state, for a start without the server; "": none
-  std::string ca_file;     // "": the authorities of the operating system
-  std::string name;        // how the fleet names this engine; "": the host's name and the process id
+  std::string url = {};         // http:// or https://; "": none
+  std::string token_file = {};  // the token of an agent
+  std::string cache_file = {};  // the last good state, for a start without the server; "": none
+  std::string ca_file = {};     // "": the authorities of the operating system
+  std::string name = {};        // how the fleet names this engine; "": the host's name and the process id
 };
 
 struct Options {
@@ -224,8 +224,8 @@ struct Options {
   unsigned threads = 0;
   Concurrency concurrency = Concurrency::many;
 
-  std::string tenant = {};                // of requests that name none
-  bool allow_without_policies = false;    // what checks get before there are policies
+  std::string tenant = {};                      // of requests that name none
+  bool allow_without_policies = false;          // what checks get before there are policies
   std::function<std::int64_t()> clock_us = {};  // Unix time in µs, for tests; empty: the system's clock
   LogHook log = {};
   DecisionHook on_decision = {};
