@@ -41,7 +41,7 @@ bool is_overload(limiter::StoreFault fault) {
 
 }  // namespace
 
-void Call::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& outcome) {
+void Call::StoreAnswer::judged(limiter::StoreResult<limiter::Outcome>&& outcome) {
   if (call.ended_) return;
   --call.open_;
   try {

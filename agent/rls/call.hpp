@@ -78,7 +78,7 @@ class Call {
   };
   struct StoreAnswer final : limiter::JudgeListener {
     StoreAnswer(Call& owner, std::size_t at) : call(owner), index(at) {}
-    void judged(const limiter::StoreResult<limiter::Outcome>& outcome) override;
+    void judged(limiter::StoreResult<limiter::Outcome>&& outcome) override;
     Call& call;
     const std::size_t index;
   };

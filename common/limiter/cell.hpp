@@ -89,6 +89,9 @@ class Cell {
     }
   }
 
+  // The values of a cell without extras, to be changed.
+  std::span<double> plain_values() { return {values_.data(), value_count_}; }
+
   CellExtras* existing_extras() { return extras_.get(); }
   CellExtras& extras() {
     if (!extras_) extras_ = std::make_unique<CellExtras>();

@@ -1,24 +1,16 @@
 #include "common/limiter/cell_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <utility>
 
-#include "common/base/keyed_hash.hpp"
-
 namespace sluice::limiter {
-
-HashedKey::HashedKey(std::string_view counter_key) : text(counter_key) {
-  const std::string_view tag = counter_key.substr(0, counter_key.find('}'));
-  tag_hash = hash_text(tag);
-  hash = tag_hash + hash_text(counter_key.substr(tag.size()));
-}
 
 // The key's text follows the object in the same block of memory.
 struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding of the cell
   std::uint16_t key_size = 0;
-  Entry* next = nullptr;  // another entry whose key has the same 64-bit hash; rare
 
   static Entry* make(std::string_view key) {
     void* memory = ::operator new(sizeof(Entry) + key.size());
@@ -32,86 +24,102 @@ struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding 
     ::operator delete(entry);
   }
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
-  // Roughly: the block, 16 bytes of the allocator, and 56 bytes of index_ and entries_ when these are half empty.
-  std::ptrdiff_t own_bytes() const { return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 56); }
+  // Roughly: the block, 16 bytes of the allocator, and the slots of the index, of which at most three quarters are
+  // used.
+  std::ptrdiff_t own_bytes() const {
+    return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 2 * sizeof(Slot));
+  }
 };
 
 CellTable::~CellTable() {
-  for (Entry* entry : entries_) Entry::free(entry);
+  for (const Slot& slot : slots_) {
+    if (slot.entry != nullptr) Entry::free(slot.entry);
+  }
 }
 
-CellTable::Place CellTable::place_of(const HashedKey& key) const {
-  static_assert(sizeof(Entry) == 64);
-  Place place;
-  const auto found = index_.find(key.hash);
-  if (found == index_.end()) return place;
-  place.first = found->second;
-  __builtin_prefetch(place.first, 1);      // the cell
-  __builtin_prefetch(place.first + 1, 0);  // its key
-  return place;
-}
-
-Cell* CellTable::find(Place place, const HashedKey& key) const {
-  for (Entry* entry = place.first; entry != nullptr; entry = entry->next) {
+Cell* CellTable::find(const HashedKey& key) const {
+  static_assert(sizeof(Entry) == 56);
+  if (slots_.empty()) return nullptr;
+  for (std::size_t at = home_of(key.hash.whole); slots_[at].entry != nullptr; at = after(at)) {
+    if (slots_[at].hash != key.hash.whole) continue;
+    Entry* const entry = slots_[at].entry;
+    __builtin_prefetch(entry + 1);  // the key, while the cell comes
     if (entry->key() == key.text) return entry;
   }
   return nullptr;
 }
 
-Cell& CellTable::cell(Place place, const HashedKey& key) {
-  if (Cell* found = find(place, key)) return *found;
+Cell& CellTable::add(const HashedKey& key) {
   // If an allocation fails, the table is as before.
-  if (entries_.size() == entries_.capacity()) entries_.reserve(std::max<std::size_t>(2 * entries_.size(), 16));
-  Entry*& first = index_.try_emplace(key.hash, nullptr).first->second;
-  Entry* entry = nullptr;
+  make_room_for_one();
+  Entry* entry = Entry::make(key.text);
   try {
-    entry = Entry::make(key.text);
     budget_.add(key.text, entry->own_bytes());
   } catch (...) {
-    if (entry != nullptr) Entry::free(entry);
-    if (first == nullptr) index_.erase(key.hash);
+    Entry::free(entry);
     throw;
   }
-  entry->next = std::exchange(first, entry);
-  entries_.push_back(entry);
+  place({key.hash.whole, entry});
+  ++size_;
   looks_due_ += 2;
   return *entry;
 }
 
-void CellTable::sweep(double now_us) {
-  for (; looks_due_ > 0; --looks_due_) look_at_next(now_us);
+// At most three quarters of the slots are used, so that probing soon ends.
+void CellTable::make_room_for_one() {
+  if (4 * (size_ + 1) <= 3 * slots_.size()) return;
+  constexpr std::size_t kFewestSlots = 16;
+  std::vector<Slot> former(slots_.empty() ? kFewestSlots : 2 * slots_.size());
+  former.swap(slots_);
+  shift_ = static_cast<unsigned>(64 - std::countr_zero(slots_.size()));
+  next_ *= 2;
+  for (const Slot& slot : former) {
+    if (slot.entry != nullptr) place(slot);
+  }
+}
+
+// REQUIRES: a slot is free.
+void CellTable::place(Slot slot) {
+  std::size_t at = home_of(slot.hash);
+  while (slots_[at].entry != nullptr) at = after(at);
+  slots_[at] = slot;
 }
 
 void CellTable::sweep_all(double now_us) {
-  next_ = 0;
-  looks_due_ = entries_.size();
+  if (size_ == 0) return;
+  // From a free slot on, because free_slot() moves no entry past it: so each entry is looked at once.
+  next_ = static_cast<std::size_t>(std::ranges::find(slots_, nullptr, &Slot::entry) - slots_.begin());
+  looks_due_ = size_;
   sweep(now_us);
 }
 
 void CellTable::look_at_next(double now_us) {
-  if (next_ >= entries_.size()) next_ = 0;
-  if (entries_.empty()) return;
-  Entry* entry = entries_[next_];
+  --looks_due_;
+  if (size_ == 0) return;
+  while (slots_[next_].entry == nullptr) next_ = after(next_);
+  Entry* const entry = slots_[next_].entry;
   const std::size_t before = entry->extra_bytes();
   entry->forget_expired(now_us);
   grown(entry->key(), *entry, before);
   if (!entry->empty()) {
-    ++next_;
+    next_ = after(next_);
     return;
   }
   budget_.add(entry->key(), -entry->own_bytes());
-  remove_from_index(*entry);
-  entries_[next_] = entries_.back();
-  entries_.pop_back();
+  free_slot(next_);
   Entry::free(entry);
 }
 
-void CellTable::remove_from_index(const Entry& entry) {
-  const auto found = index_.find(HashedKey(entry.key()).hash);
-  Entry** link = &found->second;
-  while (*link != &entry) link = &(*link)->next;
-  *link = entry.next;
-  if (found->second == nullptr) index_.erase(found);
+// Moves the entries behind the slot that would not be found with a free slot before them.
+void CellTable::free_slot(std::size_t slot) {
+  const auto distance = [&](std::size_t from, std::size_t to) { return (to - from) & (slots_.size() - 1); };
+  for (std::size_t at = after(slot); slots_[at].entry != nullptr; at = after(at)) {
+    if (distance(home_of(slots_[at].hash), at) < distance(slot, at)) continue;  // its way does not cross the free slot
+    slots_[slot] = slots_[at];
+    slot = at;
+  }
+  slots_[slot] = {};
+  --size_;
 }
 
 }  // namespace sluice::limiter

@@ -1,5 +1,8 @@
-// A hash table from counter keys to cells, for a million keys and more. A look-up reads few cache lines: one or two of
-// the index, and two of an entry. The index contains the hashes, so it grows without reading entries.
+// A hash table from counter keys to cells, for a million keys and more. A look-up reads few cache lines: one of the
+// index, and two of an entry. The index contains the hashes, so it grows without reading entries.
+//
+// The index is one array with linear probing. A hash's upper bits are its place, so that entries stay in the order of
+// their hashes when the array grows, and a sweep goes on where it was.
 //
 // Thread safety: none. A pointer to a cell stays valid until a sweep removes the cell.
 #pragma once
@@ -9,21 +12,19 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include "common/limiter/cell.hpp"
+#include "common/limiter/counter_hash.hpp"
 #include "common/limiter/memory_budget.hpp"
 
 namespace sluice::limiter {
 
-// `tag_hash` selects the shard of MemoryCounters. It covers the text before the first '}', which a call's keys share.
 // REQUIRES: the key is shorter than 64 KiB.
 struct HashedKey {
-  explicit HashedKey(std::string_view counter_key);
+  explicit HashedKey(std::string_view counter_key) : HashedKey(counter_key, CounterHash::of(counter_key)) {}
+  HashedKey(std::string_view counter_key, CounterHash its_hash) : text(counter_key), hash(its_hash) {}
 
   std::string_view text;
-  std::uint64_t tag_hash;
-  std::uint64_t hash;
+  CounterHash hash;
 };
 
 class CellTable {
@@ -36,17 +37,17 @@ class CellTable {
   CellTable(const CellTable&) = delete;
   CellTable& operator=(const CellTable&) = delete;
 
-  // The first half of a look-up: the entries that have the key's hash. Valid until the next cell() or sweep().
-  // place_of() prefetches the cell for find() or cell().
-  class Place {
-    friend class CellTable;
-    Entry* first = nullptr;
-  };
-  Place place_of(const HashedKey& key) const;
-
-  Cell* find(Place place, const HashedKey& key) const;
-  // Makes an empty cell if the key has none.
-  Cell& cell(Place place, const HashedKey& key);
+  // Fetches the key's part of the index into the cache, for a find() or cell() that comes soon.
+  void prefetch(const HashedKey& key) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[home_of(key.hash.whole)]);
+  }
+  Cell* find(const HashedKey& key) const;
+  // Makes an empty cell. REQUIRES: find() does not find the key.
+  Cell& add(const HashedKey& key);
+  Cell& cell(const HashedKey& key) {
+    Cell* const found = find(key);
+    return found != nullptr ? *found : add(key);
+  }
   // Call it after each change of a cell. `before`: the cell's extra_bytes() before the change.
   void grown(std::string_view key, const Cell& cell, std::size_t before) {
     const std::size_t now = cell.extra_bytes();
@@ -54,7 +55,9 @@ class CellTable {
   }
 
   // Removes expired cells: checks two cells for each key that was added since the last sweep.
-  void sweep(double now_us);
+  void sweep(double now_us) {
+    while (looks_due_ > 0) look_at_next(now_us);
+  }
   void sweep_all(double now_us);
   // Checks more cells than sweep(), for when memory is short.
   void sweep_harder(double now_us) {
@@ -62,23 +65,28 @@ class CellTable {
     sweep(now_us);
   }
 
-  std::size_t size() const { return entries_.size(); }
+  std::size_t size() const { return size_; }
 
  private:
   static constexpr std::size_t kLooksWhenShort = 32;
 
-  struct AlreadyHashed {
-    using is_avalanching = void;
-    std::size_t operator()(std::uint64_t hash) const { return hash; }
+  struct Slot {
+    std::uint64_t hash = 0;
+    Entry* entry = nullptr;  // nullptr: the slot is free
   };
 
+  std::size_t home_of(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> shift_); }
+  std::size_t after(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+  void make_room_for_one();
+  void place(Slot slot);
   void look_at_next(double now_us);
-  void remove_from_index(const Entry& entry);
+  void free_slot(std::size_t slot);
 
   MemoryBudget& budget_;
-  boost::unordered_flat_map<std::uint64_t, Entry*, AlreadyHashed> index_;  // the first entry of each hash
-  std::vector<Entry*> entries_;
-  std::size_t next_ = 0;       // index in entries_ that the sweep checks next
+  std::vector<Slot> slots_;    // empty, or a power of two
+  unsigned shift_ = 0;         // 64 - log2(slots_.size())
+  std::size_t size_ = 0;       // entries
+  std::size_t next_ = 0;       // the slot that the sweep looks at next
   std::size_t looks_due_ = 0;  // how many cells the next sweep checks
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/domain/decision.hpp"
+#include "common/limiter/counter_hash.hpp"
 #include "common/limiter/program.hpp"
 
 namespace sluice::limiter {
@@ -28,6 +29,7 @@ struct Origin {
 struct Call {
   const Program* program = nullptr;
   std::vector<std::string> keys;                         // keys[g] is for program->groups[g]; further keys are ignored
+  CounterHash first_hash;                                // of keys[0]; or empty: a store that needs it takes it itself
   std::array<std::uint32_t, kMaxLimitsPerPlan> costs{};  // costs[i] is for program->rules[i]
   bool explain = false;                                  // fill Outcome::limits
   LeaseDraw draw{};  // REQUIRES: random, if a limit that takes leases has a cost above 0
@@ -50,8 +52,15 @@ struct Outcome {
   std::uint8_t binding = 0;         // the binding limit, an index into Program::rules
   LimitReport report;               // of the binding limit, with the longest retry_after_us and delay_us of all limits
   std::vector<LimitReport> limits;  // by rule; empty without Call::explain
-  std::array<std::int64_t, kMaxLimitsPerPlan> lease_ttl_us{};  // by rule: ttl of the lease that the call took, or 0
-  std::vector<QuotaMark> marks{};                              // those of kQuotaMarks that the call's charge reached
+  std::vector<QuotaMark> marks{};   // those of kQuotaMarks that the call's charge reached
+  std::vector<std::int64_t> lease_ttls_us{};  // see lease_ttl_us()
+
+  // The ttl of the lease that the call took under a rule; 0: none.
+  std::int64_t lease_ttl_us(std::size_t rule) const { return rule < lease_ttls_us.size() ? lease_ttls_us[rule] : 0; }
+  void took_lease(std::size_t rule, std::int64_t ttl_us) {
+    if (lease_ttls_us.size() <= rule) lease_ttls_us.resize(rule + 1);
+    lease_ttls_us[rule] = ttl_us;
+  }
 };
 
 // Why a store could not answer. The metric `sluice_redis_errors_total` has these names in its label `class`.
@@ -115,7 +124,7 @@ struct OverrideEntry {
 
 class JudgeListener {
  public:
-  virtual void judged(const StoreResult<Outcome>& result) = 0;
+  virtual void judged(StoreResult<Outcome>&& result) = 0;
 
  protected:
   ~JudgeListener() = default;

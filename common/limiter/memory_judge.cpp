@@ -209,7 +209,7 @@ Charged Judging::charge_rule(std::size_t i, double charge, bool charges, Outcome
   if (!program_.rules[i].keeps_entries) return limiter::charge(terms, &values_[at_[i]], now_, charge, charges);
   if (!entries_[i]) return {terms.limit, 0, 0};
   if (charge == 0 || !program_.rules[i].takes_leases) return entries_[i]->charge(terms, now_, charge, {});
-  outcome.lease_ttl_us[i] = static_cast<std::int64_t>(terms.p);
+  outcome.took_lease(i, static_cast<std::int64_t>(terms.p));
   std::string_view draw(reinterpret_cast<const char*>(call_.draw.data()), call_.draw.size());
   return entries_[i]->charge(terms, now_, charge, lease_member(draw, charge, terms.p));
 }

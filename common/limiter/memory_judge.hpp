@@ -15,6 +15,10 @@ namespace sluice::limiter {
 std::optional<Outcome> judge_in_memory(const Call& call, std::span<Cell* const> cells,
                                        std::span<const PeriodBounds> periods, std::int64_t now_us);
 
+// As judge_in_memory(), but quicker, for most calls. Returns false without a change to the cell if the call is not
+// explained by one limit and the cell's counter of that limit alone. REQUIRES: call.program->is_single.
+bool judge_single_in_memory(const Call& call, Cell& cell, std::int64_t now_us, Outcome& out);
+
 // The parameters of judge_in_memory() for one of several rulebooks.
 struct MemoryPart {
   const Call* call = nullptr;

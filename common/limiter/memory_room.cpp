@@ -1,6 +1,8 @@
-// MemoryCounters::judge(): finds the cells (cell.hpp) of a call, and makes the missing cells. judge_short() is for
-// calls for which the memory budget may not have room (memory_store.hpp says what happens to them).
+// MemoryCounters::judge(): finds the cells (cell.hpp) of a call, and makes the missing cells. judge_single() is a short
+// way for most calls. judge_short() is for calls for which the memory budget may not have room (memory_store.hpp says
+// what happens to them).
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "common/limiter/memory_judge.hpp"
@@ -8,20 +10,47 @@
 
 namespace sluice::limiter {
 
+namespace {
+
+HashedKey first_key(const Call& call) {
+  if (!call.first_hash) return HashedKey(call.keys[0]);
+  assert(call.first_hash == CounterHash::of(call.keys[0]));
+  return {call.keys[0], call.first_hash};
+}
+
+}  // namespace
+
+// A call of one limit, on a cell that has nothing but its counter. Returns false, and has changed nothing but a cell
+// that it made, if the call needs more than that.
+bool MemoryCounters::judge_single(const Call& call, Outcome& out) {
+  const HashedKey key = first_key(call);
+  Shard& shard = shard_of(key);
+  const Lock lock = hold(shard);
+  shard.cells.prefetch(key);
+  const std::int64_t now_us = clock_.now_us();
+  Cell* cell = shard.cells.find(key);
+  if (cell == nullptr) {
+    if (!budget_.admits(key.text)) return false;
+    cell = &shard.cells.add(key);
+  }
+  if (!judge_single_in_memory(call, *cell, now_us, out)) return false;
+  shard.cells.sweep(static_cast<double>(now_us));
+  return true;
+}
+
 // Returns nullopt if a cell is missing and the budget does not allow a new cell.
 std::optional<MemoryCounters::LockedCells> MemoryCounters::find(const Call& call) {
-  const HashedKey first(call.keys[0]);
+  const HashedKey first = first_key(call);
   Shard& shard = shard_of(first);
-  LockedCells found{.shard = &shard, .lock = std::unique_lock(shard.mutex), .now_us = 0, .cells = {}};
-  const CellTable::Place at = shard.cells.place_of(first);  // prefetches the cell
+  LockedCells found{.shard = &shard, .lock = hold(shard), .now_us = 0, .cells = {}};
+  shard.cells.prefetch(first);
   found.now_us = clock_.now_us();
   for (std::size_t g = 0; g < call.program->groups.size(); ++g) {
     const HashedKey key = g == 0 ? first : HashedKey(call.keys[g]);
-    const CellTable::Place key_at = g == 0 ? at : shard.cells.place_of(key);
-    found.cells[g] = shard.cells.find(key_at, key);
+    found.cells[g] = shard.cells.find(key);
     if (found.cells[g] != nullptr) continue;
     if (!budget_.admits(key.text)) return std::nullopt;
-    found.cells[g] = &shard.cells.cell(key_at, key);
+    found.cells[g] = &shard.cells.add(key);
   }
   return found;
 }
@@ -61,6 +90,7 @@ Outcome MemoryCounters::judge_in(LockedCells locked, const Call& call) {
 }
 
 StoreResult<Outcome> MemoryCounters::judge(const Call& call) {
+  if (StoreResult<Outcome> out; call.program->is_single && judge_single(call, *out)) return out;
   const bool may_grow = call.program->collections == 0 || budget_.admits(call.keys[0]);
   if (may_grow) {
     if (std::optional<LockedCells> cells = find(call)) return judge_in(*std::move(cells), call);
@@ -80,16 +110,12 @@ class MemoryCounters::ShortJudging {
       : budget_(counters.budget_),
         calls_(calls),
         own_(counters.shard_of(HashedKey(calls[0]->keys[0]))),
-        shared_(counters.shard_of(HashedKey(overflow_key(calls[0]->keys[0])))),
+        overflow_(counters.shard_of(HashedKey(overflow_key(calls[0]->keys[0])))),
         own_lock_(own_.mutex, std::defer_lock),
-        shared_lock_(shared_.mutex, std::defer_lock),
+        overflow_lock_(overflow_.mutex, std::defer_lock),
         places_(calls.size()),
         outcomes_(calls.size()) {
-    if (&own_ == &shared_) {
-      own_lock_.lock();
-    } else {
-      std::lock(own_lock_, shared_lock_);
-    }
+    if (counters.shared_) lock();
     now_us_ = counters.clock_.now_us();
   }
 
@@ -139,6 +165,11 @@ class MemoryCounters::ShortJudging {
   }
 
  private:
+  void lock() {
+    if (&own_ == &overflow_) return own_lock_.lock();
+    std::lock(own_lock_, overflow_lock_);
+  }
+
   struct GroupPlace {
     Shard* shard = nullptr;
     Cell* cell = nullptr;
@@ -159,9 +190,8 @@ class MemoryCounters::ShortJudging {
 
   bool find_place(std::string_view counter_key, GroupPlace& place) {
     const HashedKey key(counter_key);
-    const CellTable::Place at = own_.cells.place_of(key);
-    place = {.shard = &own_, .cell = own_.cells.find(at, key)};
-    if (place.cell == nullptr && budget_.admits(counter_key)) place.cell = &own_.cells.cell(at, key);
+    place = {.shard = &own_, .cell = own_.cells.find(key)};
+    if (place.cell == nullptr && budget_.admits(counter_key)) place.cell = &own_.cells.add(key);
     if (place.cell == nullptr && !find_overflow(overflow_key(counter_key), place)) return false;
     place.bytes_before = place.cell->extra_bytes();
     return true;
@@ -169,9 +199,8 @@ class MemoryCounters::ShortJudging {
 
   bool find_overflow(std::string_view text, GroupPlace& place) {
     const HashedKey key(text);
-    const CellTable::Place at = shared_.cells.place_of(key);
-    place = {.shard = &shared_, .cell = shared_.cells.find(at, key), .is_overflow = true};
-    if (place.cell == nullptr && budget_.admits_overflow()) place.cell = &shared_.cells.cell(at, key);
+    place = {.shard = &overflow_, .cell = overflow_.cells.find(key), .is_overflow = true};
+    if (place.cell == nullptr && budget_.admits_overflow()) place.cell = &overflow_.cells.add(key);
     return place.cell != nullptr;
   }
 
@@ -194,15 +223,15 @@ class MemoryCounters::ShortJudging {
 
   void sweep() {
     own_.cells.sweep(static_cast<double>(now_us_));
-    if (&own_ != &shared_) shared_.cells.sweep(static_cast<double>(now_us_));
+    if (&own_ != &overflow_) overflow_.cells.sweep(static_cast<double>(now_us_));
   }
 
   MemoryBudget& budget_;
   std::span<const Call* const> calls_;
   Shard& own_;
-  Shard& shared_;
-  std::unique_lock<std::mutex> own_lock_;
-  std::unique_lock<std::mutex> shared_lock_;
+  Shard& overflow_;
+  Lock own_lock_;
+  Lock overflow_lock_;
   std::int64_t now_us_ = 0;
   std::vector<CallPlaces> places_;  // by call
   std::vector<Outcome> outcomes_;   // by call

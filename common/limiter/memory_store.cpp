@@ -20,13 +20,9 @@ double latest_expiry_us(std::span<const OverrideEntry> entries) {
 
 }  // namespace
 
-MemoryCounters::MemoryCounters(const Clock& clock, std::size_t shards, std::size_t limit_bytes)
-    : clock_(clock), budget_(limit_bytes) {
-  for (std::size_t i = 0; i < shards; ++i) shards_.emplace_back(budget_);
-}
-
-MemoryCounters::Shard& MemoryCounters::shard_of(const HashedKey& key) {
-  return shards_[(key.tag_hash >> 20) & (shards_.size() - 1)];
+MemoryCounters::MemoryCounters(const Clock& clock, std::size_t shards, std::size_t limit_bytes, UsedBy used_by)
+    : clock_(clock), budget_(limit_bytes), shared_(used_by == UsedBy::any_thread), shards_(shards) {
+  for (std::optional<Shard>& shard : shards_) shard.emplace(budget_);
 }
 
 void MemoryStore::judge_all(std::span<const RulebookCall> calls) {
@@ -34,8 +30,8 @@ void MemoryStore::judge_all(std::span<const RulebookCall> calls) {
   if (enforced > 1) {
     std::vector<const Call*> together;
     for (const RulebookCall& each : calls.first(enforced)) together.push_back(each.call);
-    const std::vector<StoreResult<Outcome>> outcomes = counters_.judge_together(together);
-    for (std::size_t i = 0; i < enforced; ++i) calls[i].listener->judged(outcomes[i]);
+    std::vector<StoreResult<Outcome>> outcomes = counters_.judge_together(together);
+    for (std::size_t i = 0; i < enforced; ++i) calls[i].listener->judged(std::move(outcomes[i]));
     calls = calls.subspan(enforced);
   }
   for (const RulebookCall& each : calls) judge(*each.call, *each.listener);
@@ -45,9 +41,9 @@ template <class Each>
 void MemoryCounters::for_each_lease_at(const std::string& counter_key, const LeaseRef& lease, Each each) {
   const HashedKey key(counter_key);
   Shard& shard = shard_of(key);
-  std::lock_guard lock(shard.mutex);
+  const Lock lock = hold(shard);
   auto now = static_cast<double>(clock_.now_us());
-  Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
+  Cell* cell = shard.cells.find(key);
   if (cell == nullptr) return;
   const CellChange change(shard.cells, key.text, *cell);
   cell->forget_expired(now);
@@ -86,10 +82,10 @@ LeaseOutcome MemoryCounters::renew(std::span<const LeaseRef> leases) {
 void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries) {
   const HashedKey key(counter_key);
   Shard& shard = shard_of(key);
-  std::lock_guard lock(shard.mutex);
+  const Lock lock = hold(shard);
   auto now = static_cast<double>(clock_.now_us());
   shard.cells.sweep(now);
-  Cell& cell = shard.cells.cell(shard.cells.place_of(key), key);
+  Cell& cell = shard.cells.cell(key);
   const CellChange change(shard.cells, key.text, cell);
   cell.forget_expired(now);
   cell.extras().overrides.assign(entries.begin(), entries.end());
@@ -105,9 +101,9 @@ void MemoryCounters::put_overrides(std::string_view counter_key, std::span<const
 void MemoryCounters::reset(std::string_view counter_key) {
   const HashedKey key(counter_key);
   Shard& shard = shard_of(key);
-  std::lock_guard lock(shard.mutex);
+  const Lock lock = hold(shard);
   auto now = static_cast<double>(clock_.now_us());
-  Cell* cell = shard.cells.find(shard.cells.place_of(key), key);
+  Cell* cell = shard.cells.find(key);
   if (cell == nullptr) return;
   const CellChange change(shard.cells, key.text, *cell);
   cell->forget_expired(now);
@@ -118,17 +114,17 @@ void MemoryCounters::reset(std::string_view counter_key) {
 }
 
 void MemoryCounters::forget_expired() {
-  for (Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
-    shard.cells.sweep_all(static_cast<double>(clock_.now_us()));
+  for (std::optional<Shard>& shard : shards_) {
+    const Lock lock = hold(*shard);
+    shard->cells.sweep_all(static_cast<double>(clock_.now_us()));
   }
 }
 
 std::size_t MemoryCounters::size() const {
   std::size_t total = 0;
-  for (const Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
-    total += shard.cells.size();
+  for (const std::optional<Shard>& shard : shards_) {
+    const Lock lock = hold(*shard);
+    total += shard->cells.size();
   }
   return total;
 }

@@ -10,15 +10,13 @@
 // Overflow counters have a part of the memory of their own. When that is full as well, calls that need another one are
 // refused with StoreFault::overload.
 //
-// A process has one MemoryCounters: with two, callers could use each limit twice. Any thread may use it; a decision
-// locks one shard. Each worker thread has its own MemoryStore.
+// A process has one MemoryCounters: with two, callers could use each limit twice. Any thread may use it, unless it was
+// made for one thread; a decision locks one shard. Each worker thread has its own MemoryStore.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -32,9 +30,14 @@ namespace sluice::limiter {
 
 class MemoryCounters {
  public:
+  enum class UsedBy : std::uint8_t {
+    any_thread,
+    one_thread,  // all calls come from one thread, or are ordered by the caller's own means: nothing is locked
+  };
+
   // `shards`: a power of two.
   explicit MemoryCounters(const Clock& clock, std::size_t shards = 64,
-                          std::size_t limit_bytes = MemoryBudget::kUnlimited);
+                          std::size_t limit_bytes = MemoryBudget::kUnlimited, UsedBy used_by = UsedBy::any_thread);
 
   // The one possible error is StoreFault::overload; nothing is charged then. If an allocation fails, throws
   // std::bad_alloc; the call may then be charged in part.
@@ -66,10 +69,11 @@ class MemoryCounters {
     mutable std::mutex mutex;
     CellTable cells;
   };
+  using Lock = std::unique_lock<std::mutex>;
   using Cells = std::array<Cell*, kMaxLimitsPerPlan>;  // one for each of Program::groups
   struct LockedCells {
     Shard* shard = nullptr;
-    std::unique_lock<std::mutex> lock;
+    Lock lock;
     std::int64_t now_us = 0;
     Cells cells{};
   };
@@ -77,7 +81,9 @@ class MemoryCounters {
   class Accounting;    // memory_room.cpp
   class ShortJudging;  // memory_room.cpp
 
-  Shard& shard_of(const HashedKey& key);
+  Shard& shard_of(const HashedKey& key) { return *shards_[(key.hash.tag >> 20) & (shards_.size() - 1)]; }
+  Lock hold(const Shard& shard) const { return shared_ ? Lock(shard.mutex) : Lock(shard.mutex, std::defer_lock); }
+  bool judge_single(const Call& call, Outcome& out);
   std::optional<LockedCells> find(const Call& call);
   static Outcome judge_in(LockedCells locked, const Call& call);
   std::vector<StoreResult<Outcome>> judge_short(std::span<const Call* const> calls);
@@ -88,9 +94,10 @@ class MemoryCounters {
 
   const Clock& clock_;
   MemoryBudget budget_;
+  const bool shared_;  // by threads
   std::atomic<std::uint64_t> overflowed_{0};
   std::atomic<std::uint64_t> refused_{0};
-  std::deque<Shard> shards_;
+  std::vector<std::optional<Shard>> shards_;  // all are there; optional, because a vector cannot pass the budget
 };
 
 class MemoryStore final : public CounterStore {

@@ -138,6 +138,7 @@ Program compile(const std::vector<Limit>& limits, std::optional<Micros> max_dela
   program.max_delay_us = max_delay ? static_cast<double>(max_delay->count()) : 0;
   add_rules_by_group(limits, max_delay.has_value(), program);
   for (Group& group : program.groups) lay_out(group, program.rules);
+  program.is_single = program.rules.size() == 1 && program.collections == 0 && !program.has_quotas;
   pack_parameters(program);
   program.redis_time = std::chrono::microseconds(cost_of(limits).check_us);
   return program;

@@ -56,6 +56,7 @@ struct Program {
   std::uint8_t leases = 0;       // number of rules that take leases
   std::uint8_t collections = 0;  // number of rules that keep entries
   bool has_quotas = false;
+  bool is_single = false;                   // one limit, and its counter is a few values that come without a period
   std::chrono::microseconds redis_time{0};  // that a check takes, by the table of plan_cost.hpp
 
   // The script's parameters (lua/check/frame.lua), packed with costs of 0 and without `explain`. The cost of rule i, 4

@@ -82,7 +82,7 @@ class RedisStore::Judgement final : public Pending {
   void settle(StoreResult<Outcome> result) {
     JudgeListener* listener = listener_;
     store_.idle_judgements_.emplace_back(this);
-    listener->judged(result);
+    listener->judged(std::move(result));
   }
 
   const Call* call_ = nullptr;

@@ -262,7 +262,8 @@ StoreResult<CheckReply> read_check(const redis::Reply& reply, const Call& call, 
   if (outcome.allowed && numbers.size() >= reports_at) {
     std::size_t lease = kNumbersOfDecision;
     for (std::size_t i = 0; i < program.rules.size(); ++i) {
-      if (program.rules[i].takes_leases) outcome.lease_ttl_us[i] = numbers[lease++];
+      if (!program.rules[i].takes_leases) continue;
+      if (const std::int64_t ttl_us = numbers[lease++]; ttl_us > 0) outcome.took_lease(i, ttl_us);
     }
   }
   const bool charged = outcome.allowed;

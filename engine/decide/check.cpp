@@ -147,11 +147,11 @@ void Check::reserve(std::size_t judgements) {
   }
 }
 
-void Check::StoreAnswer::judged(const limiter::StoreResult<limiter::Outcome>& outcome) {
+void Check::StoreAnswer::judged(limiter::StoreResult<limiter::Outcome>&& outcome) {
   if (check.ended_) return;
   --check.open_;
   try {
-    check.judgements_[index].outcome = outcome;
+    check.judgements_[index].outcome = std::move(outcome);
     if (check.open_ == 0) check.on_all_outcomes();
   } catch (const std::bad_alloc&) {
     check.end_without_memory();

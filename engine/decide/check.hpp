@@ -51,7 +51,7 @@ class Check {
  private:
   struct StoreAnswer final : limiter::JudgeListener {
     StoreAnswer(Check& owner, std::size_t at) : check(owner), index(at) {}
-    void judged(const limiter::StoreResult<limiter::Outcome>& outcome) override;
+    void judged(limiter::StoreResult<limiter::Outcome>&& outcome) override;
     Check& check;
     const std::size_t index;
   };

@@ -207,7 +207,7 @@ void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& o
   const limiter::Program& program = *judgement.rulebook->program;
   const limiter::Call& call = judgement.call;
   for (std::size_t i = 0; i < program.rules.size(); ++i) {
-    const std::int64_t ttl_us = judgement.outcome->lease_ttl_us[i];
+    const std::int64_t ttl_us = judgement.outcome->lease_ttl_us(i);
     if (ttl_us == 0) continue;
     std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
     out.push_back({call.keys[program.rules[i].group], program.limits[i].name,
@@ -353,7 +353,7 @@ std::string lease_id_of(const policy::TenantView& tenant, std::span<const Judgem
   for (const Judgement& judgement : judgements) {
     if (judgement.rulebook->program->leases == 0 || !judgement.outcome) continue;
     append_leases(judgement, leases);
-    for (std::int64_t ttl : judgement.outcome->lease_ttl_us) {
+    for (std::int64_t ttl : judgement.outcome->lease_ttls_us) {
       if (ttl > 0) earliest = std::min(earliest, judgement.outcome->now_us + ttl);
     }
   }

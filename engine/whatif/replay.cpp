@@ -32,7 +32,7 @@ class RecordedClock final : public Clock {
 
 struct Answers final : limiter::JudgeListener {
   explicit Answers(limiter::StoreResult<limiter::Outcome>& its_outcome) : outcome(its_outcome) {}
-  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { outcome = result; }
+  void judged(limiter::StoreResult<limiter::Outcome>&& result) override { outcome = std::move(result); }
   limiter::StoreResult<limiter::Outcome>& outcome;
 };
 

@@ -108,7 +108,7 @@ class RedisLink::Batch {
 
 class RedisLink::Judgement final : public limiter::JudgeListener {
  public:
-  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { done_.set(result); }
+  void judged(limiter::StoreResult<limiter::Outcome>&& result) override { done_.set(std::move(result)); }
   limiter::StoreResult<limiter::Outcome> wait() { return done_.wait(); }
 
  private:

@@ -73,7 +73,7 @@ class Subjects {
 
 struct Keeper final : limiter::JudgeListener {
   explicit Keeper(decide::Judgement& its_judgement) : judgement(its_judgement) {}
-  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { judgement.outcome = result; }
+  void judged(limiter::StoreResult<limiter::Outcome>&& result) override { judgement.outcome = std::move(result); }
   decide::Judgement& judgement;
 };
 

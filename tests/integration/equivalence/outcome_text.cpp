@@ -29,7 +29,7 @@ bool same(const LimitReport& a, const LimitReport& b) {
 
 bool same(const limiter::Outcome& a, const limiter::Outcome& b) {
   return a.allowed == b.allowed && a.now_us == b.now_us && a.binding == b.binding && same(a.report, b.report) &&
-         a.lease_ttl_us == b.lease_ttl_us &&
+         a.lease_ttls_us == b.lease_ttls_us &&
          std::ranges::equal(a.limits, b.limits, [](const LimitReport& x, const LimitReport& y) { return same(x, y); });
 }
 
@@ -48,8 +48,8 @@ std::string difference(const limiter::Outcome& a, const limiter::Outcome& b) {
   compare(out, "now_us", a.now_us, b.now_us);
   compare(out, "binding", a.binding, b.binding);
   compare(out, "", a.report, b.report);
-  for (std::size_t i = 0; i < a.lease_ttl_us.size(); ++i) {
-    compare(out, fmt::format("lease_ttl_us[{}]", i), a.lease_ttl_us[i], b.lease_ttl_us[i]);
+  for (std::size_t i = 0; i < kMaxLimitsPerPlan; ++i) {
+    compare(out, fmt::format("lease_ttl_us[{}]", i), a.lease_ttl_us(i), b.lease_ttl_us(i));
   }
   compare(out, "limits", static_cast<std::int64_t>(a.limits.size()), static_cast<std::int64_t>(b.limits.size()));
   for (std::size_t i = 0; i < std::min(a.limits.size(), b.limits.size()); ++i) {

@@ -39,7 +39,9 @@ World::World(const Random& seeds, std::int64_t index, Pipeline& pipeline, Tally&
       instrumented_(instrumented),
       verbose_(verbose),
       flavour_(flavour_of(index)),
-      memory_(clock_, 1) {
+      memory_(
+          clock_, 1, limiter::MemoryBudget::kUnlimited,
+          index % 2 == 0 ? limiter::MemoryCounters::UsedBy::any_thread : limiter::MemoryCounters::UsedBy::one_thread) {
   plan_ = random_plan(random_, flavour_);
   if (flavour_ == Flavour::windowed) window_overrides_ = random_window_overrides(random_, plan_.limits[0], 3);
   adopt_plan();
@@ -168,6 +170,7 @@ Call World::make_call() {
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
     call.costs[i] = static_cast<std::uint32_t>(costs[program_->limits[i].unit]);
   }
+  if (random_.percent(50)) call.first_hash = limiter::CounterHash::of(call.keys[0]);
   for (unsigned char& byte : call.draw) byte = static_cast<unsigned char>(random_.below(256));
   keys_.insert(call.keys.begin(), call.keys.end());
   for (std::string& key : collection_keys(call)) keys_.insert(std::move(key));
@@ -325,11 +328,11 @@ void World::note(const Call& call, const Outcome& outcome, bool charged) {
   for (std::size_t i = 0; i < program_->rules.size(); ++i) {
     const limiter::Rule& rule = program_->rules[i];
     if (!rule.keeps_entries && call.costs[i] > 0) written_with_[call.keys[rule.group]] = numbers_;
-    if (outcome.lease_ttl_us[i] == 0) continue;
-    mark(outcome.lease_ttl_us[i]);
+    if (outcome.lease_ttl_us(i) == 0) continue;
+    mark(outcome.lease_ttl_us(i));
     const std::string_view draw(reinterpret_cast<const char*>(call.draw.data()), call.draw.size());
     taken.push_back({call.keys[rule.group], program_->limits[i].name,
-                     limiter::lease_member(draw, call.costs[i], static_cast<double>(outcome.lease_ttl_us[i]))});
+                     limiter::lease_member(draw, call.costs[i], static_cast<double>(outcome.lease_ttl_us(i)))});
   }
   tally_.leases_taken += static_cast<std::int64_t>(taken.size());
   if (!taken.empty()) leases_.push_back(std::move(taken));

@@ -15,7 +15,7 @@ using limiter::Script;
 namespace {
 
 struct Kept final : limiter::JudgeListener {
-  void judged(const limiter::StoreResult<Outcome>& result) override { outcome = *result; }
+  void judged(limiter::StoreResult<Outcome>&& result) override { outcome = *std::move(result); }
   Outcome outcome;
 };
 

@@ -22,7 +22,7 @@ using sluice::test::bucket;
 using sluice::test::RedisServer;
 
 struct Answer final : JudgeListener {
-  void judged(const StoreResult<Outcome>& found) override {
+  void judged(StoreResult<Outcome>&& found) override {
     ++told;
     result = found;
   }

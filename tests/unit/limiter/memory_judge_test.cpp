@@ -174,13 +174,13 @@ TEST_CASE("a limit whose unit costs nothing neither denies nor takes a lease") {
   const Program program = limiter::compile({bucket("a", 5, {1, 1'000'000}), leases("b", 1, 10s)}, {});
   Cells cells;
   limiter::Call call = call_of(program, 1);
-  CHECK(cells.judge(call).lease_ttl_us[1] == 10'000'000);
+  CHECK(cells.judge(call).lease_ttl_us(1) == 10'000'000);
   CHECK_FALSE(cells.judge(call_of(program, 1, 2)).allowed);
   call = call_of(program, 1, 3);
   call.costs[1] = 0;
   const Outcome outcome = cells.judge(call);
   CHECK(outcome.allowed);
-  CHECK(outcome.lease_ttl_us[1] == 0);
+  CHECK(outcome.lease_ttl_us(1) == 0);
 }
 
 TEST_CASE("a read of a log or of leases that never were keeps nothing") {

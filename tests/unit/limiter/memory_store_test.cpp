@@ -204,7 +204,7 @@ TEST_CASE("the store tells its listeners what the counters say") {
   const Program program = limiter::compile({leases("a", 1, 10s)}, {});
   const limiter::Call call = call_for(program, "u", 1);
   struct : limiter::JudgeListener, limiter::LeaseListener, limiter::OverrideListener {
-    void judged(const limiter::StoreResult<limiter::Outcome>& result) override { admitted += result->allowed; }
+    void judged(limiter::StoreResult<limiter::Outcome>&& result) override { admitted += result->allowed; }
     void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override { live += result->live; }
     void stored(const limiter::StoreResult<void>& result) override { written += result.has_value(); }
     int admitted = 0, live = 0, written = 0;
@@ -222,7 +222,7 @@ TEST_CASE("the store tells its listeners what the counters say") {
 namespace {
 
 struct KeptOutcome final : limiter::JudgeListener {
-  void judged(const limiter::StoreResult<limiter::Outcome>& result) override { outcome = *result; }
+  void judged(limiter::StoreResult<limiter::Outcome>&& result) override { outcome = *std::move(result); }
   limiter::Outcome outcome;
 };
 

@@ -293,8 +293,8 @@ TEST_CASE("an explained reply has every limit, and the leases that were taken") 
   const auto read = limiter::read_check(numbers.reply, call);
   REQUIRE(read);
   REQUIRE(read->outcome);
-  CHECK(read->outcome->lease_ttl_us[0] == 0);
-  CHECK(read->outcome->lease_ttl_us[1] == 10'000'000);
+  CHECK(read->outcome->lease_ttl_us(0) == 0);
+  CHECK(read->outcome->lease_ttl_us(1) == 10'000'000);
   REQUIRE(read->outcome->limits.size() == 2);
   CHECK(read->outcome->limits[0].delay_us == 3);
   CHECK(read->outcome->limits[1].remaining == 1);
