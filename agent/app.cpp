@@ -33,20 +33,13 @@
 #include "common/telemetry/alias_metrics.hpp"
 #include "common/telemetry/log_metrics.hpp"
 #include "common/telemetry/outage_log.hpp"
-#include "engine/policies/bundle_source.hpp"
-#include "engine/policies/live_agents.hpp"
-#include "engine/policies/policy_metrics.hpp"
-#include "engine/policies/server_source.hpp"
-#include "engine/usage/metrics.hpp"
-#include "engine/usage/usage.hpp"
-#include "engine/whatif/recording.hpp"
+#include "engine/core/core.hpp"
 
 namespace sluice::agent {
 namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kCounterShards = 64;
 constexpr std::size_t kMaxWaitingOutput = std::size_t{16} << 20;  // bytes, of all workers together
 constexpr std::chrono::seconds kStuckAfter{10};                   // /livez fails if a worker's loop is stuck longer
 
@@ -67,16 +60,8 @@ class App {
                                                       "The decision log cannot be written. The newest lines wait."}),
         decision_log_(config.decision_log, decision_lines_, clock_),
         metrics_(metrics_options(config), clock_),
-        counters_(clock_, kCounterShards, config.memory_limit),
-        shared_{clock_,
-                metrics_,
-                log_,
-                decision_log_,
-                config.redis,
-                counters_,
-                worker_options(config),
-                http_options(config),
-                [this](std::string_view tenant) { return live_agents_.of(tenant); }},
+        core_(core_options(), clock_, metrics_, log_, decision_log_),
+        shared_{.engine = core_.shared(), .options = front_end_options(config), .http = http_options(config)},
         metrics_page_(
             admin_loop_, [this] { return metrics_.render(); }, metrics_readers()),
         probes_("The admin port",
@@ -92,14 +77,6 @@ class App {
         certificate_(admin_loop_, log_),
         client_ca_(admin_loop_, log_),
         authz_key_(admin_loop_, log_) {
-    metrics_.add(memory_metrics(), counters_);
-    metrics_.add(waiting_metrics(), shared_.waiting);
-    metrics_.add(policies::PolicyMetrics::metric_table(), policy_metrics_);
-    if (config.metrics_policy_label) {
-      metrics_.add(configured_limits_);
-      metrics_.add(limit_windows_);
-      metrics_.add(policies::PolicyMetrics::listing_table(), policy_metrics_);
-    }
     if (!config.grpc.empty()) {
       shared_.grpc = &grpc_metrics_.emplace(config.workers, !config.ratelimit_folder.empty());
       metrics_.add(grpc_metrics_->calls);
@@ -112,7 +89,7 @@ class App {
       metrics_.add(alias_latency_);
     }
     if (config.tracing) {
-      shared_.tracer = &exporter_.emplace(*config.tracing, log_).tracer();
+      core_.shared().tracer = &exporter_.emplace(*config.tracing, log_).tracer();
       metrics_.add(otlp::trace_metrics(), *exporter_);
     }
     metrics_.add(telemetry::log_metrics(), log_lines_);
@@ -130,13 +107,11 @@ class App {
     threads.reserve(workers_.size());
     for (Worker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
     if (exporter_) exporter_->start();
-    if (bundle_) bundle_->start();
-    if (server_) server_->start();
+    core_.start();
     if (rate_limits_) rate_limits_->start();
     probes_.set_ready();
     admin_loop_.run();
-    if (bundle_) bundle_->stop();
-    if (server_) server_->stop();
+    core_.stop();
     if (rate_limits_) rate_limits_->stop();
     for (Worker& worker : workers_) worker.stop();
     threads.clear();  // joins
@@ -147,16 +122,9 @@ class App {
   }
 
  private:
-  static WorkerOptions worker_options(const Config& config) {
+  engine::CoreOptions core_options();
+  static FrontEndOptions front_end_options(const Config& config) {
     return {.headers = config.headers,
-            .max_in_flight = config.max_in_flight,
-            .max_waiting = config.max_waiting,
-            .max_wait = config.max_wait,
-            .matching_budget = config.matching_budget,
-            .redis_budget = config.redis_budget,
-            .workers = config.workers,
-            .allow_without_snapshot = config.allow_without_snapshot,
-            .policy_label = config.metrics_policy_label,
             .ratelimit = config.ratelimit_folder.empty() ? std::nullopt : std::optional(config.ratelimit),
             .callers_have_certificates = !config.client_ca.empty(),
             .authz = config.authz};
@@ -170,14 +138,10 @@ class App {
     return options;
   }
   bool load();  // returns false if the agent must not start
-  bool load_policies();
   bool load_rate_limits();
   bool load_metrics_token();
   bool load_authz_key();
   program::MetricsPage::Admit metrics_readers();
-  void follow_server(policies::SnapshotSwap::Publish publish);
-  WallTime now() const { return WallTime(std::chrono::microseconds(clock_.now_us())); }
-  std::vector<std::string> degraded_stores() const;
   bool listen();
   bool listen_tcp_all();
   bool listen_grpc();
@@ -199,19 +163,11 @@ class App {
   telemetry::Metrics metrics_;
   const telemetry::AliasRequests alias_requests_{metrics_.http};
   const telemetry::AliasLatency alias_latency_{metrics_.decision_duration};
-  limiter::MemoryCounters counters_;
+  std::optional<otlp::Exporter> exporter_;  // only with --otlp-endpoint; outlives those that make spans
+  engine::Core core_;
   WorkerShared shared_;
-  std::optional<otlp::Exporter> exporter_;        // only with --otlp-endpoint
-  std::optional<rpc::Metrics> grpc_metrics_;      // only with --grpc
-  std::optional<rls::RuleMetrics> rule_metrics_;  // only with --ratelimit-metrics
-  std::optional<usage::Usage> usage_;             // only with --server
-  std::optional<whatif::Recording> recording_;    // only with --record-decisions
-  policies::LiveAgents live_agents_;
-  policies::PolicyMetrics policy_metrics_;
-  const policies::ConfiguredLimits configured_limits_{policy_metrics_};
-  const policies::LimitWindows limit_windows_{policy_metrics_, clock_};
-  std::optional<policies::BundleSource> bundle_;     // only with --policies
-  std::optional<policies::ServerSource> server_;     // only with --server
+  std::optional<rpc::Metrics> grpc_metrics_;         // only with --grpc
+  std::optional<rls::RuleMetrics> rule_metrics_;     // only with --ratelimit-metrics
   std::optional<rls::RateLimitFolder> rate_limits_;  // only with --ratelimit-config
   std::deque<Worker> workers_;
   boost::asio::io_context admin_loop_{1};
@@ -227,24 +183,28 @@ class App {
   AuthzKey authz_key_;
 };
 
-// The agent starts even if the server cannot be reached.
-void App::follow_server(policies::SnapshotSwap::Publish publish) {
-  policies::ServerHooks hooks{.head =
-                                  [this](const sync::Position& head, std::int64_t confirmed_us) {
-                                    const auto revision = static_cast<std::uint64_t>(head.revision);
-                                    for (Worker& worker : workers_)
-                                      worker.set_head({revision, head.chain, confirmed_us});
-                                  },
-                              .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, now()); },
-                              .live_agents = [this](const sync::LiveAgents& live) { live_agents_.set(live); },
-                              .degraded = [this] { return degraded_stores(); },
-                              .recording = recording_ ? &*recording_ : nullptr};
-  metrics_.add(usage::metrics(), *usage_);
-  if (!config_.server->login_file.empty()) shared_.redis_login_rejected = [this] { server_->redis_login_rejected(); };
-  policies::ServerOptions options = *config_.server;
-  options.sync.tracer = shared_.tracer;
-  server_.emplace(std::move(options), std::move(hooks), clock_, metrics_, log_, std::move(publish), config_.workers);
-  server_->load_first();
+engine::CoreOptions App::core_options() {
+  return {.policies_file = config_.policies_file,
+          .server = config_.server,
+          .mode = config_.mode,
+          .redis = config_.redis,
+          .memory_limit = config_.memory_limit,
+          .record_decisions = config_.record_decisions,
+          .lanes = {.lanes = config_.workers,
+                    .max_in_flight = config_.max_in_flight,
+                    .max_waiting = config_.max_waiting,
+                    .max_wait = config_.max_wait,
+                    .matching_budget = config_.matching_budget,
+                    .redis_budget = config_.redis_budget,
+                    .allow_without_snapshot = config_.allow_without_snapshot,
+                    .policy_label = config_.metrics_policy_label},
+          .without_source =
+              std::string("the agent was started without --server and --policies") +
+              (config_.ratelimit_folder.empty() ? "" : "; with --ratelimit-config alone it answers POST /json"),
+          .on_head = [this](const sync::Position& head, std::int64_t confirmed_us) {
+            const auto revision = static_cast<std::uint64_t>(head.revision);
+            for (Worker& worker : workers_) worker.set_head({revision, head.chain, confirmed_us});
+          }};
 }
 
 bool App::load() {
@@ -256,20 +216,18 @@ bool App::load() {
   for (const Fault& unknown : config_.unknown_variables) {
     log_.warn(program::kUnknownVariable, unknown.text, {{"variable", unknown.pointer}});
   }
-  shared_.why_no_policies = [this] {
-    if (server_) return server_->why_no_policies();
-    return std::string("the agent was started without --server and --policies") +
-           (rate_limits_ ? "; with --ratelimit-config alone it answers POST /json" : "");
-  };
-  if (config_.server) shared_.usage = &usage_.emplace(config_.workers, usage::UsageBounds{}, now());
-  if (config_.record_decisions > 0) shared_.recording = &recording_.emplace(config_.workers, config_.record_decisions);
-  for (std::size_t i = 0; i < config_.workers; ++i) workers_.emplace_back(i, shared_);
-  return load_policies() && load_rate_limits();
+  for (std::size_t i = 0; i < config_.workers; ++i) core_.add(workers_.emplace_back(i, shared_).lane());
+  if (!core_.load()) return false;
+  if (!core_.has_source() && config_.ratelimit_folder.empty()) {
+    log_.warn("no_snapshot",
+              "There are no policies (--server URL, --policies FILE): checks are answered with no_snapshot.");
+  }
+  return load_rate_limits();
 }
 
 bool App::load_rate_limits() {
   if (config_.ratelimit_folder.empty()) return true;
-  if (config_.ratelimit.stands_alone) counters_.set_tenants(1);
+  if (config_.ratelimit.stands_alone) core_.counters().set_tenants(1);
   metrics_.add(rls::count_metrics(), shared_.ratelimit_counts);
   rate_limits_.emplace(config_.ratelimit_folder, clock_, log_, [this](const rls::RateLimitConfig& config) {
     const rls::InForce in_force{.config = config, .metrics = rule_metrics_ ? rule_metrics_->index(*config) : nullptr};
@@ -282,27 +240,6 @@ bool App::load_rate_limits() {
     metrics_.add(rls::RateLimitFolder::load_metrics(), *rate_limits_);
   }
   return rate_limits_->load_first();
-}
-
-bool App::load_policies() {
-  if (config_.policies_file.empty() && !config_.server) {
-    if (!config_.ratelimit_folder.empty()) return true;
-    log_.warn("no_snapshot",
-              "There are no policies (--server URL, --policies FILE): checks are answered with no_snapshot.");
-    return true;
-  }
-  auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
-    if (publication.snapshot) counters_.set_tenants(publication.snapshot->tenants.size());
-    policy_metrics_.set_snapshot(publication.snapshot);
-    if (recording_ && publication.snapshot) recording_->note_tenants(*publication.snapshot, clock_.now_us());
-    for (Worker& worker : workers_) worker.set_snapshot(publication, on_used);
-  };
-  if (config_.server) {
-    follow_server(publish);
-    return true;
-  }
-  bundle_.emplace(config_.policies_file, config_.mode, clock_, metrics_, log_, publish, config_.workers);
-  return bundle_->load_first();
 }
 
 bool App::load_metrics_token() {
@@ -399,37 +336,24 @@ bool App::alive() const {
 }
 
 std::vector<std::string> App::degraded() const {
-  std::vector<std::string> found;
-  if (!bundle_ && !server_ && !rate_limits_)
+  std::vector<std::string> found = core_.degraded_source();
+  if (!core_.has_source() && !rate_limits_)
     found.emplace_back("no policies are loaded: checks are answered with no_snapshot");
-  if (bundle_) {
-    if (auto refusal = bundle_->refusal()) found.push_back(std::move(*refusal));
-  }
-  if (server_) found = server_->degraded();
   if (rate_limits_) {
     if (auto refusal = rate_limits_->refusal()) found.push_back(std::move(*refusal));
   }
-  for (std::string& reason : degraded_stores()) found.push_back(std::move(reason));
+  for (std::string& reason : core_.degraded_counters()) found.push_back(std::move(reason));
   return found;
 }
 
 // An agent that would answer every check with no_snapshot gets no traffic, unless it is there for other requests.
 bool App::equipped() const {
   if (rate_limits_ && config_.ratelimit.stands_alone) return true;
-  return config_.allow_without_snapshot || std::ranges::all_of(workers_, &Worker::had_policies);
+  return config_.allow_without_snapshot || core_.had_policies();
 }
 
 std::vector<std::string> App::starting() {
-  const bool has_source = bundle_ || server_;
-  return startup_.waits_for(steady_clock::now(), !has_source || std::ranges::all_of(workers_, &Worker::had_policies),
-                            !config_.redis || std::ranges::all_of(workers_, &Worker::redis_ready));
-}
-
-std::vector<std::string> App::degraded_stores() const {
-  const bool unreachable =
-      config_.redis && !std::ranges::all_of(workers_, [](const Worker& each) { return each.redis_ready(); });
-  if (!unreachable) return {};
-  return {"Redis is not reachable: failure modes decide"};
+  return startup_.waits_for(steady_clock::now(), !core_.has_source() || core_.had_policies(), core_.counters_ready());
 }
 
 }  // namespace

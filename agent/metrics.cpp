@@ -8,13 +8,11 @@
 #include "agent/rls/counts.hpp"
 #include "agent/rls/rate_limit_folder.hpp"
 #include "agent/rls/rule_metrics.hpp"
-#include "common/limiter/counter_store.hpp"
 #include "common/otlp/metrics.hpp"
 #include "common/program/certificate.hpp"
 #include "common/telemetry/alias_metrics.hpp"
 #include "common/telemetry/log_metrics.hpp"
-#include "engine/decide/overload_cause.hpp"
-#include "engine/decide/wait_outcome.hpp"
+#include "engine/core/metrics.hpp"
 #include "engine/policies/policy_metrics.hpp"
 #include "engine/policies/server_source.hpp"
 #include "engine/usage/metrics.hpp"
@@ -22,51 +20,11 @@
 namespace sluice::agent {
 
 telemetry::MetricsOptions metrics_options(const Config& config) {
-  telemetry::MetricsOptions options;
-  options.workers = config.workers;
-  options.policy_label = config.metrics_policy_label;
-  options.redis = config.redis.has_value();
-  for (std::size_t i = 0; i < limiter::kStoreFaults; ++i) {
-    options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
-  }
-  for (const std::string_view cause : decide::kOverloadCauses) options.overload_causes.emplace_back(cause);
-  for (const std::string_view outcome : decide::kWaitOutcomes) options.wait_outcomes.emplace_back(outcome);
+  telemetry::MetricsOptions options =
+      engine::metrics_options(config.workers, config.metrics_policy_label, config.redis.has_value());
   options.routes = api::route_templates();
   for (const api::RefusalCause& cause : api::refusal_causes()) options.refusal_codes.push_back(cause.code);
   return options;
-}
-
-const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics() {
-  using telemetry::kCounter;
-  using telemetry::kGauge;
-  static const telemetry::MetricTable<limiter::MemoryCounters> table{
-      {"sluice_memory_counters", kGauge,
-       "Counters in the agent's memory: with --counters memory, and those that failure mode fail_degrade has made.",
-       [](const limiter::MemoryCounters& counters) { return counters.size(); }},
-      {"sluice_memory_counters_bytes", kGauge,
-       "Bytes that counters in the agent's memory take; --memory-limit is the most they may take.",
-       [](const limiter::MemoryCounters& counters) { return counters.bytes(); }},
-      {"sluice_memory_counters_limit_bytes", kGauge, "The most bytes that counters in the agent's memory may take.",
-       [](const limiter::MemoryCounters& counters) { return counters.limit_bytes(); }},
-      {"sluice_memory_counters_overflow_total", kCounter,
-       "Checks judged by a counter that a tenant's new identities share, because memory was short and the tenant took "
-       "more than its share.",
-       [](const limiter::MemoryCounters& counters) { return counters.overflowed(); }},
-      {"sluice_memory_counters_refused_total", kCounter,
-       "Checks answered with 503 overload, because there was no memory for the lease that they would take, or for "
-       "another counter that new identities share.",
-       [](const limiter::MemoryCounters& counters) { return counters.refused(); }},
-  };
-  return table;
-}
-
-const telemetry::MetricTable<decide::WaitingPlaces>& waiting_metrics() {
-  static const telemetry::MetricTable<decide::WaitingPlaces> table{
-      {"sluice_checks_held", telemetry::kGauge,
-       "Checks that the agent holds until they fit; --max-waiting is the most.",
-       [](const decide::WaitingPlaces& places) { return places.count(); }},
-  };
-  return table;
 }
 
 std::vector<telemetry::MetricSpec> metric_specs() {
@@ -75,8 +33,8 @@ std::vector<telemetry::MetricSpec> metric_specs() {
   const SystemClock clock;
   const telemetry::Metrics metrics(metrics_options(config), clock);
   std::vector<telemetry::MetricSpec> specs = metrics.specs();
-  append_specs(specs, waiting_metrics());
-  append_specs(specs, memory_metrics());
+  append_specs(specs, engine::waiting_metrics());
+  append_specs(specs, engine::memory_metrics());
   const policies::PolicyMetrics in_force;
   append_specs(specs, policies::PolicyMetrics::metric_table());
   append_specs(specs, policies::PolicyMetrics::listing_table());
