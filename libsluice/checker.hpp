@@ -9,6 +9,7 @@
 #include "common/limiter/memory_store.hpp"
 #include "engine/decide/check.hpp"
 #include "engine/decide/decider.hpp"
+#include "libsluice/callers.hpp"
 #include "libsluice/request_of.hpp"
 #include "sluice/engine.hpp"
 
@@ -33,10 +34,8 @@ class Checker final : private decide::CheckListener {
   // Throws only what the program's clock throws.
   void check(const v1::Request& request, v1::Decision& decision, bool batch = false);
 
-  // How long a check that this one has just denied waits before it asks again; kNever: it will never pass.
-  // `sooner`: it may pass sooner, because leases are released at any time. REQUIRES: the last check() of this object
-  // brought `decision`.
-  v1::Micros pause(const v1::Decision& decision, bool& sooner) const;
+  // Of the last check(), which was denied.
+  Pause pause(const v1::Decision& decision) const { return pause_after(decision, tenant_of_last_); }
 
   v1::Status release(std::string_view tenant, std::string_view lease_id);
   v1::Status renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us);
@@ -48,27 +47,18 @@ class Checker final : private decide::CheckListener {
   void refused(std::size_t slot, const decide::Refusal& refusal) override;
 
   void decide_without_policies(const v1::Request& request, v1::Decision& decision);
-  const decide::Caller* find_caller(const v1::Request& request, v1::Status& status);
-  const decide::Caller* find_tenant(std::string_view tenant, v1::Status& status);
-  const decide::Caller* authenticate(const v1::Request& request, v1::Status& status);
-  v1::Status unknown_tenant(std::string_view tenant) const;
   template <class Ask, class StatusOf>
   v1::Status change_lease(std::string_view tenant, std::string_view lease_id, Ask ask, StatusOf status_of_outcome);
 
-  const std::string& tenant_;
   limiter::MemoryStore store_;
   decide::WaitingRoom room_;
   decide::Decider decider_;
   decide::Check check_{decider_};
+  Callers callers_;
   RequestReader reader_;
   CheckRequest core_request_;
 
-  const policy::TenantView* unnamed_ = nullptr;  // of requests that name no tenant
-  decide::Caller trusted_;                       // of the last tenant that a request named without an API key
-  limiter::Origin trusted_origin_;
-  decide::Caller keyed_;  // of the last API key
-  limiter::Origin origin_;
-
+  const policy::TenantView* tenant_of_last_ = nullptr;
   const v1::Request* request_ = nullptr;  // that is checked now
   v1::Decision* decision_ = nullptr;
 };

@@ -60,7 +60,7 @@ void Engine::check_batch(std::span<const Request> requests, std::span<Decision> 
 
 void Engine::check_async(const Request& request, Callback callback) noexcept {
   guarded([&]() -> Status {
-    impl_->check_async(request, callback);
+    impl_->check_async(request, std::move(callback));
     return {};
   });
 }
@@ -100,9 +100,28 @@ Status Engine::reload() noexcept {
 bool Engine::has_policies() const noexcept { return impl_->revision() > 0; }
 std::uint64_t Engine::revision() const noexcept { return impl_->revision(); }
 
-void Engine::run() noexcept {}
-std::size_t Engine::poll() noexcept { return 0; }
-void Engine::stop() noexcept {}
+void Engine::run() noexcept {
+  guarded([&]() -> Status {
+    impl_->run();
+    return {};
+  });
+}
+
+std::size_t Engine::poll() noexcept {
+  std::size_t done = 0;
+  guarded([&]() -> Status {
+    done = impl_->poll();
+    return {};
+  });
+  return done;
+}
+
+void Engine::stop() noexcept {
+  guarded([&]() -> Status {
+    impl_->stop();
+    return {};
+  });
+}
 
 std::string Engine::metrics() const { return impl_->metrics(); }
 

@@ -10,6 +10,7 @@
 
 #include "engine/policies/bundle_file.hpp"
 #include "libsluice/decision_of.hpp"
+#include "libsluice/redis_options.hpp"
 #include "libsluice/server_options.hpp"
 
 namespace sluice::v1 {
@@ -56,26 +57,34 @@ Engine::Impl::Impl(Options options)
       clock_(make_clock(options_)),
       log_(take_lines(options_.log)),
       counters_(*clock_, options_.concurrency == Concurrency::one ? 1 : 64,
-                options_.memory_limit == 0 ? limiter::MemoryBudget::kUnlimited : options_.memory_limit),
-      lanes_(options_.concurrency == Concurrency::one,
-             {.counters = counters_,
-              .clock = *clock_,
-              .in_flight = in_flight_,
-              .waiting = waiting_,
-              .tenant = options_.tenant,
-              .allow_without_policies = options_.allow_without_policies},
-             observing()) {}
+                options_.memory_limit == 0 ? limiter::MemoryBudget::kUnlimited : options_.memory_limit) {}
 
-lib::LaneObserving Engine::Impl::observing() {
+Status Engine::Impl::open_counters() {
+  const bool one = options_.concurrency == Concurrency::one;
   const bool server = !options_.server.url.empty();
-  if (options_.metrics || server) counting_.emplace(*clock_, counters_, false);
-  if (server) {
-    usage_.emplace(lib::lane_count(options_.concurrency == Concurrency::one), usage::UsageBounds{}, wall_time(*clock_));
+  const bool redis = !options_.redis.url.empty();
+  const std::size_t lanes = redis ? lib::redis_lane_count(options_) : lib::lane_count(one);
+  if (options_.metrics || server || redis) counting_.emplace(*clock_, counters_, redis ? lanes : 0);
+  if (server) usage_.emplace(lanes, usage::UsageBounds{}, wall_time(*clock_));
+  usage::Usage* const usage = usage_ ? &*usage_ : nullptr;
+  if (!redis) {
+    const lib::CheckerParts parts{.counters = counters_,
+                                  .clock = *clock_,
+                                  .in_flight = in_flight_,
+                                  .waiting = waiting_,
+                                  .tenant = options_.tenant,
+                                  .allow_without_policies = options_.allow_without_policies};
+    lanes_.emplace(one, parts, lib::LaneObserving{.counting = counting_ ? &*counting_ : nullptr, .usage = usage});
+    return {};
   }
-  return {.counting = counting_ ? &*counting_ : nullptr, .usage = usage_ ? &*usage_ : nullptr};
+  auto target = lib::redis_options(options_.redis);
+  if (!target) return std::move(target.error());
+  redis_.emplace(options_, *std::move(target), *clock_, *counting_, log_, counters_, usage);
+  return {};
 }
 
 Status Engine::Impl::start() {
+  if (Status status = open_counters(); !status.ok()) return status;
   if (!options_.server.url.empty()) return start_server();
   if (!options_.bundle_file.empty()) return start_file();
   return options_.bundle.empty() ? Status() : load(options_.bundle);
@@ -102,7 +111,11 @@ Status Engine::Impl::start_server() {
   auto options = lib::server_options(options_.server);
   if (!options) return std::move(options.error());
   policies::ServerHooks hooks{
-      .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, wall_time(*clock_)); }};
+      .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, wall_time(*clock_)); },
+      .live_agents =
+          [this](const sync::LiveAgents& live) {
+            if (redis_) redis_->set_live_agents(live);
+          }};
   auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
     {
       const std::lock_guard lock(mutex_);
@@ -117,8 +130,10 @@ Status Engine::Impl::start_server() {
 }
 
 void Engine::Impl::check(const Request& request, Decision& decision, bool batch) noexcept {
-  {
-    lib::Lanes::Taken checker = lanes_.take();
+  if (redis_) [[unlikely]] {
+    ask_redis({&request, 1}, {&decision, 1}, batch);
+  } else {
+    lib::Lanes::Taken checker = lanes_->take();
     check_in(*checker, request, decision, batch);
   }
   if (options_.on_decision) [[unlikely]]
@@ -137,6 +152,18 @@ void Engine::Impl::check_in(lib::Checker& checker, const Request& request, Decis
   }
 }
 
+// No check has begun if this fails.
+void Engine::Impl::ask_redis(std::span<const Request> requests, std::span<Decision> decisions, bool batch) noexcept {
+  try {
+    redis_->lane().check(requests, decisions, batch);
+  } catch (const std::bad_alloc&) {
+    for (Decision& decision : decisions) {
+      lib::clear(decision);
+      decision.status = lib::out_of_memory();
+    }
+  }
+}
+
 void Engine::Impl::tell(const Request& request, const Decision& decision) noexcept {
   if (!decision.status.ok()) return;
   try {
@@ -147,11 +174,25 @@ void Engine::Impl::tell(const Request& request, const Decision& decision) noexce
 
 void Engine::Impl::check_batch(std::span<const Request> requests, std::span<Decision> decisions) noexcept {
   const std::size_t count = std::min(requests.size(), decisions.size());
-  for (std::size_t i = 0; i < count; ++i) check(requests[i], decisions[i], true);
+  if (!redis_) {
+    for (std::size_t i = 0; i < count; ++i) check(requests[i], decisions[i], true);
+    return;
+  }
+  ask_redis(requests.first(count), decisions.first(count), true);
+  if (!options_.on_decision) return;
+  for (std::size_t i = 0; i < count; ++i) tell(requests[i], decisions[i]);
 }
 
-void Engine::Impl::check_async(const Request& request, const Callback& callback) {
+void Engine::Impl::check_async(const Request& request, Callback callback) {
   Decision decision;
+  if (redis_) {
+    try {
+      return redis_->lane().check_async(request, callback);
+    } catch (const std::bad_alloc&) {
+      decision.status = lib::out_of_memory();
+      return callback(decision);
+    }
+  }
   check(request, decision);
   callback(decision);
 }
@@ -162,27 +203,38 @@ void Engine::Impl::wait(const Request& request, Micros at_most, Decision& decisi
   using SteadyClock = std::chrono::steady_clock;
   const auto began = SteadyClock::now();
   for (;;) {
-    bool sooner = false;
-    Micros pause{0};
-    {
-      lib::Lanes::Taken checker = lanes_.take();
-      check_in(*checker, request, decision, false);
-      if (!decision.allowed && decision.status.ok()) pause = checker->pause(decision, sooner);
-    }
+    const lib::Pause pause = check_once(request, decision);
     if (options_.on_decision) tell(request, decision);
-    if (decision.allowed || !decision.status.ok() || pause == kNever) return;
+    if (decision.allowed || !decision.status.ok() || pause.retry_after == kNever) return;
     const auto left = std::chrono::duration_cast<Micros>(at_most - (SteadyClock::now() - began));
-    if (left <= Micros(0) || (pause > left && !sooner)) return;
-    std::this_thread::sleep_for(std::clamp(pause, Micros(1), left));
+    if (left <= Micros(0) || (pause.retry_after > left && !pause.sooner)) return;
+    std::this_thread::sleep_for(std::clamp(pause.retry_after, Micros(1), left));
   }
 }
 
+lib::Pause Engine::Impl::check_once(const Request& request, Decision& decision) noexcept {
+  if (redis_) {
+    try {
+      return redis_->lane().check_once(request, decision);
+    } catch (const std::bad_alloc&) {
+      lib::clear(decision);
+      decision.status = lib::out_of_memory();
+      return {};
+    }
+  }
+  lib::Lanes::Taken checker = lanes_->take();
+  check_in(*checker, request, decision, false);
+  return !decision.allowed && decision.status.ok() ? checker->pause(decision) : lib::Pause();
+}
+
 Status Engine::Impl::release(std::string_view tenant, std::string_view lease_id) {
-  return lanes_.take()->release(tenant, lease_id);
+  if (redis_) return redis_->lane().release(tenant, lease_id);
+  return lanes_->take()->release(tenant, lease_id);
 }
 
 Status Engine::Impl::renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us) {
-  return lanes_.take()->renew(tenant, lease_id, expires_us);
+  if (redis_) return redis_->lane().renew(tenant, lease_id, expires_us);
+  return lanes_->take()->renew(tenant, lease_id, expires_us);
 }
 
 Status Engine::Impl::load(std::string_view bundle) {
@@ -222,14 +274,29 @@ Status Engine::Impl::load_text(std::string_view text, const std::string& path) {
 
 void Engine::Impl::put_in_force(const std::shared_ptr<const policy::Snapshot>& snapshot) {
   if (in_force_) removed_.change(*in_force_, *snapshot);
-  for (const std::string& key : *removed_.keys()) counters_.put_overrides(key, {});
-  for (const policy::KeyOverrides& each : snapshot->overrides) counters_.put_overrides(each.counter_key, each.entries);
   counters_.set_tenants(snapshot->tenants.size());
-  lanes_.publish(snapshot);
+  if (redis_) {
+    redis_->publish({snapshot, removed_.keys()});
+  } else {
+    for (const std::string& key : *removed_.keys()) counters_.put_overrides(key, {});
+    for (const policy::KeyOverrides& each : snapshot->overrides)
+      counters_.put_overrides(each.counter_key, each.entries);
+    lanes_->publish(snapshot);
+  }
   in_force_ = snapshot;
   if (counting_ && !server_)
     counting_->metrics().set_snapshot(static_cast<std::int64_t>(revision() + 1), snapshot->made_at_us);
   revision_.fetch_add(1, std::memory_order_release);
+}
+
+void Engine::Impl::run() {
+  if (redis_ && redis_->loop() != nullptr) redis_->loop()->run();
+}
+
+std::size_t Engine::Impl::poll() { return redis_ && redis_->loop() != nullptr ? redis_->loop()->poll() : 0; }
+
+void Engine::Impl::stop() {
+  if (redis_ && redis_->loop() != nullptr) redis_->loop()->stop();
 }
 
 }  // namespace sluice::v1

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::size_t kMostLanes = 256;
 
-// Ids of threads are addresses, which differ in their middle digits.
-std::size_t number_of_thread() {
-  const std::uint64_t id = std::hash<std::thread::id>()(std::this_thread::get_id());
-  return static_cast<std::size_t>((id * 0x9e3779b97f4a7c15) >> 32U);
-}
-
 std::vector<std::unique_ptr<Lane>> make_lanes(std::size_t count, const CheckerParts& parts,
                                               const LaneObserving& observing) {
   std::vector<std::unique_ptr<Lane>> lanes;
@@ -33,6 +27,12 @@ std::optional<usage::Recorder> recorder_of(std::size_t index, const LaneObservin
 }
 
 }  // namespace
+
+// Ids of threads are addresses, which differ in their middle digits.
+std::size_t number_of_thread() {
+  const std::uint64_t id = std::hash<std::thread::id>()(std::this_thread::get_id());
+  return static_cast<std::size_t>((id * 0x9e3779b97f4a7c15) >> 32U);
+}
 
 // Twice as many as threads that run at once, so that few of them lead to the same lane.
 std::size_t lane_count(bool one) {

@@ -26,6 +26,7 @@ struct LaneObserving {
 };
 
 std::size_t lane_count(bool one);
+std::size_t number_of_thread();  // of this one; others have most likely another
 
 class alignas(64) Lane {
  public:

@@ -1,14 +1,17 @@
 #include "libsluice/observers.hpp"
 
+#include <algorithm>
+
 #include "engine/decide/overload_cause.hpp"
 #include "engine/decide/wait_outcome.hpp"
 
 namespace sluice::lib {
 namespace {
 
-telemetry::MetricsOptions metrics_options(bool redis) {
+telemetry::MetricsOptions metrics_options(std::size_t lanes) {
   telemetry::MetricsOptions options;
-  options.redis = redis;
+  options.workers = std::max<std::size_t>(lanes, 1);
+  options.redis = lanes > 0;
   for (std::size_t i = 0; i < limiter::kStoreFaults; ++i) {
     options.redis_error_classes.emplace_back(limiter::to_string(static_cast<limiter::StoreFault>(i)));
   }
@@ -36,8 +39,8 @@ const telemetry::MetricTable<limiter::MemoryCounters>& memory_metrics() {
 
 }  // namespace
 
-Counting::Counting(const Clock& clock, const limiter::MemoryCounters& counters, bool redis)
-    : metrics_(metrics_options(redis), clock), log_(clock) {
+Counting::Counting(const Clock& clock, const limiter::MemoryCounters& counters, std::size_t lanes)
+    : metrics_(metrics_options(lanes), clock), log_(clock) {
   metrics_.add(memory_metrics(), counters);
 }
 

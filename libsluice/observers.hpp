@@ -1,6 +1,7 @@
 // Who receives the decisions of a checker: nobody, or what counts them for Engine::metrics().
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "common/base/clock.hpp"
@@ -23,8 +24,8 @@ class NoObserver final : public decide::DecisionObserver {
 // What the recorders of an engine count into. Any thread.
 class Counting {
  public:
-  // All outlive this object.
-  Counting(const Clock& clock, const limiter::MemoryCounters& counters, bool redis);
+  // `lanes`: that use Redis; 0: counters are in memory. All outlive this object.
+  Counting(const Clock& clock, const limiter::MemoryCounters& counters, std::size_t lanes);
 
   telemetry::Metrics& metrics() { return metrics_; }
   telemetry::DecisionLog& log() { return log_; }

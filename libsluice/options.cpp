@@ -8,15 +8,12 @@
 #include "common/domain/identifiers.hpp"
 
 namespace sluice::lib {
-namespace {
-
-v1::Status fault(std::string_view option, std::string_view rule) {
-  return {v1::Code::invalid_options, fmt::format("{}: {}", option, rule)};
+std::unexpected<v1::Status> refuse(std::string_view option, std::string_view rule, v1::Code code) {
+  return std::unexpected(v1::Status{code, fmt::format("{}: {}", option, rule)});
 }
 
-}  // namespace
-
 v1::Status check_options(const v1::Options& options) {
+  const auto fault = [](std::string_view option, std::string_view rule) { return refuse(option, rule).error(); };
   const bool bundle = !options.bundle.empty();
   const bool file = !options.bundle_file.empty();
   const bool server = !options.server.url.empty();

@@ -12,14 +12,10 @@
 #include "common/http_client/url.hpp"
 #include "common/sync/report.hpp"
 #include "engine/policies/token_file.hpp"
+#include "libsluice/options.hpp"
 
 namespace sluice::lib {
 namespace {
-
-std::unexpected<v1::Status> refuse(std::string_view option, std::string_view rule,
-                                   v1::Code code = v1::Code::invalid_options) {
-  return std::unexpected(v1::Status{code, fmt::format("server.{}: {}", option, rule)});
-}
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= sync::kMaxAgentNameBytes &&
@@ -43,17 +39,18 @@ std::string default_name(const std::string& host) {
 std::expected<policies::ServerOptions, v1::Status> server_options(const v1::Server& server) {
   const auto url = http_client::parse_url(server.url);
   if (!url || url->transport == http_client::Url::Transport::unix_socket) {  // it may contain a password
-    return refuse("url", "must be https://HOST[:PORT] or http://HOST[:PORT], without a path");
+    return refuse("server.url", "must be https://HOST[:PORT] or http://HOST[:PORT], without a path");
   }
-  if (server.token_file.empty()) return refuse("token_file", "is missing: the server wants the token of an agent");
+  if (server.token_file.empty())
+    return refuse("server.token_file", "is missing: the server wants the token of an agent");
   if (const auto token = policies::TokenFile(server.token_file).read(); !token) {
-    return refuse("token_file", token.error().text, v1::Code::unreachable);
+    return refuse("server.token_file", token.error().text, v1::Code::unreachable);
   }
   if (!server.ca_file.empty() && url->transport != http_client::Url::Transport::tls) {
-    return refuse("ca_file", "has no use without https://; leave it out");
+    return refuse("server.ca_file", "has no use without https://; leave it out");
   }
   if (!server.name.empty() && !is_name(server.name)) {
-    return refuse("name", fmt::format("must be 1 to {} visible ASCII characters", sync::kMaxAgentNameBytes));
+    return refuse("server.name", fmt::format("must be 1 to {} visible ASCII characters", sync::kMaxAgentNameBytes));
   }
   policies::ServerOptions options;
   options.sync.server = *url;

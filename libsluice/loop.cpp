@@ -1,0 +1,122 @@
+#include "libsluice/loop.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace sluice::lib {
+
+void Loop::run_until_finished(Waiter& waiter, const std::function<void()>& begin) {
+  if (is_here()) {
+    begin();
+    return lead_until_done(waiter);
+  }
+  std::unique_lock lock(mutex_);
+  if (!is_led()) {
+    lead();
+    lock.unlock();
+    run_ready();  // what has happened meanwhile comes first: a connection that was lost, other policies
+    begin();
+    lead_until_done(waiter);
+    lock.lock();
+    return leave();
+  }
+  followers_.push_back(&waiter);
+  try {
+    boost::asio::post(context_, begin);
+  } catch (...) {
+    leave_followers(waiter);
+    throw;
+  }
+  while (!waiter.done_ && is_led()) waiter.wake_.wait(lock);
+  if (!waiter.done_) {
+    lead();
+    lock.unlock();
+    lead_until_done(waiter);
+    lock.lock();
+    leave();
+  }
+  leave_followers(waiter);
+}
+
+// Only the leader sets done_ of its own waiter, so it reads it without the lock.
+void Loop::lead_until_done(Waiter& waiter) {
+  while (!waiter.done_) turn();
+}
+
+void Loop::finish(Waiter& waiter) {
+  const std::lock_guard lock(mutex_);
+  waiter.done_ = true;
+  waiter.wake_.notify_one();  // under the lock: afterwards the waiter may be gone
+}
+
+// An allocation that fails ends one event. The loop goes on with the others.
+void Loop::turn() noexcept {
+  try {
+    context_.run_one();
+  } catch (const std::exception&) {
+  }
+}
+
+std::size_t Loop::run_ready() noexcept {
+  try {
+    return context_.poll();
+  } catch (const std::exception&) {
+    return 1;
+  }
+}
+
+void Loop::leave() {
+  leader_.store({}, std::memory_order_relaxed);
+  wake_next();
+}
+
+void Loop::leave_followers(Waiter& waiter) {
+  std::erase(followers_, &waiter);
+  wake_next();
+}
+
+// One that has its answer would not lead.
+void Loop::wake_next() {
+  if (is_led()) return;
+  const auto next = std::ranges::find(followers_, false, &Waiter::done_);
+  if (next != followers_.end()) (*next)->wake_.notify_one();
+}
+
+void Loop::run() {
+  Waiter self;
+  std::unique_lock lock(mutex_);
+  followers_.push_back(&self);
+  while (is_led() && !stopping_) self.wake_.wait(lock);
+  if (!stopping_) {
+    lead();
+    lock.unlock();
+    while (!stopping_) turn();
+    lock.lock();
+    leave();
+  }
+  stopping_ = false;
+  leave_followers(self);
+}
+
+std::size_t Loop::poll() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_led()) return 0;
+    lead();
+  }
+  const std::size_t done = run_ready();
+  const std::lock_guard lock(mutex_);
+  leave();
+  return done;
+}
+
+void Loop::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (Waiter* follower : followers_) follower->wake_.notify_one();
+  }
+  boost::asio::post(context_, [] {});  // wakes the leader
+}
+
+}  // namespace sluice::lib

@@ -1,0 +1,75 @@
+// An io_context that is run by whoever waits for an answer: one thread at a time, the leader. The others wait until
+// they have their answer, or until the leader has its own; then one of them leads.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+namespace sluice::lib {
+
+// Thread safety: any thread. What runs on the loop runs on one thread at a time.
+class Loop {
+ public:
+  // Somebody who waits for something that happens on the loop.
+  class Waiter {
+   public:
+    Waiter() = default;
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+
+   private:
+    friend class Loop;
+    bool done_ = false;
+    std::condition_variable wake_;
+  };
+
+  Loop() : work_(boost::asio::make_work_guard(context_)) {}
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  boost::asio::io_context& context() { return context_; }
+
+  // Calls `begin` on the loop, and returns after the call of finish(). `begin` must not throw. May be called on the
+  // loop itself, but not while it works on something else than what was posted to it. Throws std::bad_alloc before
+  // `begin`.
+  void run_until_finished(Waiter& waiter, const std::function<void()>& begin);
+  void finish(Waiter& waiter);  // on the loop
+
+  // Leads until stop(). A stop() that comes before ends it at once.
+  void run();
+  // Runs what is ready, and returns how much that was; 0 if another thread leads.
+  std::size_t poll();
+  void stop();  // ends run(), or the next one
+  bool is_here() const { return leader_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+
+ private:
+  // Each REQUIRES: mutex_ is locked.
+  void lead() { leader_.store(std::this_thread::get_id(), std::memory_order_relaxed); }
+  bool is_led() const { return leader_.load(std::memory_order_relaxed) != std::thread::id(); }
+  void leave();
+  void leave_followers(Waiter& waiter);
+  void wake_next();
+
+  void lead_until_done(Waiter& waiter);
+  void turn() noexcept;
+  std::size_t run_ready() noexcept;
+
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::atomic<bool> stopping_{false};
+
+  std::mutex mutex_;                       // guards changes of the members below, and Waiter::done_
+  std::atomic<std::thread::id> leader_{};  // the default id: nobody
+  std::vector<Waiter*> followers_;         // that may lead next
+};
+
+}  // namespace sluice::lib

@@ -1,0 +1,71 @@
+// One loop with its connection to Redis, and the checks that it decides.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/base/pool.hpp"
+#include "engine/lane/lane.hpp"
+#include "libsluice/callers.hpp"
+#include "libsluice/loop.hpp"
+#include "sluice/engine.hpp"
+
+namespace sluice::lib {
+
+// Thread safety: any thread, except the constructor and the destructor.
+class RedisLane {
+ public:
+  // `tenant`: of requests that name none. All outlive the lane. `on_decision`: called for asynchronous checks on the
+  // loop; may be empty.
+  RedisLane(std::size_t index, engine::Shared& shared, const std::string& tenant, const v1::DecisionHook& on_decision);
+  // Gives up asynchronous checks. REQUIRES: no other thread uses the lane.
+  ~RedisLane();  // NOLINT(bugprone-exception-escape): without memory for its end it cannot go on
+  RedisLane(const RedisLane&) = delete;
+  RedisLane& operator=(const RedisLane&) = delete;
+
+  void start_thread();  // that runs the loop until the end
+
+  // Each returns when all are answered. Throws std::bad_alloc before it asks.
+  void check(std::span<const v1::Request> requests, std::span<v1::Decision> decisions, bool batch);
+  Pause check_once(const v1::Request& request, v1::Decision& decision);
+  // Calls back on the loop. Throws std::bad_alloc if it will not call back.
+  void check_async(const v1::Request& request, v1::Engine::Callback callback);
+  v1::Status release(std::string_view tenant, std::string_view lease_id);
+  v1::Status renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us);
+
+  // For checks that begin from now on.
+  void publish(const policies::Publication& publication);
+
+  Loop& loop() { return loop_; }
+
+ private:
+  class Job;
+  struct Ticket;
+  struct SyncTickets;
+  struct AsyncTicket;
+  struct LeaseTicket;
+
+  void begin(Ticket& ticket) noexcept;
+  void tick();
+  template <class Ask>
+  v1::Status change_lease(std::string_view tenant, std::string_view lease_id, limiter::LeaseOutcome& outcome, Ask ask);
+
+  Loop loop_;
+  const v1::DecisionHook& on_decision_;
+  engine::Lane lane_;
+  Callers callers_;
+  boost::asio::steady_timer ticker_;
+  Pool<Job> jobs_;
+  std::atomic<bool> closing_{false};
+  std::vector<AsyncTicket*> given_up_;  // while the lane closes
+  std::thread thread_;
+};
+
+}  // namespace sluice::lib
