@@ -59,6 +59,13 @@ Engine::Impl::Impl(Options options)
       counters_(*clock_, options_.concurrency == Concurrency::one ? 1 : 64,
                 options_.memory_limit == 0 ? limiter::MemoryBudget::kUnlimited : options_.memory_limit) {}
 
+// Callbacks of checks that are given up may still use the engine, so nothing is gone by then.
+Engine::Impl::~Impl() {
+  file_.reset();
+  server_.reset();
+  if (redis_) redis_->close();
+}
+
 Status Engine::Impl::open_counters() {
   const bool one = options_.concurrency == Concurrency::one;
   const bool server = !options_.server.url.empty();

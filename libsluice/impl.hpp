@@ -24,6 +24,7 @@ namespace sluice::v1 {
 class Engine::Impl {
  public:
   explicit Impl(Options options);
+  ~Impl();  // NOLINT(bugprone-exception-escape): without memory for its end it cannot go on
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -73,7 +74,7 @@ class Engine::Impl {
   policies::RemovedOverrides removed_;
   std::atomic<std::uint64_t> revision_{0};  // any thread reads it
 
-  // The sources with a thread. They end first.
+  // The sources with a thread.
   std::optional<lib::FileFollower> file_;         // only with Options::watch_file
   std::optional<policies::ServerSource> server_;  // only with Options::server
 };

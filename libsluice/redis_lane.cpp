@@ -165,7 +165,10 @@ RedisLane::RedisLane(std::size_t index, engine::Shared& shared, const std::strin
   tick();
 }
 
-RedisLane::~RedisLane() {
+RedisLane::~RedisLane() { close(); }
+
+void RedisLane::close() {
+  if (closing_) return;
   if (thread_.joinable()) {
     loop_.stop();
     thread_.join();

@@ -25,12 +25,14 @@ class RedisLane {
   // `tenant`: of requests that name none. All outlive the lane. `on_decision`: called for asynchronous checks on the
   // loop; may be empty.
   RedisLane(std::size_t index, engine::Shared& shared, const std::string& tenant, const v1::DecisionHook& on_decision);
-  // Gives up asynchronous checks. REQUIRES: no other thread uses the lane.
   ~RedisLane();  // NOLINT(bugprone-exception-escape): without memory for its end it cannot go on
   RedisLane(const RedisLane&) = delete;
   RedisLane& operator=(const RedisLane&) = delete;
 
-  void start_thread();  // that runs the loop until the end
+  void start_thread();  // that runs the loop until close()
+  // Gives up asynchronous checks; their callbacks may ask again, and are given up too. REQUIRES: no other thread uses
+  // the lane, nor later.
+  void close();
 
   // Each returns when all are answered. Throws std::bad_alloc before it asks.
   void check(std::span<const v1::Request> requests, std::span<v1::Decision> decisions, bool batch);

@@ -24,6 +24,11 @@ class RedisSide {
   RedisSide(const v1::Options& options, redis::Options redis, const Clock& clock, Counting& counting,
             telemetry::Log& log, limiter::MemoryCounters& memory, usage::Usage* usage);
 
+  // REQUIRES: no other thread uses this object, nor later.
+  void close() {
+    for (const auto& each : lanes_) each->close();
+  }
+
   // The lane for this thread.
   RedisLane& lane();
   void publish(const policies::Publication& publication);
