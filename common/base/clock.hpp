@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace sluice {
 
@@ -23,6 +24,23 @@ class SystemClock final : public Clock {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
         .count();
   }
+};
+
+// One time that is read from the clock only if something needs it: reading costs more than the rest of a decision.
+//
+// Thread safety: none; belongs to one decision.
+class Moment {
+ public:
+  Moment(std::int64_t known_us) : us_(known_us) {}         // NOLINT(google-explicit-constructor): a known time
+  explicit Moment(const Clock& clock) : clock_(&clock) {}  // must outlive the moment
+  std::int64_t us() const {
+    if (clock_ != nullptr) us_ = std::exchange(clock_, nullptr)->now_us();
+    return us_;
+  }
+
+ private:
+  mutable const Clock* clock_ = nullptr;  // nullptr: read
+  mutable std::int64_t us_ = 0;
 };
 
 }  // namespace sluice

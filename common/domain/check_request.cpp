@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace sluice {
-namespace {
-
-const Value* find_named(const std::vector<NamedValue>& values, std::string_view name) {
-  const auto found = std::ranges::find(values, name, &NamedValue::name);
-  return found == values.end() || found->text.empty() ? nullptr : &*found;
-}
-
-}  // namespace
 
 std::int64_t CheckRequest::cost_of(std::string_view unit) const {
   if (unit == "requests") return requests;
@@ -18,11 +10,10 @@ std::int64_t CheckRequest::cost_of(std::string_view unit) const {
   return found == costs.end() ? 0 : found->cost;
 }
 
-const Value* CheckRequest::find(const DimensionRef& dimension) const {
-  if (dimension.dimension == Dimension::tag) return find_named(tags, dimension.name);
-  if (dimension.dimension == Dimension::attr) return find_named(attributes, dimension.name);
-  const Value& value = dimensions[static_cast<std::size_t>(dimension.dimension)];
-  return value.present ? &value : nullptr;
+const Value* CheckRequest::find_named(const DimensionRef& dimension) const {
+  const std::vector<NamedValue>& values = dimension.dimension == Dimension::tag ? tags : attributes;
+  const auto found = std::ranges::find(values, dimension.name, &NamedValue::name);
+  return found == values.end() || found->text.empty() ? nullptr : &*found;
 }
 
 void CheckRequest::clear() {

@@ -52,8 +52,16 @@ struct CheckRequest {
 
   // If the check does not name the unit, the cost is 1 for "requests" and 0 for any other unit.
   std::int64_t cost_of(std::string_view unit) const;
-  const Value* find(const DimensionRef& dimension) const;  // nullptr when absent
+  const Value* find(const DimensionRef& dimension) const {  // nullptr when absent
+    const auto index = static_cast<std::size_t>(dimension.dimension);
+    if (index >= kNamedDimensions) [[unlikely]]
+      return find_named(dimension);
+    return dimensions[index].present ? &dimensions[index] : nullptr;
+  }
   void clear();
+
+ private:
+  const Value* find_named(const DimensionRef& dimension) const;  // of tag.NAME or attr.NAME
 };
 
 struct RequestFault {

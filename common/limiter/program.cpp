@@ -50,6 +50,7 @@ Rule rule_of(const Limit& limit, bool with_debt) {
   rule.keeps_entries = kind.keeps_entries();
   rule.takes_leases = kind.takes_leases;
   rule.periodic = kind.periodic;
+  rule.counts_requests = limit.unit == "requests";
   return rule;
 }
 

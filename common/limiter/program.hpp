@@ -32,7 +32,8 @@ struct Rule {
   bool keeps_entries = false;
   bool takes_leases = false;
   bool periodic = false;
-  bool brought = false;  // the check brought `limit`; the limit of a stored override does not replace it
+  bool counts_requests = true;  // the limit's unit is "requests", which most have
+  bool brought = false;         // the check brought `limit`; the limit of a stored override does not replace it
 };
 
 // The limits that share one counter key. Limits that use only the policy's key_by are group 0. Each limit that adds

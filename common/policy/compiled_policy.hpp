@@ -6,14 +6,25 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/base/keyed_hash.hpp"
 #include "common/domain/plan.hpp"
 #include "common/limiter/program.hpp"
 #include "common/policy/match_expr.hpp"
 #include "common/policy/scope.hpp"
 
 namespace sluice::policy {
+
+// How the counter keys of a rulebook go on behind the identity (counter_key.hpp): "}:p=<policy id>", "}:l=<plan id>".
+struct KeyTail {
+  KeyTail(bool is_policy, std::string_view owner_id)
+      : text((is_policy ? "}:p=" : "}:l=") + std::string(owner_id)), hash(hash_text(text)) {}
+
+  std::string text;
+  std::uint64_t hash;
+};
 
 // The compiled limits and the enforcement of a policy, or of a plan that the caller named.
 struct Rulebook {
@@ -25,6 +36,7 @@ struct Rulebook {
   Enforcement enforcement;
   Metadata metadata;
   std::shared_ptr<const limiter::Program> program;  // never null; rulebooks with equal limits share one
+  KeyTail key_tail = KeyTail(is_policy, owner_id);
 };
 
 // A full rollout. Shares are in ten-thousandths, because percentages have two decimals.

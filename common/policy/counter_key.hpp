@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "common/domain/check_request.hpp"
+#include "common/limiter/counter_hash.hpp"
 #include "common/policy/compiled_policy.hpp"
 
 namespace sluice::policy {
@@ -39,10 +40,10 @@ void append_identity(const Enforcement& enforcement, const CheckRequest& request
 
 // The parameter `key_head` below is "sl:{<tenant>|".
 
-// Writes into keys[g] the counter key for group g of the rulebook's program (limiter::Group). `keys` never shrinks, so
-// that its memory is reused. `pattern`: stands for the request's resource; "": none.
-void counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
-                  std::vector<std::string>& keys, std::string_view pattern = {});
+// Writes into keys[g] the counter key for group g of the rulebook's program (limiter::Group), and returns the hash of
+// keys[0]. `keys` never shrinks, so that its memory is reused. `pattern`: stands for the request's resource; "": none.
+limiter::CounterHash counter_keys(std::string_view key_head, const Rulebook& rulebook, const CheckRequest& request,
+                                  std::vector<std::string>& keys, std::string_view pattern = {});
 
 // Takes a resource of the identity in any spelling. A counter of a pattern is named by the pattern.
 std::string counter_key(std::string_view key_head, const Rulebook& rulebook, std::size_t group,

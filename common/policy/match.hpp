@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "common/base/clock.hpp"
 #include "common/policy/snapshot.hpp"
 
 namespace sluice::policy {
@@ -20,7 +21,7 @@ enum class Applicability : std::uint8_t {
   outside_rollout,
 };
 // If `time` is spent before the end, the result means nothing.
-Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, std::int64_t now_us,
+Applicability applicability_of(const CompiledPolicy& policy, const CheckRequest& request, const Moment& now,
                                MatchTime* time = nullptr);
 
 struct Candidate {
@@ -37,7 +38,7 @@ struct Match {
 // Without `all`, allocates nothing once the thread's buffers have grown. If given, `all` gets every candidate in order
 // of precedence, including dormant policies (see CompiledPolicy). If `time` is spent before the end, finds nothing.
 // REQUIRES: the dimensions org, tenant and api_key of the request are set.
-Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, std::int64_t now_us,
+Match match(const Snapshot& snapshot, const TenantView& tenant, const CheckRequest& request, const Moment& now,
             std::vector<Candidate>* all = nullptr, MatchTime* time = nullptr);
 
 }  // namespace sluice::policy

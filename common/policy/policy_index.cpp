@@ -95,15 +95,14 @@ void PolicyIndex::look_up(const CheckRequest& request, std::vector<Posting>& fou
     if (request.dimensions[dimension].present) look_up_shapes(anchor.list, values, found);
   }
   auto look_up_named = [&](const HashTrie<Anchor>& anchors, const std::vector<NamedValue>& named) {
-    if (anchors.empty()) return;
     for (const NamedValue& value : named) {
       const Anchor* anchor =
           anchors.find(hash_of_name(value.name), [&](const Anchor& each) { return each.dimension.name == value.name; });
       if (anchor) look_up_shapes(anchor->list, values, found);
     }
   };
-  look_up_named(directory.tag_anchors, request.tags);
-  look_up_named(directory.attribute_anchors, request.attributes);
+  if (!directory.tag_anchors.empty()) look_up_named(directory.tag_anchors, request.tags);
+  if (!directory.attribute_anchors.empty()) look_up_named(directory.attribute_anchors, request.attributes);
 }
 
 }  // namespace sluice::policy

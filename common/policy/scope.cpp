@@ -79,8 +79,13 @@ const Value* neighbour(const std::vector<Value>& values, const Wanted& wanted) {
 
 }  // namespace
 
+bool Term::is_exactly(std::string_view text) const {
+  if (exact.size() == 1) return exact[0] == text;
+  return std::ranges::binary_search(exact, text, std::less<std::string_view>());
+}
+
 bool Term::matches(const Value& value) const {
-  if (std::ranges::binary_search(exact, value.text, std::less<std::string_view>())) return true;
+  if (is_exactly(value.text)) return true;
   if (!prefixes.empty()) {
     auto above = std::ranges::upper_bound(prefixes, value.text, std::less<std::string_view>());
     if (above != prefixes.begin() && value.text.starts_with(*std::prev(above))) return true;
@@ -94,7 +99,7 @@ bool Term::matches(const Value& value) const {
 }
 
 const ResourcePattern* Term::matching_pattern(std::string_view text) const {
-  if (std::ranges::binary_search(exact, text, std::less<std::string_view>())) return nullptr;
+  if (is_exactly(text)) return nullptr;
   const auto found = std::ranges::find_if(patterns, [&](const ResourcePattern& each) { return each.matches(text); });
   return found == patterns.end() ? nullptr : &*found;
 }

@@ -40,6 +40,9 @@ struct Term {
   // False for "*", which only requires that the dimension is present.
   bool discriminates() const { return prefixes.empty() || !prefixes.front().empty(); }
   std::size_t value_count() const { return exact.size() + prefixes.size() + patterns.size() + blocks.size(); }
+
+ private:
+  bool is_exactly(std::string_view text) const;  // one of `exact`
 };
 
 // A request must match all terms. They are sorted by the level of their dimension (levels.hpp), then by dimension.

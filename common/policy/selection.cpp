@@ -1,6 +1,5 @@
 #include "common/policy/selection.hpp"
 
-#include <utility>
 #include <vector>
 
 #include "common/policy/explain.hpp"
@@ -13,18 +12,18 @@ void set(CheckRequest& request, Dimension dimension, std::string_view text) {
   if (!text.empty()) request.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
 }
 
-// The first required dimension that the request lacks, or "".
-std::string missing_dimension(const Rulebook& rulebook, const CheckRequest& request) {
+// The first required dimension that the request lacks, or nullptr.
+const DimensionRef* missing_dimension(const Rulebook& rulebook, const CheckRequest& request) {
   const RequiredDimensions required = rulebook.enforcement.required;
-  if (required == RequiredDimensions::none) return {};
+  if (required == RequiredDimensions::none) return nullptr;
   if (required == RequiredDimensions::subject) {
-    const DimensionRef subject{Dimension::subject, ""};
-    return request.find(subject) ? std::string() : to_string(subject);
+    static const DimensionRef kSubject{Dimension::subject, ""};
+    return request.find(kSubject) ? nullptr : &kSubject;
   }
   for (const DimensionRef& dimension : rulebook.enforcement.key_by) {
-    if (!request.find(dimension)) return to_string(dimension);
+    if (!request.find(dimension)) return &dimension;
   }
-  return {};
+  return nullptr;
 }
 
 // REQUIRES: the policy matches the request.
@@ -37,63 +36,74 @@ std::string_view pattern_of(const CompiledPolicy& policy, const CheckRequest& re
   return {};
 }
 
-Selection settle(Selection& selection, Reason reason, bool allowed) {
+void settle(Selection& selection, Reason reason, bool allowed) {
   selection.kind = Selection::Kind::settled;
   selection.settled = {.reason = reason, .allowed = allowed};
-  return std::move(selection);
+}
+
+// Sets what the tenant and the key say of the request.
+void complete(CheckRequest& request, const Tenant& tenant, std::string_view key_id) {
+  set(request, Dimension::org, tenant.organization_id);
+  set(request, Dimension::tenant, tenant.id);
+  set(request, Dimension::api_key, key_id);
+  if (tenant.slash() != TrailingSlash::same) return;
+  Value& resource = request.dimensions[static_cast<std::size_t>(Dimension::resource)];
+  resource.text = without_trailing_slash(resource.text);
 }
 
 }  // namespace
 
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
-                 std::int64_t now_us, MatchTime* time) {
-  set(request, Dimension::org, tenant.tenant.organization_id);
-  set(request, Dimension::tenant, tenant.tenant.id);
-  set(request, Dimension::api_key, key_id);
-  if (tenant.tenant.slash() == TrailingSlash::same) {
-    Value& resource = request.dimensions[static_cast<std::size_t>(Dimension::resource)];
-    resource.text = without_trailing_slash(resource.text);
-  }
-
+                 const Moment& now, MatchTime* time) {
   Selection selection;
+  select(selection, snapshot, tenant, key_id, request, now, time);
+  return selection;
+}
+
+void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
+            CheckRequest& request, const Moment& now, MatchTime* time) {
+  complete(request, tenant.tenant, key_id);
+  out.rulebooks.clear();
+  out.mode = Mode::enforce;
+  out.missing = nullptr;
+  if (!out.candidates.shown.empty()) out.candidates = {};
   const Rulebook* first = nullptr;
   const CompiledPolicy* policy = nullptr;  // the owner of `first`
   const CompiledPolicy* shadow = nullptr;
   if (!request.plan_id.empty()) {
     first = tenant.find_plan(request.plan_id);
-    selection.kind = Selection::Kind::unknown_plan;
-    if (!first || !tenant.tenant.allows_plan_id) return selection;
+    out.kind = Selection::Kind::unknown_plan;
+    if (!first || !tenant.tenant.allows_plan_id) return;
   } else {
     std::vector<Candidate> all;
-    Match found = match(snapshot, tenant, request, now_us, request.explain ? &all : nullptr, time);
+    const Match found = match(snapshot, tenant, request, now, request.explain ? &all : nullptr, time);
     if (time != nullptr && time->spent()) {
-      selection.kind = Selection::Kind::out_of_time;
-      return selection;
+      out.kind = Selection::Kind::out_of_time;
+      return;
     }
-    if (request.explain) selection.candidates = explain(found, all, request);
+    if (request.explain) out.candidates = explain(found, all, request);
     if (!found.decides && !found.shadow) {
       const bool enforced = effective_mode(snapshot.mode, tenant.tenant.mode, Mode::enforce) == Mode::enforce;
-      return settle(selection, Reason::no_policy, !(enforced && tenant.tenant.default_deny));
+      return settle(out, Reason::no_policy, !(enforced && tenant.tenant.default_deny));
     }
     policy = found.decides ? found.decides : found.shadow;
     first = &policy->rulebook;
     if (found.decides && found.shadow) shadow = found.shadow;
   }
-  selection.mode = effective_mode(snapshot.mode, tenant.tenant.mode, first->enforcement.mode);
-  selection.rulebooks.push_back({first, selection.mode == Mode::shadow ? Role::shadow : Role::decides});
-  if (policy != nullptr && policy->has_patterns) selection.rulebooks[0].pattern = pattern_of(*policy, request);
-  if (selection.mode == Mode::off) return settle(selection, Reason::mode_off, true);
-  selection.kind = Selection::Kind::rulebooks;
+  out.mode = effective_mode(snapshot.mode, tenant.tenant.mode, first->enforcement.mode);
+  out.rulebooks.push_back({first, out.mode == Mode::shadow ? Role::shadow : Role::decides});
+  if (policy != nullptr && policy->has_patterns) out.rulebooks[0].pattern = pattern_of(*policy, request);
+  if (out.mode == Mode::off) return settle(out, Reason::mode_off, true);
+  out.kind = Selection::Kind::rulebooks;
   // In shadow mode, requests that lack a key_by dimension are counted together instead of being refused.
-  if (selection.enforced()) {
-    selection.missing = missing_dimension(*first, request);
-    if (!selection.missing.empty()) selection.kind = Selection::Kind::missing_dimension;
+  if (out.enforced()) {
+    out.missing = missing_dimension(*first, request);
+    if (out.missing != nullptr) out.kind = Selection::Kind::missing_dimension;
   }
   if (shadow) {
-    selection.rulebooks.push_back({&shadow->rulebook, Role::shadow});
-    if (shadow->has_patterns) selection.rulebooks[1].pattern = pattern_of(*shadow, request);
+    out.rulebooks.push_back({&shadow->rulebook, Role::shadow});
+    if (shadow->has_patterns) out.rulebooks[1].pattern = pattern_of(*shadow, request);
   }
-  return selection;
 }
 
 }  // namespace sluice::policy

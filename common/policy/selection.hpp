@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <boost/container/static_vector.hpp>
 
+#include "common/base/clock.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
 #include "common/policy/match_time.hpp"
@@ -46,9 +46,9 @@ struct Selection {
   Settled settled;
   // Empty if no policy applies, and for unknown_plan. The decision shows the numbers of the first rulebook.
   boost::container::static_vector<SelectedRulebook, kMaxRulebooks> rulebooks;
-  Mode mode = Mode::enforce;  // the effective mode of the first rulebook
-  std::string missing;        // the dimension that the request lacks
-  CandidateList candidates;   // only if the request asks for an explanation
+  Mode mode = Mode::enforce;              // the effective mode of the first rulebook
+  const DimensionRef* missing = nullptr;  // the dimension that the request lacks; of the snapshot
+  CandidateList candidates;               // only if the request asks for an explanation
 
   const Rulebook* primary() const { return rulebooks.empty() ? nullptr : rulebooks.front().rulebook; }
   bool enforced() const { return !rulebooks.empty() && rulebooks.front().role == Role::decides; }
@@ -56,8 +56,11 @@ struct Selection {
 
 // Also sets the request's dimensions org, tenant and api_key, from `tenant` and `key_id`. An empty id changes nothing.
 // Cuts the slash at the end of its resource if Tenant::trailing_slash says so.
-// `time` bounds the time that matching takes; nullptr: no bound.
+// `now` is read only if a policy has a time of validity. `time` bounds the time that matching takes; nullptr: no bound.
+// The second form reuses the memory of `out`.
 Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
-                 std::int64_t now_us, MatchTime* time = nullptr);
+                 const Moment& now, MatchTime* time = nullptr);
+void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
+            CheckRequest& request, const Moment& now, MatchTime* time = nullptr);
 
 }  // namespace sluice::policy

@@ -55,8 +55,8 @@ void Check::select(const limiter::Origin& origin) {
   MatchingBudget& budget = decider_.matching();
   const bool bounded = budget.bounds() && !caller.is_only_tenant();
   policy::MatchTime time(started_, bounded ? budget.allowance(origin.tenant, started_) : std::chrono::nanoseconds(0));
-  selection_ = policy::select(*caller.snapshot, *caller.tenant, caller.key_id, request, decider_.clock().now_us(),
-                              bounded ? &time : nullptr);
+  policy::select(selection_, *caller.snapshot, *caller.tenant, caller.key_id, request, Moment(decider_.clock()),
+                 bounded ? &time : nullptr);
   if (bounded) budget.charge(origin.tenant, time.taken());
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:
@@ -68,7 +68,7 @@ void Check::select(const limiter::Origin& origin) {
       return refuse_plan();
     case Selection::Kind::missing_dimension:
       return refuse({.kind = Refusal::Kind::missing_dimension,
-                     .dimension = selection_.missing,
+                     .dimension = to_string(*selection_.missing),
                      .counted_by = selection_.primary()->owner_id,
                      .by_policy = selection_.primary()->is_policy});
     case Selection::Kind::out_of_time:

@@ -10,6 +10,7 @@ namespace sluice::decide {
 void Decider::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
   observer_.snapshot_replaced();
   if (local_limits_ != nullptr) local_limits_->forget_programs();
+  verified_keys_.clear();
   snapshot_ = std::move(snapshot);
 }
 
@@ -27,7 +28,7 @@ std::optional<Decision> Decider::refuse_all() {
 
 std::expected<Caller, Refusal> Decider::authenticate(std::string_view api_key) const {
   if (!snapshot_) return std::unexpected(Refusal{.kind = Refusal::Kind::no_policies});
-  const auto key = decide::authenticate(*snapshot_, api_key, clock_.now_us());
+  const auto key = decide::authenticate(*snapshot_, api_key, Moment(clock_), &verified_keys_);
   if (!key) return std::unexpected(Refusal{.kind = Refusal::Kind::unauthenticated, .credential = key.error()});
   observer_.key_used(**key);
   return Caller{.snapshot = snapshot_,

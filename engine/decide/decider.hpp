@@ -123,6 +123,7 @@ class Decider {
   MatchingBudget matching_;
   RedisTime redis_time_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
+  mutable VerifiedKeys verified_keys_;  // of snapshot_
   tracing::Tracer* tracer_ = nullptr;
   const TracedStore* traced_store_ = nullptr;
 };

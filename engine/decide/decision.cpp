@@ -218,13 +218,16 @@ void append_leases(const Judgement& judgement, std::vector<limiter::LeaseRef>& o
 }  // namespace
 
 std::expected<const policy::KeyView*, CredentialFault> authenticate(const policy::Snapshot& snapshot,
-                                                                    std::string_view presented, std::int64_t now_us) {
+                                                                    std::string_view presented, const Moment& now,
+                                                                    VerifiedKeys* verified) {
   const auto key = split_key(presented);
   if (!key) return std::unexpected(fault_of_form(presented, CredentialKind::api_key));
   const policy::KeyView* known = snapshot.find_key(key->id);
-  const bool matches = verify(known ? known->hash : dummy_key_hash(), key->secret);
+  const bool was_verified = verified != nullptr && verified->contains(known, key->secret);
+  const bool matches = was_verified || verify(known ? known->hash : dummy_key_hash(), key->secret);
   if (known && matches) {
-    if (now_us < known->expires_at_us) return known;
+    if (verified != nullptr && !was_verified) verified->add(*known, key->secret);
+    if (known->expires_at_us == INT64_MAX || now.us() < known->expires_at_us) return known;
     return std::unexpected(CredentialFault::expired);
   }
   return std::unexpected(parse_key(presented) ? CredentialFault::unknown : CredentialFault::malformed);
@@ -234,9 +237,11 @@ void prepare_call(const policy::TenantView& tenant, const CheckRequest& request,
   const limiter::Program& program = *judgement.rulebook->program;
   limiter::Call& call = judgement.call;
   call.program = &program;
-  policy::counter_keys(tenant.key_head, *judgement.rulebook, request, call.keys, judgement.pattern);
-  for (std::size_t i = 0; i < program.limits.size(); ++i) {
-    call.costs[i] = static_cast<std::uint32_t>(request.cost_of(program.limits[i].unit));
+  call.first_hash = policy::counter_keys(tenant.key_head, *judgement.rulebook, request, call.keys, judgement.pattern);
+  for (std::size_t i = 0; i < program.rules.size(); ++i) {
+    const std::int64_t cost =
+        program.rules[i].counts_requests ? request.requests : request.cost_of(program.limits[i].unit);
+    call.costs[i] = static_cast<std::uint32_t>(cost);
   }
   if (program.leases > 0) random_bytes(call.draw);
 }
@@ -269,7 +274,7 @@ Decision make_decision(const Selection& selection, const CheckRequest& request, 
     if (request.explain && !first.outcome->limits.empty()) explain_limits(first, request, decision);
   }
   decision.explain = request.explain;
-  decision.candidates = selection.candidates;
+  if (request.explain) decision.candidates = selection.candidates;
   if (decision.shadow) {  // shadow policies are reported, never enforced
     decision.allowed = true;
     decision.reason = Reason::shadow;
@@ -297,7 +302,7 @@ Decision settled_decision(const Selection& selection, const CheckRequest& reques
   Decision decision;
   decision.request_id = request.request_id;
   decision.explain = request.explain;
-  decision.candidates = selection.candidates;
+  if (request.explain) decision.candidates = selection.candidates;
   decision.reason = selection.settled.reason;
   decision.allowed = selection.settled.allowed;
   decision.action = decision.allowed ? Action::allow : Action::deny;

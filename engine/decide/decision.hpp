@@ -17,6 +17,7 @@
 #include "common/policy/selection.hpp"
 #include "common/policy/snapshot.hpp"
 #include "engine/decide/refusal.hpp"
+#include "engine/decide/verified_keys.hpp"
 
 namespace sluice::decide {
 
@@ -31,9 +32,11 @@ struct Judgement {
   std::unique_ptr<const limiter::Program> brought;  // of `call`, if the check brings limits
 };
 
-// Unknown ids take as long as known ones, so that response times do not reveal ids.
+// Unknown ids take as long as known ones, so that response times do not reveal ids. `now` is read only for keys that
+// expire. `verified`: keys of this snapshot that need not be hashed again; nullptr: none.
 std::expected<const policy::KeyView*, CredentialFault> authenticate(const policy::Snapshot& snapshot,
-                                                                    std::string_view presented, std::int64_t now_us);
+                                                                    std::string_view presented, const Moment& now,
+                                                                    VerifiedKeys* verified = nullptr);
 
 // Fills judgement.call with the counter keys and costs of its rulebook for this request.
 void prepare_call(const policy::TenantView& tenant, const CheckRequest& request, Judgement& judgement);

@@ -145,7 +145,7 @@ class Replay {
   const policy::TenantView& tenant_;
   const std::string_view policy_id_;
   RecordedClock clock_;
-  limiter::MemoryCounters counters_{clock_, 1, kMaxCounterBytes};
+  limiter::MemoryCounters counters_{clock_, 1, kMaxCounterBytes, limiter::MemoryCounters::UsedBy::one_thread};
   limiter::MemoryStore store_{counters_};
   CheckRequest request_;
   std::vector<std::string> keys_;  // the memory of Call::keys, used again

@@ -113,7 +113,7 @@ void append_rulebook(std::string& out, const Selection& selection, const policy:
   append_text(out, "action", to_string(rulebook.enforcement.action));
   append_text(out, "failure_mode", to_string(rulebook.enforcement.failure_mode));
   if (selection.rulebooks.size() > 1) append_text(out, "shadow_policy_id", selection.rulebooks[1].rulebook->owner_id);
-  if (!selection.missing.empty()) append_text(out, "missing", selection.missing);
+  if (selection.missing != nullptr) append_text(out, "missing", to_string(*selection.missing));
   if (selection.kind != Selection::Kind::rulebooks) return;
   std::vector<std::string> keys;
   policy::counter_keys(tenant.key_head, rulebook, request, keys, selection.rulebooks.front().pattern);

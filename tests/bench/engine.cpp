@@ -4,6 +4,7 @@
 //
 // counter   MemoryCounters::judge alone: find the key's cell, bring it forward, judge, charge
 // engine    what follows authentication: match, build the key, judge in memory, conclude
+//           Both judge by a token bucket; the rows ", fixed window" by a fixed window.
 // handler   bytes to bytes: the HTTP connection, authentication, the JSON, the engine, the reply
 // and the handler's parts by themselves. "One" is one subject; "many" goes through all subjects in random order.
 #include <fcntl.h>
@@ -41,11 +42,13 @@ namespace {
   std::_Exit(1);  // nothing here is to be put in order
 }
 
-// A hundred million tokens, one in ten seconds: no subject is ever denied here, and none is forgotten between two
-// rounds.
+// A hundred million tokens, one in ten seconds; or a thousand million a day: no subject is ever denied here, and none
+// is forgotten between two rounds.
+constexpr std::string_view kBucket = R"("algorithm":"token_bucket","capacity":100000000,"refill":"1/10s")";
+constexpr std::string_view kWindow = R"("algorithm":"fixed_window","limit":1000000000,"window":"1d")";
 constexpr std::string_view kBundle = R"({{"format":"sluice/v1","tenants":[{{"id":"bench"}}],
 "policies":[{{"tenant_id":"bench","id":"orders","scope":{{"resource":"GET:/orders"}},"key_by":["subject"],
-  "limits":[{{"name":"burst","algorithm":"token_bucket","capacity":100000000,"refill":"1/10s"}}]}}],
+  "limits":[{{"name":"burst",{}}}]}}],
 "keys":[{{"tenant_id":"bench","id":"bench","key_hash":"{}"}}]}})";
 constexpr std::string_view kBody = R"({"resource":"GET:/orders","subject":"user:0000000","cost":1})";
 constexpr std::size_t kSubjectSize = 12;
@@ -119,8 +122,8 @@ struct Host final : http::ConnectionHost {
 
 class World {
  public:
-  World() {
-    const std::string bundle_text = fmt::format(fmt::runtime(kBundle), hash_secret(parse_key(key)->secret));
+  explicit World(std::string_view limit) {
+    const std::string bundle_text = fmt::format(fmt::runtime(kBundle), limit, hash_secret(parse_key(key)->secret));
     auto bundle = parse_bundle(bundle_text);
     if (!bundle) stop(bundle.error()[0].pointer + " " + bundle.error()[0].text);
     auto built = policy::build_snapshot(*bundle, 1, clock.now_us());
@@ -145,6 +148,7 @@ class World {
   SystemClock clock;
   limiter::MemoryCounters counters{clock};
   limiter::MemoryStore store{counters};
+  decide::VerifiedKeys verified_keys;
   telemetry::Metrics metrics{{.redis = false,
                               .redis_error_classes = {},
                               .overload_causes = {},
@@ -195,7 +199,7 @@ class World {
     return conclude();
   }
   void select() {
-    selection = policy::select(*snapshot, snapshot->tenant_of(*key_view), key_view->id, request, clock.now_us());
+    policy::select(selection, *snapshot, snapshot->tenant_of(*key_view), key_view->id, request, Moment(clock));
     judgement.rulebook = selection.primary();
   }
   void prepare() { decide::prepare_call(snapshot->tenant_of(*key_view), request, judgement); }
@@ -218,12 +222,14 @@ class World {
   }
 };
 
-// What both one subject and many are asked of. `next` gives the subject.
+// What both one subject and many are asked of. `next` gives the subject, `what` is added to the names.
 template <class Next>
-void add_both(std::vector<Timed>& all, World& world, const std::string& keys, std::size_t times, Next next) {
+void add_both(std::vector<Timed>& all, World& world, const std::string& what, const std::string& keys,
+              std::size_t times, Next next) {
   auto counter = [&world, next](std::size_t count) {
     // The key as it is, only its subject changes: what precedes it is the same text for all.
     std::string& key = world.judgement.call.keys[0];
+    world.judgement.call.first_hash = {};  // the counters take the hash
     const std::size_t at = key.find("user%3A") + 7;
     for (; count > 0; --count) {
       const std::string_view subject = next();
@@ -239,9 +245,9 @@ void add_both(std::vector<Timed>& all, World& world, const std::string& keys, st
     for (; count > 0; --count) world.handle(next());
     if (world.wire->answered() != end) stop("the handler did not answer at once");
   };
-  all.push_back({"counter", keys, counter, times});
-  all.push_back({"engine", keys, engine, times});
-  all.push_back({"handler", keys, handler, times});
+  all.push_back({"counter" + what, keys, counter, times});
+  all.push_back({"engine" + what, keys, engine, times});
+  all.push_back({"handler" + what, keys, handler, times});
 }
 
 void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
@@ -252,7 +258,10 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
                    },
                    times});
   };
-  add("part: authenticate", [&world] { keep(decide::authenticate(*world.snapshot, world.key, world.clock.now_us())); });
+  add("part: read the clock", [&world] { keep(world.clock.now_us()); });
+  add("part: authenticate", [&world] { keep(decide::authenticate(*world.snapshot, world.key, Moment(world.clock))); });
+  add("part: authenticate again",
+      [&world] { keep(decide::authenticate(*world.snapshot, world.key, Moment(world.clock), &world.verified_keys)); });
   add("part: parse JSON", [body = std::string(kBody), request = CheckRequest()]() mutable {
     std::memcpy(body.data(), kBody.data(), kBody.size());  // it is parsed in place
     if (!parse_check(body, request).empty()) stop("the body is no check");
@@ -314,11 +323,17 @@ int main(int count, char** words) {
   }
   if (subject_count > 10'000'000) stop("subjects are numbered with seven digits");
 
-  World& world = *new World;  // for as long as the program runs
+  // For as long as the program runs.
+  World& world = *new World(kBucket);
+  World& windows = *new World(kWindow);
   Subjects subjects(subject_count);
   std::vector<Timed> all;
-  add_both(all, world, "one", 200'000, [] { return std::string_view("user:0000000"); });
-  add_both(all, world, "many", subject_count, [&subjects] { return subjects.next(); });
+  const auto same = [] { return std::string_view("user:0000000"); };
+  const auto next = [&subjects] { return subjects.next(); };
+  add_both(all, world, "", "one", 200'000, same);
+  add_both(all, windows, ", fixed window", "one", 200'000, same);
+  add_both(all, world, "", "many", subject_count, next);
+  add_both(all, windows, ", fixed window", "many", subject_count, next);
   add_parts(all, world, 200'000);
   if (!only.empty()) std::erase_if(all, [&](const Timed& timed) { return timed.name != only; });
   measure(all, rounds);

@@ -188,6 +188,9 @@ TEST_CASE("an expired key is refused from the instant it expires") {
   CHECK(decide::authenticate(snapshot, rig.shop_key, 999) == key.get());
   CHECK(decide::authenticate(snapshot, rig.shop_key, 1000).error() == CredentialFault::expired);
   CHECK(decide::authenticate(snapshot, mint_key("shop-key"), 1000).error() == CredentialFault::unknown);
+  decide::VerifiedKeys verified;
+  CHECK(decide::authenticate(snapshot, rig.shop_key, 999, &verified) == key.get());
+  CHECK(decide::authenticate(snapshot, rig.shop_key, 1000, &verified).error() == CredentialFault::expired);
 }
 
 TEST_CASE("a faulty body names every fault and never reaches the store") {
