@@ -21,6 +21,7 @@
 
 #include "common/base/error.hpp"
 #include "common/http/address.hpp"
+#include "common/http/edge_socket.hpp"
 #include "common/http/listener.hpp"
 #include "common/http/server.hpp"
 #include "common/http/stream_connection.hpp"
@@ -50,7 +51,7 @@ class AsioHost final : public Base, public Receiver, public std::enable_shared_f
   }
   ServerStats& statistics() override { return this->stats(); }
   std::string_view protocol() const override { return Base::kProtocol; }
-  void receive(TcpSocket socket, std::string peer) override { take<TcpSocket>(std::move(peer), std::move(socket)); }
+  void receive(TcpSocket socket, std::string peer) override { take<EdgeSocket>(std::move(peer), std::move(socket)); }
   void receive(TcpSocket socket, std::string peer, SessionPtr session) override {
     take<TlsSocket>(std::move(peer), std::move(socket), std::move(session));
   }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
@@ -37,6 +38,7 @@ class StreamConnection final : public Base {
   using Wait = boost::asio::socket_base;
 
   static constexpr bool kOpens = requires { typename Stream::Handshake; };  // the stream opens with a handshake
+  static constexpr bool kReportsInput = requires { typename Stream::InputWait; };
 
   static IoResult result_of(const Error& ec) {
     if (!ec) return IoResult::ok;
@@ -79,6 +81,9 @@ class StreamConnection final : public Base {
 
   // Waits before it reads, because the next request has rarely arrived yet.
   void start_read(std::span<char> space) override {
+    if constexpr (kReportsInput) {
+      if (stream_->reports_input()) return input_wait_.begin(Self(this), space);
+    }
     stream_->async_wait(Wait::wait_read, [self = Self(this), space](const Error& ec) { self->read_now(ec, space); });
   }
 
@@ -137,7 +142,39 @@ class StreamConnection final : public Base {
 
   void unreferenced() noexcept override { delete this; }
 
+  // Holds a reference to the connection while it lasts.
+  template <class Wait>
+  class InputWait : private Wait {
+   public:
+    InputWait() : Wait(&ended) {}
+
+    void begin(Self connection, std::span<char> space) {
+      space_ = space;
+      connection_ = std::move(connection);
+      connection_->stream_->wait_for_input(*this);
+    }
+
+   private:
+    static void ended(Wait& wait, const Error& ec, bool dropped) {
+      auto& self = static_cast<InputWait&>(wait);
+      const Self connection = std::move(self.connection_);
+      if (!dropped) connection->read_now(ec, self.space_);
+    }
+
+    Self connection_;
+    std::span<char> space_;
+  };
+  struct NoInputWait {};
+  static constexpr auto input_wait_of() {
+    if constexpr (kReportsInput) {
+      return std::type_identity<InputWait<typename Stream::InputWait>>();
+    } else {
+      return std::type_identity<NoInputWait>();
+    }
+  }
+
   std::optional<Stream> stream_;
+  [[no_unique_address]] typename decltype(input_wait_of())::type input_wait_;
   bool read_cancelled_ = false;  // cancel_read() was called for the read in flight
 };
 
