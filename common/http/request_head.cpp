@@ -1,6 +1,7 @@
 #include "common/http/request_head.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -27,6 +28,13 @@ constexpr Refusal kBadVersion{505, "/problems/http-version", "This server speaks
 constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr char lower(char c) { return is_upper(c) ? static_cast<char>(c | 0x20) : c; }
+
+// Without a branch for each character.
+constexpr auto kLowerCase = [] {
+  std::array<char, 256> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = lower(static_cast<char>(i));
+  return table;
+}();
 
 bool equals_lower(std::string_view text, std::string_view lower_case) {
   return std::ranges::equal(text, lower_case, {}, lower);
@@ -106,7 +114,8 @@ class HeadReader final : public beast::http::basic_parser<true> {
     if (head_.field_count == kMaxFields) return refuse(kTooManyFields, ec);
     HeaderField& field = head_.fields[head_.field_count++];
     field = {place(name), place(value)};
-    std::transform(name.begin(), name.end(), base_ + field.name.offset, lower);
+    char* const first = base_ + field.name.offset;
+    for (char* at = first; at != first + name.size(); ++at) *at = kLowerCase[static_cast<unsigned char>(*at)];
     check_known(known, field.value, ec);
   }
 
