@@ -86,7 +86,8 @@ class Worker {
 
   const std::size_t index_;
   WorkerShared& shared_;
-  boost::asio::io_context context_{1};
+  // Without locks around sockets and timers: only the worker's thread uses them.
+  boost::asio::io_context context_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
   engine::Lane lane_;
   std::optional<rls::Service> rate_limits_;  // nullopt: no rate limit service
   api::CheckApi api_;
