@@ -39,6 +39,11 @@ static_assert(static_cast<int>(Action::downgrade) == static_cast<int>(v1::Action
 static_assert(static_cast<int>(Action::drop_low_priority) == static_cast<int>(v1::Action::drop_low_priority));
 static_assert(kNever == v1::kNever.count());
 
+// Most decisions repeat the texts of the one before.
+void set(std::string& to, std::string_view text) {
+  if (to != text) to.assign(text);
+}
+
 void set_limit(const Decision& from, v1::Decision& to) {
   to.has_limit = from.has_limit;
   to.limit = from.report.limit;
@@ -64,15 +69,15 @@ void convert(const Decision& from, const v1::Request& request, v1::Decision& to)
   to.action = kActionOf[static_cast<std::size_t>(from.action)];
   to.reason = kReasonOf[static_cast<std::size_t>(from.reason)];
   set_limit(from, to);
-  to.policy.assign(from.policy_id);
+  set(to.policy, from.policy_id);
   to.policy_version = from.policy_version;
-  to.plan.assign(from.plan_id);
-  to.limit_name.assign(from.limit_name);
-  to.downgrade_to.assign(from.downgrade_to);
+  set(to.plan, from.plan_id);
+  set(to.limit_name, from.limit_name);
+  set(to.downgrade_to, from.downgrade_to);
   to.sample_rate = from.action == Action::sample ? from.sample_rate : 0;
   to.shadow = from.shadow;
   to.would_allow = from.would_allow;
-  to.lease_id.assign(from.lease_id);
+  set(to.lease_id, from.lease_id);
   to.lease_expires_us = from.lease_expires_at_us;
   write_texts(from, request, to);
 }

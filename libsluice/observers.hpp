@@ -18,6 +18,7 @@ class NoObserver final : public decide::DecisionObserver {
   void decided_without_tenant(const Decision&, decide::OverloadCause) override {}
   void key_used(const policy::KeyView&) noexcept override {}
   void waited(const policy::TenantView&, decide::WaitOutcome) override {}
+  bool wants_time() const override { return false; }
   void snapshot_replaced() override {}
 };
 

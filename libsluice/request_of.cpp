@@ -130,15 +130,17 @@ bool take_limits(std::span<const v1::Amount> from, CheckRequest& out, v1::Status
 }  // namespace
 
 // Most programs have few routes, and ask for the same one many times.
-std::string_view RequestReader::canonical(std::string_view resource) {
+bool RequestReader::take_resource(std::string_view resource, std::string_view& out, v1::Status& status) {
   if (resource != resource_) {
-    if (route_method_size(resource) == 0) return resource;
-    resource_.clear();  // in case that an allocation fails
+    resource_.clear();  // in case of a fault, or that an allocation fails
+    if (!is_utf8(resource)) return refuse(status, "resource", "", kNotUtf8);
     canonical_ = resource;
-    canonical_size_ = canonical_resource({canonical_.data(), canonical_.size()}).size();
+    canonical_.resize(canonical_resource({canonical_.data(), canonical_.size()}).size());
+    if (canonical_.size() > kMaxText) return refuse(status, "resource", "", check_rules::kTextRule);  // without a query
     resource_ = resource;
   }
-  return {canonical_.data(), canonical_size_};
+  out = canonical_;
+  return true;
 }
 
 // Returns whether all are valid. Sets filled_ to what it has filled in.
@@ -147,12 +149,13 @@ bool RequestReader::take_dimensions(const v1::Request& from, CheckRequest& out, 
     std::string_view text = from.*kDimensionMembers[i].member;
     if (text.empty()) continue;  // an empty value is not present in the core
     const Dimension dimension = kDimensionMembers[i].dimension;
-    const std::string_view name = dimension_name(dimension);
-    if (dimension == Dimension::resource && is_utf8(text)) text = canonical(text);  // a query does not count below
-    if (!is_text(text)) return refuse(status, name, "", fault_of_text(text));
-    if (dimension == Dimension::source_ip) {
+    if (dimension == Dimension::resource) {
+      if (!take_resource(text, text, status)) return false;
+    } else if (!is_text(text)) {
+      return refuse(status, dimension_name(dimension), "", fault_of_text(text));
+    } else if (dimension == Dimension::source_ip) {
       const auto address = find_address(text);
-      if (!address) return refuse(status, name, "", check_rules::fault_of_source_ip(text));
+      if (!address) return refuse(status, dimension_name(dimension), "", check_rules::fault_of_source_ip(text));
       text = *address;
     }
     out.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
@@ -186,7 +189,8 @@ bool RequestReader::read(const v1::Request& from, CheckRequest& out, v1::Status&
     if (!identified) return refuse(status, "resource", "", kNoDimension);
   }
   out.request_id = from.request_id;
-  return is_text(from.request_id) || refuse(status, "request_id", "", fault_of_text(from.request_id));
+  return from.request_id.empty() || is_text(from.request_id) ||
+         refuse(status, "request_id", "", fault_of_text(from.request_id));
 }
 
 }  // namespace sluice::lib

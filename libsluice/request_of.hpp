@@ -20,12 +20,11 @@ class RequestReader {
 
  private:
   bool take_dimensions(const v1::Request& from, CheckRequest& out, v1::Status& status);
-  std::string_view canonical(std::string_view resource);
+  bool take_resource(std::string_view resource, std::string_view& out, v1::Status& status);
 
   std::uint32_t filled_ = 0;  // has a bit for each dimension that the last request has set
-  std::string resource_;      // as the last request with a route has written it,
+  std::string resource_;      // as the last request with a resource has written it,
   std::string canonical_;     // and its canonical spelling
-  std::size_t canonical_size_ = 0;
 };
 
 }  // namespace sluice::lib

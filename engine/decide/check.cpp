@@ -12,7 +12,7 @@ using policy::Selection;
 
 void Check::start(InFlight::Place place, const Caller& caller, const limiter::Origin& origin, CheckRequest& request,
                   const CheckTrace& trace, CheckListener& listener, std::size_t slot) {
-  started_ = std::chrono::steady_clock::now();
+  if (decider_.is_timed()) started_ = std::chrono::steady_clock::now();
   place_ = std::move(place);
   caller_ = &caller;
   request_ = &request;
@@ -185,16 +185,17 @@ Decision Check::decide() {
 // Calls the listener last, because the listener can start the next check in this object.
 void Check::answer(Decision&& decision) {
   if (held_) end_wait(decision);
-  decider_.observer().decided({.decision = decision,
-                               .tenant = *caller_->tenant,
-                               .request = *request_,
-                               .rulebook = judgement_count_ > 0 ? judgements_[0].rulebook : selection_.primary(),
-                               .judgements = judgements(),
-                               .traceparent = traceparent_,
-                               .span = spans_.check(),
-                               .took = std::chrono::steady_clock::now() - started_,
-                               .held = held_,
-                               .overload = overload_});
+  decider_.observer().decided(
+      {.decision = decision,
+       .tenant = *caller_->tenant,
+       .request = *request_,
+       .rulebook = judgement_count_ > 0 ? judgements_[0].rulebook : selection_.primary(),
+       .judgements = judgements(),
+       .traceparent = traceparent_,
+       .span = spans_.check(),
+       .took = decider_.is_timed() ? std::chrono::steady_clock::now() - started_ : std::chrono::nanoseconds(0),
+       .held = held_,
+       .overload = overload_});
   counted_ = true;
   spans_.end();
   place_.leave();

@@ -62,7 +62,8 @@ class Decider {
         observer_(observer),
         without_policies_(std::move(without_policies)),
         matching_(matching),
-        redis_time_(redis_time) {}
+        redis_time_(redis_time),
+        is_timed_(observer.wants_time() || matching.bounds() || redis_time.bounds()) {}
 
   // `store`: nullptr for counters in memory. Both outlive the decider. Without this call no check is traced.
   void trace(tracing::Tracer& tracer, const TracedStore* store) {
@@ -106,6 +107,7 @@ class Decider {
   MatchingBudget& matching() { return matching_; }
   RedisTime& redis_time() { return redis_time_; }
   const Clock& clock() const { return clock_; }
+  bool is_timed() const { return is_timed_; }  // whether anything depends on when a check began
   DecisionObserver& observer() { return observer_; }
 
  private:
@@ -122,6 +124,7 @@ class Decider {
   std::string cause_;  // of the last decision no_snapshot, which points to it
   MatchingBudget matching_;
   RedisTime redis_time_;
+  const bool is_timed_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
   mutable VerifiedKeys verified_keys_;  // of snapshot_
   tracing::Tracer* tracer_ = nullptr;

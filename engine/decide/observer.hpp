@@ -23,7 +23,7 @@ struct DecidedCheck {
   std::span<const Judgement> judgements;  // empty if the decision needed no counters
   std::string_view traceparent;
   tracing::Span* span;            // of the check; nullptr if the check is not traced
-  std::chrono::nanoseconds took;  // since the last question to the store, if the check was held
+  std::chrono::nanoseconds took;  // since the last question to the store, if the check was held; 0 if nobody wants it
   bool held;                      // the check has waited in the WaitingRoom
   OverloadCause overload;         // if the decision's reason is overload
 };
@@ -37,6 +37,8 @@ class DecisionObserver {
   virtual void key_used(const policy::KeyView& key) noexcept = 0;
   // The wait of a held check has ended, or a check was not held because too many wait.
   virtual void waited(const policy::TenantView& tenant, WaitOutcome outcome) = 0;
+  // Whether it reads DecidedCheck::took. Always the same answer.
+  virtual bool wants_time() const { return true; }
   // The observer must forget its pointers to tenants and rulebooks.
   virtual void snapshot_replaced() = 0;
 
