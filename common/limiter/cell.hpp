@@ -143,9 +143,8 @@ class Cell {
 
   // As in Redis, counters are forgotten in the millisecond after their expiry.
   void forget_expired(double now_us) {
-    const double now_ms = now_us / 1000;
-    if (now_ms >= expires_ms + 1) forget_counters();
-    if (extras_) forget_extras(now_ms);
+    if (now_us >= (expires_ms + 1) * 1000) forget_counters();
+    if (extras_) forget_extras(now_us / 1000);
   }
   bool empty() const { return id_count_ == 0 && !extras_; }
 

@@ -60,14 +60,14 @@ Cell& CellTable::add(const HashedKey& key) {
     throw;
   }
   place({key.hash.whole, entry});
-  ++size_;
+  set_size(size() + 1);
   looks_due_ += 2;
   return *entry;
 }
 
 // At most three quarters of the slots are used, so that probing soon ends.
 void CellTable::make_room_for_one() {
-  if (4 * (size_ + 1) <= 3 * slots_.size()) return;
+  if (4 * (size() + 1) <= 3 * slots_.size()) return;
   constexpr std::size_t kFewestSlots = 16;
   std::vector<Slot> former(slots_.empty() ? kFewestSlots : 2 * slots_.size());
   former.swap(slots_);
@@ -86,16 +86,16 @@ void CellTable::place(Slot slot) {
 }
 
 void CellTable::sweep_all(double now_us) {
-  if (size_ == 0) return;
+  if (size() == 0) return;
   // From a free slot on, because free_slot() moves no entry past it: so each entry is looked at once.
   next_ = static_cast<std::size_t>(std::ranges::find(slots_, nullptr, &Slot::entry) - slots_.begin());
-  looks_due_ = size_;
+  looks_due_ = size();
   sweep(now_us);
 }
 
 void CellTable::look_at_next(double now_us) {
   --looks_due_;
-  if (size_ == 0) return;
+  if (size() == 0) return;
   while (slots_[next_].entry == nullptr) next_ = after(next_);
   Entry* const entry = slots_[next_].entry;
   const std::size_t before = entry->extra_bytes();
@@ -119,7 +119,7 @@ void CellTable::free_slot(std::size_t slot) {
     slot = at;
   }
   slots_[slot] = {};
-  --size_;
+  set_size(size() - 1);
 }
 
 }  // namespace sluice::limiter

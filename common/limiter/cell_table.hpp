@@ -4,9 +4,10 @@
 // The index is one array with linear probing. A hash's upper bits are its place, so that entries stay in the order of
 // their hashes when the array grows, and a sweep goes on where it was.
 //
-// Thread safety: none. A pointer to a cell stays valid until a sweep removes the cell.
+// Thread safety: none but for size(). A pointer to a cell stays valid until a sweep removes the cell.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -65,7 +66,7 @@ class CellTable {
     sweep(now_us);
   }
 
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return size_.load(std::memory_order_relaxed); }  // any thread may ask
 
  private:
   static constexpr std::size_t kLooksWhenShort = 32;
@@ -81,13 +82,14 @@ class CellTable {
   void place(Slot slot);
   void look_at_next(double now_us);
   void free_slot(std::size_t slot);
+  void set_size(std::size_t size) { size_.store(size, std::memory_order_relaxed); }
 
   MemoryBudget& budget_;
-  std::vector<Slot> slots_;    // empty, or a power of two
-  unsigned shift_ = 0;         // 64 - log2(slots_.size())
-  std::size_t size_ = 0;       // entries
-  std::size_t next_ = 0;       // the slot that the sweep looks at next
-  std::size_t looks_due_ = 0;  // how many cells the next sweep checks
+  std::vector<Slot> slots_;           // empty, or a power of two
+  unsigned shift_ = 0;                // 64 - log2(slots_.size())
+  std::atomic<std::size_t> size_{0};  // entries; only the thread that changes the table writes it
+  std::size_t next_ = 0;              // the slot that the sweep looks at next
+  std::size_t looks_due_ = 0;         // how many cells the next sweep checks
 };
 
 // Counts the memory of a cell that changes, also if the change ends with an exception.

@@ -3,7 +3,6 @@
 // both.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "common/limiter/memory_judge.hpp"
 #include "common/limiter/traits.hpp"
@@ -13,9 +12,11 @@ namespace {
 
 constexpr std::size_t kMaxValues = 3;  // counter_id % 4
 
-void store(Cell& cell, const Program& program, std::span<const double> values, double now, double reset_us) {
-  cell.expires_ms = std::floor(now / 1000) + std::max(1.0, std::ceil(reset_us / 1000));
-  cell.time = now;
+// In whole numbers, because a division of doubles takes long.
+void store(Cell& cell, const Program& program, std::span<const double> values, std::int64_t now_us,
+           std::int64_t reset_us) {
+  cell.expires_ms = static_cast<double>(now_us / 1000 + std::max<std::int64_t>((reset_us + 999) / 1000, 1));
+  cell.time = static_cast<double>(now_us);
   if (cell.layout == program.groups[0].layout) {
     std::copy_n(values.begin(), values.size(), cell.plain_values().begin());
     return;
@@ -45,8 +46,6 @@ bool judge_single_in_memory(const Call& call, Cell& cell, std::int64_t now_us, O
   const bool admitted = terms.cost == 0 || (judged.over <= 0 && terms.limit > 0);
   const double charge = admitted ? terms.cost : 0;
   const Charged charged = kind.charge(terms, values.data(), now, charge, admitted);
-  // Even a denial is written if the clock has stepped back since the last charge.
-  if (charge > 0 || stored_at > now) store(cell, program, values, now, charged.reset_us);
 
   out.allowed = admitted;
   out.now_us = now_us;
@@ -58,6 +57,8 @@ bool judge_single_in_memory(const Call& call, Cell& cell, std::int64_t now_us, O
     out.report.retry_after_us = never_fits(terms) ? kNever : static_cast<std::int64_t>(judged.wait_us);
   }
   if (charge > 0) out.report.delay_us = std::max<std::int64_t>(static_cast<std::int64_t>(charged.hold_us), 0);
+  // Even a denial is written if the clock has stepped back since the last charge.
+  if (charge > 0 || stored_at > now) store(cell, program, values, now_us, out.report.reset_after_us);
   return true;
 }
 

@@ -32,7 +32,9 @@ class MemoryCounters {
  public:
   enum class UsedBy : std::uint8_t {
     any_thread,
-    one_thread,  // all calls come from one thread, or are ordered by the caller's own means: nothing is locked
+    // All calls come from one thread, or the caller orders them, so nothing is locked. Any thread may still call
+    // set_tenants(), and whatever reads numbers: size(), bytes(), limit_bytes(), overflowed() and refused().
+    one_thread,
   };
 
   // `shards`: a power of two.

@@ -4,7 +4,8 @@
 //
 // counter   MemoryCounters::judge alone: find the key's cell, bring it forward, judge, charge
 // engine    what follows authentication: match, build the key, judge in memory, conclude
-//           Both judge by a token bucket; the rows ", fixed window" by a fixed window.
+//           Both judge by a token bucket; the rows ", fixed window" by a fixed window, and ", one thread" by a
+//           bucket without locks.
 // handler   bytes to bytes: the HTTP connection, authentication, the JSON, the engine, the reply
 // and the handler's parts by themselves. "One" is one subject; "many" goes through all subjects in random order.
 #include <fcntl.h>
@@ -122,7 +123,10 @@ struct Host final : http::ConnectionHost {
 
 class World {
  public:
-  explicit World(std::string_view limit) {
+  using Counters = limiter::MemoryCounters;
+
+  explicit World(std::string_view limit, Counters::UsedBy used_by = Counters::UsedBy::any_thread)
+      : counters(clock, 64, limiter::MemoryBudget::kUnlimited, used_by) {
     const std::string bundle_text = fmt::format(fmt::runtime(kBundle), limit, hash_secret(parse_key(key)->secret));
     auto bundle = parse_bundle(bundle_text);
     if (!bundle) stop(bundle.error()[0].pointer + " " + bundle.error()[0].text);
@@ -146,7 +150,7 @@ class World {
 
   const std::string key = mint_key("bench");
   SystemClock clock;
-  limiter::MemoryCounters counters{clock};
+  Counters counters;
   limiter::MemoryStore store{counters};
   decide::VerifiedKeys verified_keys;
   telemetry::Metrics metrics{{.redis = false,
@@ -326,12 +330,14 @@ int main(int count, char** words) {
   // For as long as the program runs.
   World& world = *new World(kBucket);
   World& windows = *new World(kWindow);
+  World& alone = *new World(kBucket, World::Counters::UsedBy::one_thread);
   Subjects subjects(subject_count);
   std::vector<Timed> all;
   const auto same = [] { return std::string_view("user:0000000"); };
   const auto next = [&subjects] { return subjects.next(); };
   add_both(all, world, "", "one", 200'000, same);
   add_both(all, windows, ", fixed window", "one", 200'000, same);
+  add_both(all, alone, ", one thread", "one", 200'000, same);
   add_both(all, world, "", "many", subject_count, next);
   add_both(all, windows, ", fixed window", "many", subject_count, next);
   add_parts(all, world, 200'000);

@@ -11,7 +11,7 @@ Judged judge_bucket(const Terms& terms, double* values, double now, double last)
   values[0] = spent;
   double over = spent + (terms.cost - terms.limit) * terms.q;
   if (terms.kind == Kind::bucket_with_debt) over -= terms.max_delay_us * terms.p;
-  return {over, std::min(std::ceil(over / terms.p), kExact)};
+  return {over, over > 0 ? std::min(std::ceil(over / terms.p), kExact) : 0};
 }
 
 Charged charge_bucket(const Terms& terms, double* values, double /*now*/, double charge, bool allowed) {
