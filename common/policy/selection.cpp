@@ -53,13 +53,6 @@ void complete(CheckRequest& request, const Tenant& tenant, std::string_view key_
 
 }  // namespace
 
-Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
-                 const Moment& now, MatchTime* time) {
-  Selection selection;
-  select(selection, snapshot, tenant, key_id, request, now, time);
-  return selection;
-}
-
 void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
             CheckRequest& request, const Moment& now, MatchTime* time) {
   complete(request, tenant.tenant, key_id);

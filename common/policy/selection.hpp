@@ -57,10 +57,14 @@ struct Selection {
 // Also sets the request's dimensions org, tenant and api_key, from `tenant` and `key_id`. An empty id changes nothing.
 // Cuts the slash at the end of its resource if Tenant::trailing_slash says so.
 // `now` is read only if a policy has a time of validity. `time` bounds the time that matching takes; nullptr: no bound.
-// The second form reuses the memory of `out`.
-Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id, CheckRequest& request,
-                 const Moment& now, MatchTime* time = nullptr);
+// Reuses the memory of `out`.
 void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
             CheckRequest& request, const Moment& now, MatchTime* time = nullptr);
+inline Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
+                        CheckRequest& request, const Moment& now, MatchTime* time = nullptr) {
+  Selection selection;
+  select(selection, snapshot, tenant, key_id, request, now, time);
+  return selection;
+}
 
 }  // namespace sluice::policy
