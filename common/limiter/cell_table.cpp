@@ -24,10 +24,9 @@ struct CellTable::Entry : Cell {  // derived, so that key_size uses the padding 
     ::operator delete(entry);
   }
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
-  // Roughly: the block, 16 bytes of the allocator, and the slots of the index, of which at most three quarters are
-  // used.
+  // Roughly: the block, 16 bytes of the allocator, and the slots of an index that has grown just now.
   std::ptrdiff_t own_bytes() const {
-    return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 2 * sizeof(Slot));
+    return static_cast<std::ptrdiff_t>(sizeof(Entry) + key_size + 16 + 3 * sizeof(Slot));
   }
 };
 
