@@ -11,7 +11,8 @@
  *   sluice_request_init(&request, sizeof request);
  *   request.resource = sluice_text_of("GET:/orders");
  *   request.subject = sluice_text_of("user:42");
- *   sluice_decision decision = SLUICE_DECISION_INIT;
+ *   sluice_decision decision;
+ *   sluice_decision_init(&decision, sizeof decision);
  *   if (sluice_check(engine, &request, &decision) == SLUICE_OK && decision.allowed) serve();
  *   sluice_decision_clear(&decision);
  *   sluice_close(engine);
@@ -140,7 +141,7 @@ typedef struct sluice_request {
   size_t struct_size; /* sizeof(sluice_request), as the caller's compiler knows it */
 
   sluice_text tenant;  /* may be absent if the policies have one tenant, or if the option `tenant` names it */
-  sluice_text api_key; /* "sk_...", instead of tenant: who brings it must be authenticated */
+  sluice_text api_key; /* "slk_...", instead of tenant: who brings it must be authenticated */
 
   sluice_text resource;
   sluice_text subject;
@@ -184,7 +185,7 @@ void sluice_request_init(sluice_request* request, size_t struct_size);
 /* sluice_decision.retry_after_us of a check that never passes, however long one waits: its cost is above the limit. */
 #define SLUICE_NEVER (-1)
 
-/* What was decided. Begins as SLUICE_DECISION_INIT and may be used for any number of checks. Its texts belong to the
+/* What was decided. sluice_decision_init() is called once, then any number of checks may fill it. Its texts belong to the
  * library. They are valid until the next check into the same decision, or until sluice_decision_clear(). It must not be
  * copied by assignment and then used for checks. */
 typedef struct sluice_decision {
@@ -218,9 +219,7 @@ typedef struct sluice_decision {
   sluice_text headers;      /* "Name: value\r\n" for each; "" unless asked for */
 } sluice_decision;
 
-#define SLUICE_DECISION_INIT {.struct_size = sizeof(sluice_decision)}
-
-/* Does what SLUICE_DECISION_INIT does, for languages without macros. Not for a decision that has memory: clear it. */
+/* Makes a decision empty. `struct_size` is sizeof(sluice_decision). Not for a decision that has memory: clear it. */
 void sluice_decision_init(sluice_decision* decision, size_t struct_size);
 
 /* Frees a decision's memory. The decision may then be used for checks again. NULL and a decision without memory are taken. */
@@ -284,10 +283,10 @@ sluice_engine* sluice_open(const sluice_options* options, sluice_error* error);
  * call of this engine. Decisions that were filled before stay valid. NULL is taken. */
 void sluice_close(sluice_engine* engine);
 
-/* Decides. Returns decision->code. `decision->struct_size` must be set: SLUICE_DECISION_INIT does it. */
+/* Decides. Returns decision->code. */
 int32_t sluice_check(sluice_engine* engine, const sluice_request* request, sluice_decision* decision);
 
-/* Each check by itself, in their order, in one message to Redis. Two arrays of `count` elements, in which all elements
+/* Each check by itself, in their order. Two arrays of `count` elements, in which all elements
  * have the same struct_size. Allocates memory in each call. Returns SLUICE_OK if each check was decided, else the code of
  * the first that was not. */
 int32_t sluice_check_batch(sluice_engine* engine, const sluice_request* requests, sluice_decision* decisions, size_t count);
