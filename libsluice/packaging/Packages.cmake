@@ -8,13 +8,6 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL runtime dev ctl)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
-# Only what is named here is built before: never all of Sluice.
-set(CPACK_CMAKE_GENERATOR Ninja)
-set(CPACK_INSTALL_CMAKE_PROJECTS)
-foreach(component IN LISTS CPACK_COMPONENTS_ALL)
-  list(APPEND CPACK_INSTALL_CMAKE_PROJECTS ${CMAKE_BINARY_DIR} ${PROJECT_NAME} ${component} /)
-endforeach()
-
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
@@ -28,8 +21,8 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "rate limiting inside a program: shared library
- Sluice decides whether a request may pass, by policies. This library decides
- inside a program, with counters in memory or in Redis.")
+Sluice decides whether a request may pass, by policies. This library decides
+inside a program, with counters in memory or in Redis.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
@@ -51,16 +44,16 @@ list(REMOVE_DUPLICATES dev_packages)
 list(JOIN dev_packages ", " dev_packages)
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "${dev_packages}")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "rate limiting inside a program: headers and static library
- Sluice decides whether a request may pass, by policies. This package has what
- a program in C++20 or C is compiled with: headers, CMake and pkg-config files,
- and a static library, which needs the recommended packages.")
+Sluice decides whether a request may pass, by policies. This package has what
+a program in C++20 or C is compiled with: headers, CMake and pkg-config files,
+and a static library, which needs the recommended packages.")
 
 set(CPACK_DEBIAN_CTL_PACKAGE_NAME sluicectl)
 set(CPACK_DEBIAN_CTL_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_CTL_PACKAGE_SHLIBDEPS OFF)  # a static program
 set(CPACK_COMPONENT_CTL_DESCRIPTION "administers a Sluice server from a terminal
- Sluice decides whether a request may pass, by policies. This program reads and
- writes the plans, policies and keys of its server.")
+Sluice decides whether a request may pass, by policies. This program reads and
+writes the plans, policies and keys of its server.")
 
 # Debian's rule: each package carries its licence and a list of changes.
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/copyright
@@ -79,9 +72,5 @@ foreach(pair runtime=libsluice${PROJECT_VERSION_MAJOR} dev=libsluice-dev ctl=slu
   list(GET pair 1 package)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright DESTINATION share/doc/${package} COMPONENT ${component})
 endforeach()
-# The cache of the linker learns of the library, as in Debian's own packages.
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_BINARY_DIR}/triggers)
-
 set(CPACK_OUTPUT_FILE_PREFIX ${CMAKE_SOURCE_DIR}/build/package)
 include(CPack)

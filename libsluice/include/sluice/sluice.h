@@ -1,7 +1,7 @@
 /* The rate limiter inside a program, for C and for every language that can call C.
  *
  *   sluice_options* options = sluice_options_new();
- *   sluice_options_set(options, "bundle_file", "policies.json", NULL);
+ *   sluice_options_set(options, "bundle_file", "policies.yaml", NULL);
  *   sluice_error error;
  *   sluice_engine* engine = sluice_open(options, &error);
  *   sluice_options_free(options);
