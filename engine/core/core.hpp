@@ -37,7 +37,7 @@ struct CoreOptions {
   std::optional<policies::ServerOptions> server = {};  // its tracer is set by load()
   Mode mode = Mode::enforce;                           // the strictest mode of the policies in `policies_file`
   std::optional<redis::Options> redis = {};            // nullopt: counters in memory
-  std::size_t memory_limit = 0;                        // bytes that counters in memory may take
+  std::size_t memory_limit = 0;                        // bytes that counters in memory may take; 0: there can be none
   std::size_t record_decisions = 0;                    // bytes of recorded checks, of all lanes; 0: none are recorded
   LaneOptions lanes = {};
   std::string without_source = {};  // why there are no policies, if there is no source; a sentence
