@@ -1,20 +1,18 @@
 #include "agent/app.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 
 #include "agent/authz_key.hpp"
+#include "agent/listeners.hpp"
 #include "agent/metrics.hpp"
 #include "agent/metrics_token.hpp"
 #include "agent/rls/rate_limit_folder.hpp"
@@ -143,10 +141,6 @@ class App {
   bool load_authz_key();
   program::MetricsPage::Admit metrics_readers();
   bool listen();
-  bool listen_tcp_all();
-  bool listen_grpc();
-  using ListenOne = std::function<Result<std::uint16_t>(Worker& worker, const std::string& address, bool share_port)>;
-  bool listen_on_all(std::string_view flag, std::string_view what, std::string address, const ListenOne& listen);
   void drain();
   bool alive() const;
   std::vector<std::string> degraded() const;
@@ -262,61 +256,19 @@ program::MetricsPage::Admit App::metrics_readers() {
 }
 
 bool App::listen() {
-  if (!listen_tcp_all() || !listen_grpc()) return false;
-  if (!config_.listen_unix.empty()) {
-    auto bound = workers_[0].listen_unix(config_.listen_unix, config_.listen_unix_mode);
-    // A Unix socket has no port; the log shows 0.
-    Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
-    if (!program::log_listener(log_, outcome, "checks on a Unix socket", "--listen-unix", config_.listen_unix))
-      return false;
-  }
+  const Listeners listeners{.config = config_,
+                            .log = log_,
+                            .workers = workers_,
+                            .certificates = certificate_.get(),
+                            .clients = client_ca_.get(),
+                            .loop = admin_loop_,
+                            .handler = probes_};
+  if (!listeners.listen()) return false;
   if (!program::log_listener(log_, admin_server_.listen_tcp(config_.admin, false), "admin", "--admin", config_.admin))
     return false;
   const std::string& address = config_.metrics_listen;
   return address.empty() || program::log_listener(log_, metrics_server_.listen_tcp(address, false), "metrics",
                                                   "--metrics-listen", address);
-}
-
-bool App::listen_tcp_all() {
-  const auto& certificates = certificate_.get();
-  return listen_on_all("--listen", certificates ? "checks over TLS" : "checks", config_.listen,
-                       [&](Worker& worker, const std::string& address, bool share_port) {
-                         return certificates ? worker.listen_tls(address, share_port, certificates, client_ca_.get())
-                                             : worker.listen_tcp(address, share_port);
-                       });
-}
-
-bool App::listen_grpc() {
-  constexpr std::string_view kFlag = "--grpc";
-  if (config_.grpc.empty()) return true;
-  if (config_.grpc.starts_with("unix:")) {
-    const auto bound = workers_[0].listen_grpc_unix(config_.grpc.substr(5), config_.listen_unix_mode);
-    const Result<std::uint16_t> outcome = bound ? Result<std::uint16_t>(0) : std::unexpected(bound.error());
-    return program::log_listener(log_, outcome, "gRPC on a Unix socket", kFlag, config_.grpc);
-  }
-  const auto& certificates = certificate_.get();
-  return listen_on_all(kFlag, certificates ? "gRPC over TLS" : "gRPC", config_.grpc,
-                       [&](Worker& worker, const std::string& address, bool share_port) {
-                         return worker.listen_grpc(address, share_port, certificates, client_ca_.get());
-                       });
-}
-
-// `listen`: lets one worker listen.
-bool App::listen_on_all(std::string_view flag, std::string_view what, std::string address, const ListenOne& listen) {
-  const bool share_port = config_.workers > 1;
-  if (share_port) {
-    // Workers share the port (SO_REUSEPORT), and another process of the same user could share it unnoticed. Binding the
-    // port once without sharing shows that the port is free, and turns port 0 into a number.
-    auto port = http::Server(admin_loop_, http::ServerOptions{}, probes_).listen_tcp(address, false);
-    if (!port) return program::log_listener(log_, port, what, flag, address);
-    address = fmt::format("{}:{}", address.substr(0, address.rfind(':')), *port);
-  }
-  for (Worker& worker : workers_) {
-    auto port = listen(worker, address, share_port);
-    if ((!port || &worker == &workers_.front()) && !program::log_listener(log_, port, what, flag, address))
-      return false;
-  }
-  return true;
 }
 
 void App::drain() {
