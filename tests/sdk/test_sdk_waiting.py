@@ -8,6 +8,7 @@ import pytest
 
 from sdk.adapter import ClientUnderTest
 from sdk.rogue import ALLOWED, DENIED, Rogue, later, raw, reply, silence
+from sdk.sdks import Sdk
 from support.client import fresh_subject
 from support.process import free_port, wait_until
 
@@ -127,3 +128,23 @@ def test_waiting_does_not_hold_up_other_calls_of_the_client(make_client: MakeCli
     started.set()
     assert not pending.done()
     assert pending.decision()["allowed"]
+
+
+def test_a_caller_that_leaves_during_the_delay_gives_the_lease_back(make_client: MakeClient, rogue: Rogue, sdk: Sdk) -> None:
+    if not sdk.cancels:
+        pytest.skip("calls of this language cannot be cancelled")
+    client = make_client(rogue)
+    rogue.default = reply(200, {**ALLOWED, "released": True})
+    rogue.then(reply(200, {**ALLOWED, "action": "delay", "delay_ms": 60_000, "lease_id": "lease-1", "lease_expires_at": int(time.time()) + 90}))
+    pending = client.send("wait", check={"subject": "a"}, up_to_ms=120_000)
+    wait_until("the check", lambda: len(rogue.requests) == 1)
+
+    def read() -> bool:
+        """The reply has been read, so the sleep begins: its connection carries another call."""
+        client.check(subject="b")
+        return rogue.requests[-1].connection == 1
+
+    wait_until("the client to read the reply", read)
+    client.adapter.ask("cancel", of=pending.number)
+    assert pending.answer().get("cancelled") is True
+    wait_until("the release", lambda: (rogue.requests[-1].path, rogue.requests[-1].body) == ("/v1/release", {"lease_id": "lease-1"}))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sdk.python.web import STACKS, App, Stack
-from sdk.rogue import Rogue
+from sdk.rogue import ALLOWED, Rogue, later, reply
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, concurrency, token_bucket, window
 from support.client import Answer, Client, fresh_subject
@@ -257,6 +257,45 @@ def test_what_a_check_says_of_a_request(start_app: Callable[..., App], make_rogu
                          "source_ip": "127.0.0.1"}
     assert bodies[1]["resource"] == "GET:{unmatched}" and bodies[1]["subject"] == "somebody"
     assert bodies[2]["method"] == "POST"
+
+
+def test_a_trace_goes_on_and_what_is_none_is_left_out(start_app: Callable[..., App], make_rogue: Callable[..., Rogue]) -> None:
+    rogue = make_rogue()
+    app = start_app(SLUICE_URL=rogue.url, SLUICE_TIMEOUT="10s")
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    sent = ({"traceparent": parent, "tracestate": "a=b"}, {"traceparent": parent, "tracestate": "a=\xe9"}, {"traceparent": "00-broken"},
+            {"tracestate": "a=b"})
+    with app.client() as web:
+        for path in ("/users/a", "/decorated/a"):
+            for headers in sent:
+                assert get(web, path, **headers).status == 200
+    found = [(seen.headers.get("traceparent"), seen.headers.get("tracestate")) for seen in rogue.requests]
+    assert found == [(parent, "a=b"), (parent, None), (None, None), (None, None)] * 2
+
+
+LEASE = {**ALLOWED, "lease_id": "lease-1", "lease_expires_at": 4102444800}
+
+
+def test_the_lease_of_a_delay_that_is_too_long_is_given_back(start_app: Callable[..., App], make_rogue: Callable[..., Rogue], stack: Stack) -> None:
+    rogue = make_rogue()
+    app = start_app(SLUICE_URL=rogue.url, SLUICE_TIMEOUT="10s")
+    with app.client() as web:
+        for path in ("/users/a", "/decorated/a", *(("/depends/a", "/applied") if stack.depends else ("/decorated-async/a",))):
+            rogue.requests.clear()
+            rogue.then(reply(200, {**LEASE, "action": "delay", "delay_ms": 60_000}))
+            answer = get(web, path, "u")
+            assert (answer.status, answer.header("retry-after"), answer.body["retry_after"]) == (429, "60", 60), path
+            wait_until("the release", lambda: [seen.path for seen in rogue.requests] == ["/v1/check", "/v1/release"])
+
+
+def test_the_lease_of_a_client_that_left_during_its_check_is_given_back(start_app: Callable[..., App], make_rogue: Callable[..., Rogue]) -> None:
+    rogue = make_rogue()
+    app = start_app(SLUICE_URL=rogue.url, SLUICE_TIMEOUT="20s")
+    rogue.then(later(0.5, reply(200, LEASE)))
+    with socket.create_connection(("127.0.0.1", app.port)) as one:
+        one.sendall(b"GET /users/a HTTP/1.1\r\nHost: a\r\n\r\n")
+        wait_until("the check", lambda: len(rogue.requests) == 1)
+    wait_until("the release", lambda: [seen.path for seen in rogue.requests] == ["/v1/check", "/v1/release"])
 
 
 def test_application_kits_entry_points(web: Client, stack: Stack) -> None:

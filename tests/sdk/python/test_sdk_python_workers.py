@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sdk.python.web import HERE, PYTHON, environment
-from sdk.rogue import Rogue
+from sdk.rogue import ALLOWED, Rogue, reply
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, concurrency, token_bucket
 from support.client import fresh_subject
@@ -144,3 +144,21 @@ def test_a_lease_lasts_as_long_as_its_task(worker: Worker, how: str) -> None:
     worker.send("leased", name, "return")
     worker.redis.cli("RPUSH", f"go:{name}", "now")
     wait_until("the second run", lambda: worker.notes(f"began:{name}") == 2, 60)
+
+
+def test_the_lease_of_a_task_whose_delay_is_too_long_is_given_back(rogue: Rogue) -> None:
+    rogue.then(reply(200, {**ALLOWED, "action": "delay", "delay_ms": 60_000, "lease_id": "lease-1", "lease_expires_at": 4102444800}))
+    code = """
+import celery, sluice
+from sluice.celery import rate_limit
+app = celery.Celery("tests")
+@app.task
+@rate_limit(sluice.Client(), when_denied="drop")
+def job():
+    print("ran")
+job.apply()
+"""
+    done = subprocess.run([str(PYTHON), "-c", code], env=environment({"SLUICE_URL": rogue.url, "SLUICE_TIMEOUT": "10s"}), check=True, timeout=60,
+                          capture_output=True, text=True)
+    assert done.stdout == ""
+    assert [seen.path for seen in rogue.requests] == ["/v1/check", "/v1/release"]

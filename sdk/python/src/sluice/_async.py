@@ -114,8 +114,13 @@ class AsyncClient:
                     return self._answers.failed(error)
                 self._answers.note(error)
                 pause, again = retry, True
-            if pause > 0:
-                await asyncio.sleep(pause)
+            try:
+                if pause > 0:
+                    await asyncio.sleep(pause)
+            except asyncio.CancelledError:   # nobody hears of the lease
+                if not again and waiting.result is not None:
+                    self._give_back(waiting.result)
+                raise
             if not again and waiting.result is not None:
                 return waiting.result
 
@@ -126,6 +131,29 @@ class AsyncClient:
             return self._answers.check(await self._transport.call(call))
         except SluiceError as error:
             return self._answers.failed(error)
+
+    async def _check_whole(self, fields: dict[str, Any], traceparent: str | None, tracestate: str | None) -> Decision:
+        """A check for middleware, which is not cancelled with its caller: it may take a lease, and only its reply tells which. Then
+        the lease is given back."""
+        task = asyncio.get_running_loop().create_task(self._check(fields, traceparent, tracestate))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(self._forget_check)
+            raise
+
+    def _forget_check(self, task: asyncio.Task[Decision]) -> None:
+        if not task.cancelled() and task.exception() is None:
+            self._give_back(task.result())
+
+    def _give_back(self, decision: Decision) -> asyncio.Task[None] | None:
+        """Releases the lease of a decision in a task of its own, which `close` waits for."""
+        if decision.lease_id is None:
+            return None
+        task = asyncio.get_running_loop().create_task(self._release_quietly(decision.lease_id))
+        self._releases.add(task)
+        task.add_done_callback(self._releases.discard)
+        return task
 
     async def _outcome(self, call: Call) -> Reply | SluiceError:
         try:
@@ -166,13 +194,10 @@ class AsyncLease:
         self._ended = True
         if self._task is not None:
             self._task.cancel()
-        if self.lease_id is None:
-            return
         # A task of its own: a server that cancels a request does so at each `await`, and the release must go on.
-        task = asyncio.get_running_loop().create_task(self._client._release_quietly(self.lease_id))
-        self._client._releases.add(task)
-        task.add_done_callback(self._client._releases.discard)
-        await asyncio.shield(task)
+        task = self._client._give_back(self.decision)
+        if task is not None:
+            await asyncio.shield(task)
 
     async def _keep(self, lease_id: str) -> None:
         while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import re
 import ssl
 import threading
 import time
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 from sluice import _options
 from sluice._decision import Check, Decision, Reply, read_batch, read_check, read_member, undecided, without_decision
 from sluice._errors import SluiceError
-from sluice._http import ConnectionLost, header_value
+from sluice._http import ConnectionLost, header_value, is_header_value
 from sluice._options import OnError, Options
 
 BATCH = 256
@@ -71,6 +72,17 @@ def _current_span() -> Trace | None:
         _reader = _span_reader()
     found: Trace | None = _reader()
     return found
+
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?")
+
+
+def incoming_trace(traceparent: str | None, tracestate: str | None) -> dict[str, str]:
+    """The trace of a request that is being served, as arguments of `check`. Empty if OpenTelemetry has a span of its own, which is
+    the nearer parent, and if the headers are none that could be sent on."""
+    if traceparent is None or not _TRACEPARENT.fullmatch(traceparent) or _current_span() is not None:
+        return {}
+    return {"traceparent": traceparent, **({"tracestate": tracestate} if tracestate and is_header_value(tracestate) else {})}
 
 
 def mark_span(endpoint: str) -> None:

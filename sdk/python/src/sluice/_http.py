@@ -42,9 +42,14 @@ class RequestText:
         return head.encode("ascii") + b"\r\n" + body
 
 
+def is_header_value(text: str) -> bool:
+    """Whether a text may be sent as the value of a header."""
+    return _VISIBLE.fullmatch(text) is not None
+
+
 def header_value(name: str, text: str) -> str:
     """A header value that a caller gave. Raises ValueError if it could end the header."""
-    if not isinstance(text, str) or not _VISIBLE.fullmatch(text):
+    if not isinstance(text, str) or not is_header_value(text):
         raise ValueError(f"`{name}` must be visible ASCII characters")
     return text
 

@@ -109,8 +109,13 @@ class Client:
                     return self._answers.failed(error)
                 self._answers.note(error)
                 pause, again = retry, True
-            if pause > 0:
-                time.sleep(pause)
+            try:
+                if pause > 0:
+                    time.sleep(pause)
+            except BaseException:   # such as KeyboardInterrupt: nobody hears of the lease
+                if not again and waiting.result is not None:
+                    Lease(self, waiting.result, False).end()
+                raise
             if not again and waiting.result is not None:
                 return waiting.result
 

@@ -59,12 +59,14 @@ def rate_limit(client: Client | None = None, *, resource: str | None = None, key
                 decision = asked.check(**fields)
             except SluiceError as error:   # on_error is raise
                 decision = Decision(False, "error", "deny", would_allow=False, status=error.status, decided=False, error=error)
-            if not decision.allowed or decision.delay > max_delay:
+            passes = decision.allowed and decision.delay <= max_delay
+            lease = Lease(asked, decision, keep_alive and passes)
+            if not passes:
+                lease.end()   # that of a delay that is too long
                 raise _postponed(task, decision, when_denied, retry_after)
-            if decision.delay > 0:
-                time.sleep(decision.delay)
-            lease = Lease(asked, decision, keep_alive)
             try:
+                if decision.delay > 0:
+                    time.sleep(decision.delay)
                 return function(*args, **named)
             finally:
                 lease.end()

@@ -178,6 +178,10 @@ def _fields(settings: Settings[HttpRequest], rule: Rule[HttpRequest], request: H
     return settings.check(request, str(request.method), endpoint_of(request), request.META.get("REMOTE_ADDR"), rule)
 
 
+def _trace(request: HttpRequest) -> dict[str, str]:
+    return _core.incoming_trace(request.headers.get("traceparent"), request.headers.get("tracestate"))
+
+
 def _failed(error: SluiceError) -> Decision:
     return Decision(False, "error", "deny", would_allow=False, status=error.status, decided=False, error=error)
 
@@ -185,16 +189,17 @@ def _failed(error: SluiceError) -> Decision:
 def _run(asked: Client, settings: Settings[HttpRequest], rule: Rule[HttpRequest], request: HttpRequest, handle: Callable[[], Any],
          refused: Refuse) -> Any:
     try:
-        decision = asked.check(**_fields(settings, rule, request))
+        decision = asked.check(**_fields(settings, rule, request), **_trace(request))
     except SluiceError as error:   # on_error is raise
         decision = _failed(error)
     decision = settings.judged(decision)
     request.sluice = decision
     if decision.over_limit:
         _core.mark_span(endpoint_of(request))
+    lease = Lease(asked, decision, settings.keep_alive and decision.allowed)
     if not decision.allowed:
+        lease.end()   # that of a delay that is too long
         return refused(request, decision)
-    lease = Lease(asked, decision, settings.keep_alive)
     try:
         if decision.delay > 0:
             time.sleep(decision.delay)
@@ -209,16 +214,18 @@ def _run(asked: Client, settings: Settings[HttpRequest], rule: Rule[HttpRequest]
 async def _run_async(asked: AsyncClient, settings: Settings[HttpRequest], rule: Rule[HttpRequest], request: HttpRequest,
                      handle: Callable[[], Any], refused: Refuse) -> Any:
     try:
-        decision = await asked.check(**_fields(settings, rule, request))
+        trace = _trace(request)
+        decision = await asked._check_whole(_fields(settings, rule, request), trace.get("traceparent"), trace.get("tracestate"))
     except SluiceError as error:   # on_error is raise
         decision = _failed(error)
     decision = settings.judged(decision)
     request.sluice = decision
     if decision.over_limit:
         _core.mark_span(endpoint_of(request))
+    lease = AsyncLease(asked, decision, settings.keep_alive and decision.allowed)
     if not decision.allowed:
+        await lease.end()   # that of a delay that is too long
         return refused(request, decision)
-    lease = AsyncLease(asked, decision, settings.keep_alive)
     try:
         if decision.delay > 0:
             await asyncio.sleep(decision.delay)

@@ -112,25 +112,26 @@ def _match(candidate: Any, scope: dict[str, Any]) -> tuple[str, bool] | None:
     return path, match == Match.FULL
 
 
-async def _ask(client: AsyncClient, settings: Settings[Request], request: Request, rule: Rule[Request]) -> Decision:
+async def _ask(client: AsyncClient, settings: Settings[Request], request: Request, rule: Rule[Request]) -> AsyncLease:
+    """Checks a request, and sleeps its delay. The caller ends the lease."""
     endpoint = endpoint_of(request.scope)
     fields = settings.check(request, request.method, endpoint, request.client.host if request.client else None, rule)
+    trace = _core.incoming_trace(request.headers.get("traceparent"), request.headers.get("tracestate"))
     try:
-        decision = await client.check(**fields, traceparent=_trace(request), tracestate=request.headers.get("tracestate"))
+        decision = await client._check_whole(fields, trace.get("traceparent"), trace.get("tracestate"))
     except SluiceError as error:   # on_error is raise
         decision = _undecided(error)
     decision = settings.judged(decision)
-    if decision.over_limit:
-        _core.mark_span(endpoint)
-    if decision.allowed and decision.delay > 0:
-        await asyncio.sleep(decision.delay)
-    return decision
-
-
-def _trace(request: Request) -> str | None:
-    """The caller's trace goes on, unless it is broken or OpenTelemetry has a span of its own."""
-    text = request.headers.get("traceparent")
-    return text if text is not None and len(text) == 55 and text.isascii() and text.isprintable() else None
+    lease = AsyncLease(client, decision, settings.keep_alive and decision.allowed)
+    try:
+        if decision.over_limit:
+            _core.mark_span(endpoint)
+        if decision.allowed and decision.delay > 0:
+            await asyncio.sleep(decision.delay)
+    except BaseException:
+        await lease.end()
+        raise
+    return lease
 
 
 def _undecided(error: SluiceError) -> Decision:
@@ -160,8 +161,8 @@ class SluiceMiddleware:
             await self._app(scope, receive, send)
             return
         client = self._client or client_of(request)
-        decision = await _ask(client, self._settings, request, rule)
-        lease = AsyncLease(client, decision, self._settings.keep_alive and decision.allowed)
+        lease = await _ask(client, self._settings, request, rule)
+        decision = lease.decision
         try:
             scope.setdefault("state", {})["sluice"] = decision
             if not decision.allowed:
@@ -202,8 +203,8 @@ class RateLimit:
 
     async def __call__(self, request: Request, response: Response) -> AsyncIterator[Decision]:
         client = self._client or client_of(request)
-        decision = await _ask(client, self._settings, request, self._rule_of(request))
-        lease = AsyncLease(client, decision, self._settings.keep_alive and decision.allowed)
+        lease = await _ask(client, self._settings, request, self._rule_of(request))
+        decision = lease.decision
         try:
             request.state.sluice = decision
             if not decision.allowed:
@@ -313,8 +314,10 @@ async def apply_element_rate_limit(request: Request, response: Response, *, max_
     limiter = ProjectRateLimiter(max_requests, expiry)
     rule: Rule[Request] = Rule(key=key if key is not None else limiter.make_key, cost=increment_amount,
                                plan_id=plan_id or plan_of(max_requests, expiry))
-    decision = await _ask(client or client_of(request), Settings(), request, rule)
+    lease = await _ask(client or client_of(request), Settings(), request, rule)
+    decision = lease.decision
     if not decision.allowed:
+        await lease.end()   # that of a delay that is too long
         _register(request)
         raise RateLimitExceeded(decision)
     _add_headers(response.headers, limiter._headers(decision))

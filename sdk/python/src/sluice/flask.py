@@ -99,23 +99,24 @@ def _admit(client: Client, settings: Settings[Request], rule: Rule[Request], on_
     """Checks the current request. The response of a denial, or None."""
     fields = settings.check(request, request.method, endpoint_of(request), request.remote_addr, rule)
     try:
-        decision = client.check(**fields)
+        decision = client.check(**fields, **_core.incoming_trace(request.headers.get("traceparent"), request.headers.get("tracestate")))
     except SluiceError as error:   # on_error is raise
         decision = Decision(False, "error", "deny", would_allow=False, status=error.status, decided=False, error=error)
     decision = settings.judged(decision)
     g.sluice = decision
     if decision.over_limit:
         _core.mark_span(fields["endpoint"])
+    lease = Lease(client, decision, settings.keep_alive and decision.allowed)
     if not decision.allowed:
+        lease.end()   # that of a delay that is too long
         if on_denied is not None:
             return on_denied(decision)
         refusal = _web.denial(decision, request.headers.get("accept", ""))
         return Response(refusal.body, refusal.status, refusal.headers)
+    if lease.lease_id is not None:
+        _end_with_the_request(lease)   # also if a server's time-out ends the sleep
     if decision.delay > 0:
         time.sleep(decision.delay)
-    lease = Lease(client, decision, settings.keep_alive)
-    if lease.lease_id is not None:
-        _end_with_the_request(lease)
 
     @after_this_request
     def add_headers(response: Response) -> Response:

@@ -28,7 +28,6 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 
 /** The adapter of the conformance suite (sdk/CONTRACT.md). Each operation has a thread. */
 public final class Adapter {
@@ -36,7 +35,7 @@ public final class Adapter {
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final Map<String, Sluice> clients = new ConcurrentHashMap<>();
   private final Map<String, Lease> leases = new ConcurrentHashMap<>();
-  private final Map<Long, Future<?>> running = new ConcurrentHashMap<>();
+  private final Map<Object, Operation> running = new ConcurrentHashMap<>();
 
   private Adapter() {}
 
@@ -51,17 +50,45 @@ public final class Adapter {
     while ((line = in.readLine()) != null) {
       Map<String, Object> question = object(Json.parse(line));
       Long id = (Long) question.get("id");
-      // The task removes itself only after it was put in.
-      synchronized (running) {
-        running.put(id, threads.submit(() -> {
+      Operation operation = new Operation();
+      running.put(id, operation);
+      threads.execute(() -> {
+        operation.begin();
+        try {
           answer(id, question);
-          synchronized (running) {
-            running.remove(id);
-          }
-        }));
-      }
+        } finally {
+          operation.end();
+          running.remove(id);
+        }
+      });
     }
     System.exit(0);
+  }
+
+  /** An operation that may be cancelled, also before its thread has begun it: unlike that of a Future, it is answered then too. */
+  private static final class Operation {
+    private Thread thread;
+    private boolean cancelled;
+
+    synchronized void begin() {
+      thread = Thread.currentThread();
+      if (cancelled) {
+        thread.interrupt();
+      }
+    }
+
+    synchronized void cancel() {
+      cancelled = true;
+      if (thread != null) {
+        thread.interrupt();
+      }
+    }
+
+    /** What comes later must not meet the next operation of the thread. */
+    synchronized void end() {
+      thread = null;
+      Thread.interrupted();
+    }
   }
 
   private void answer(Long id, Map<String, Object> question) {
@@ -113,11 +140,9 @@ public final class Adapter {
         yield answer;
       }
       case "cancel" -> {
-        synchronized (running) {
-          Future<?> of = running.get(question.get("of"));
-          if (of != null) {
-            of.cancel(true);
-          }
+        Operation of = running.get(question.get("of"));
+        if (of != null) {
+          of.cancel();
         }
         yield Map.of("ok", true);
       }
