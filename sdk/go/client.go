@@ -150,6 +150,11 @@ func (c *Client) askBatch(ctx context.Context, checks []Check) ([]Decision, erro
 	if failed != nil {
 		return nil, failed
 	}
+	for _, decision := range decisions {
+		if decision.Err != nil {
+			c.log.report(decision.Err)
+		}
+	}
 	return decisions, nil
 }
 

@@ -240,6 +240,15 @@ def test_an_error_is_logged_once_for_its_kind_and_not_with_each_call(make_client
     assert len(log_lines(client, rogue)) == 2
 
 
+def test_a_faulty_check_of_a_batch_is_logged_too(make_client: MakeClient, rogue: Rogue) -> None:
+    client = make_client(rogue)
+    rogue.default = reply(200, {"results": [ALLOWED, {"status": 422, "detail": "`cost` must be 0 or more"}]})
+    decisions = client.batch({"subject": "a"}, {"subject": "b", "cost": -1})
+    assert [one["decided"] for one in decisions] == [True, False]
+    wait_until("a line in the log", lambda: log_lines(client, rogue))
+    assert "refused" in log_lines(client, rogue)[0]
+
+
 def test_release_and_renew_raise_only_where_they_should(make_client: MakeClient, rogue: Rogue) -> None:
     rogue.default = reply(503, {"status": 503, "code": "counters_unavailable"})
     for on_error in ("allow", "deny"):

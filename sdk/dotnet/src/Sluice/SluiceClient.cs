@@ -65,7 +65,10 @@ namespace Sluice
                     var body = new Dictionary<string, object> { ["checks"] = part.Select(check => (object)new Dictionary<string, object>(Copy(check.Fields))).ToList() };
                     var reply = await Post("/v1/check/batch", body, part[0], false, timeout, cancel).ConfigureAwait(false);
                     foreach (var result in Replies.Batch(reply, part.Count))
+                    {
+                        if (result is SluiceException faulty) log.Add(faulty);
                         decisions.Add(result as Decision ?? new Decision((SluiceException)result, onError == OnError.Allow));
+                    }
                 }
                 catch (SluiceException error)
                 {
@@ -93,7 +96,7 @@ namespace Sluice
                 {
                     return new Decision(error, onError == OnError.Allow);
                 }
-            }, cancel).ConfigureAwait(false);
+            }, Forget, cancel).ConfigureAwait(false);
             return decision.Decided ? decision : Decided(decision.Error);
         }
 
@@ -101,7 +104,7 @@ namespace Sluice
         {
             var decision = await CheckAsync(check, cancel).ConfigureAwait(false);
             var id = decision.Allowed ? decision.LeaseId : null;
-            var lease = new Lease(decision, () => id == null ? Task.FromResult(false) : OnLease("/v1/release", id, body => true, false, true, default(CancellationToken)));
+            var lease = new Lease(decision, () => id == null ? Task.FromResult(false) : Forget(id));
             if (id != null && keepAlive && decision.LeaseExpiresAt != null)
             {
                 _ = KeepAlive(lease, id, decision.LeaseExpiresAt.Value);
@@ -158,6 +161,9 @@ namespace Sluice
                 return otherwise;
             }
         }
+
+        /// <summary>Releases a lease. A failure is nobody's concern: the lease ends by itself.</summary>
+        Task<bool> Forget(string id) => OnLease("/v1/release", id, body => true, false, true, default(CancellationToken));
 
         async Task KeepAlive(Lease lease, string id, long expires)
         {

@@ -55,7 +55,7 @@ namespace Sluice
             Task.FromResult<IReadOnlyList<Decision>>(all.Select(Next).ToList());
 
         public Task<Decision> WaitAsync(Check check, TimeSpan upTo, CancellationToken cancel = default(CancellationToken)) =>
-            Waiting.Until(upTo, check, asked => Task.FromResult(Next(asked)), cancel);
+            Waiting.Until(upTo, check, asked => Task.FromResult(Next(asked)), id => ReleaseAsync(id), cancel);
 
         public Task<Lease> LeaseAsync(Check check, bool keepAlive = false, CancellationToken cancel = default(CancellationToken))
         {

@@ -15,7 +15,8 @@ namespace Sluice
         const double MostJitterMs = 100;
         static readonly Random Random = new Random();
 
-        public static async Task<Decision> Until(TimeSpan upTo, Check check, Func<Check, Task<Decision>> ask, CancellationToken cancel)
+        /// <param name="release">Gives back the lease of a decision that a caller who has cancelled does not get.</param>
+        public static async Task<Decision> Until(TimeSpan upTo, Check check, Func<Check, Task<Decision>> ask, Func<string, Task> release, CancellationToken cancel)
         {
             var clock = Stopwatch.StartNew();
             Func<TimeSpan> left = () => upTo > clock.Elapsed ? upTo - clock.Elapsed : TimeSpan.Zero;
@@ -33,7 +34,15 @@ namespace Sluice
                 if (decision.Allowed)
                 {
                     if (decision.Delay == TimeSpan.Zero || decision.Delay > left()) return decision;
-                    await Task.Delay(decision.Delay, cancel).ConfigureAwait(false);
+                    try
+                    {
+                        await Task.Delay(decision.Delay, cancel).ConfigureAwait(false);
+                    }
+                    catch (OperationCanceledException) when (decision.LeaseId != null)
+                    {
+                        await release(decision.LeaseId).ConfigureAwait(false);
+                        throw;
+                    }
                     return decision.AfterDelay();
                 }
                 var retry = decision.RetryAfter;

@@ -14,11 +14,13 @@ public final class Check {
   private final Map<String, Object> fields;
   private final String traceparent;
   private final String tracestate;
+  private final boolean traceIsIncoming;
 
   private Check(Builder builder) {
     this.fields = Collections.unmodifiableMap(new LinkedHashMap<>(builder.fields));
     this.traceparent = builder.traceparent;
     this.tracestate = builder.tracestate;
+    this.traceIsIncoming = builder.traceIsIncoming;
   }
 
   /**
@@ -51,12 +53,18 @@ public final class Check {
     return tracestate;
   }
 
+  /** Whether a current span of OpenTelemetry is sent instead of that trace. */
+  boolean traceIsIncoming() {
+    return traceIsIncoming;
+  }
+
   /** A builder with the fields of this check. */
   public Builder toBuilder() {
     Builder builder = new Builder();
     builder.fields.putAll(fields);
     builder.traceparent = traceparent;
     builder.tracestate = tracestate;
+    builder.traceIsIncoming = traceIsIncoming;
     return builder;
   }
 
@@ -70,6 +78,7 @@ public final class Check {
     private final Map<String, Object> fields = new LinkedHashMap<>();
     private String traceparent;
     private String tracestate;
+    private boolean traceIsIncoming;
 
     private Builder() {}
 
@@ -128,6 +137,20 @@ public final class Check {
     public Builder trace(String parent, String state) {
       this.traceparent = visible("traceparent", parent);
       this.tracestate = visible("tracestate", state);
+      this.traceIsIncoming = false;
+      return this;
+    }
+
+    /**
+     * The trace of a request that is being served, for middleware: it is sent unless OpenTelemetry has a current span, which is
+     * the nearer parent.
+     *
+     * @param state may be null
+     * @throws IllegalArgumentException if a text has characters that a header may not have
+     */
+    public Builder incomingTrace(String parent, String state) {
+      trace(parent, state);
+      this.traceIsIncoming = true;
       return this;
     }
 

@@ -44,6 +44,14 @@ public interface Sluice extends AutoCloseable {
    */
   Lease lease(Check check, boolean keepAlive);
 
+  /**
+   * The lease of a decision that {@link #check} or {@link #await} gave, which ends with the block. Without one there is nothing to
+   * give back.
+   *
+   * @param keepAlive renews the lease each time a third of its life has passed
+   */
+  Lease hold(Decision decision, boolean keepAlive);
+
   /** Gives a lease back. False if it had ended, or if the agent did not answer. */
   boolean release(String leaseId);
 

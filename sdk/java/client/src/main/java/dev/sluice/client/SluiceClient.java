@@ -95,9 +95,12 @@ public final class SluiceClient implements Sluice {
         Map<String, Object> body = Map.of("checks", part.stream().map(Check::fields).toList());
         Reply reply = post("/v1/check/batch", body, part.get(0), false, Deadline.in(timeout));
         for (Object result : Replies.batch(reply, part.size())) {
-          decisions.add(result instanceof Decision decision
-              ? decision
-              : Decision.ofError((SluiceException) result, onError == OnError.ALLOW));
+          if (result instanceof SluiceException error) {
+            logged(error);
+            decisions.add(Decision.ofError(error, onError == OnError.ALLOW));
+          } else {
+            decisions.add((Decision) result);
+          }
         }
       } catch (SluiceException error) {
         logged(error);
@@ -124,13 +127,18 @@ public final class SluiceClient implements Sluice {
       } catch (SluiceException error) {
         return Decision.ofError(error, onError == OnError.ALLOW);
       }
-    });
+    }, unheard -> hold(unheard, false).close());
     return decision.decided() ? decision : decided(decision.error().orElseThrow());
   }
 
   @Override
   public Lease lease(Check check, boolean keepAlive) {
-    return new HeldLease(check(check), keepAlive);
+    return hold(check(check), keepAlive);
+  }
+
+  @Override
+  public Lease hold(Decision decision, boolean keepAlive) {
+    return new HeldLease(decision, keepAlive);
   }
 
   @Override
@@ -211,9 +219,9 @@ public final class SluiceClient implements Sluice {
         .append("\r\ncontent-type: application/json\r\naccept: application/json\r\n");
     appendHeader(head, "x-api-key", apiKey);
     if (trace != null) {
-      String parent = trace.traceparent();
-      appendHeader(head, "traceparent", parent != null ? parent : OpenTelemetryTrace.current());
-      appendHeader(head, "tracestate", parent != null ? trace.tracestate() : null);
+      String span = trace.traceparent() == null || trace.traceIsIncoming() ? OpenTelemetryTrace.current() : null;
+      appendHeader(head, "traceparent", span != null ? span : trace.traceparent());
+      appendHeader(head, "tracestate", span != null ? null : trace.tracestate());
     }
     try {
       return pool.call(head.toString(), body, repeatable, deadline);

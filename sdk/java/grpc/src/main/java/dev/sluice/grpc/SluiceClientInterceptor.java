@@ -24,13 +24,14 @@ import java.util.function.BiFunction;
  * Checks the calls that a client makes: the resource {@code POST:/PACKAGE.SERVICE/METHOD} for the authority that it calls.
  * A denied call is not sent; it fails with RESOURCE_EXHAUSTED and a RetryInfo. A lease lasts until the call has ended.
  *
- * <p>The check, and the sleep of a decision with a delay, block the thread that starts the call. An event loop must start
+ * <p>The check, the wait and the sleep of a decision with a delay block the thread that starts the call. An event loop must start
  * its calls on another thread.
  */
 public final class SluiceClientInterceptor implements ClientInterceptor {
   private final Sluice sluice;
   private BiFunction<String, String, Check> check = SluiceClientInterceptor::usual;
   private Duration maxDelay = Duration.ofSeconds(1);
+  private Duration waitUpTo = Duration.ZERO;
 
   public SluiceClientInterceptor(Sluice sluice) {
     this.sluice = sluice;
@@ -45,6 +46,15 @@ public final class SluiceClientInterceptor implements ClientInterceptor {
   /** The longest delay of an allowed call that is slept; a longer one is a denial. 1 s by default. */
   public SluiceClientInterceptor maxDelay(Duration longest) {
     this.maxDelay = Objects.requireNonNull(longest);
+    return this;
+  }
+
+  /** How long a call may wait until it fits, on the thread that starts it. Zero, and the default: it is denied at once. */
+  public SluiceClientInterceptor waitUpTo(Duration longest) {
+    if (longest.isNegative()) {
+      throw new IllegalArgumentException("waitUpTo must not be negative; got " + longest);
+    }
+    this.waitUpTo = longest;
     return this;
   }
 
@@ -74,7 +84,7 @@ public final class SluiceClientInterceptor implements ClientInterceptor {
     public void start(Listener<A> listener, Metadata headers) {
       Lease lease;
       try {
-        lease = sluice.lease(asked, true);
+        lease = waitUpTo.isZero() ? sluice.lease(asked, true) : sluice.hold(sluice.await(asked, waitUpTo), true);
       } catch (SluiceException error) { // the mode raise
         refuse(listener, Denials.of(Decision.ofError(error, false)));
         return;

@@ -35,6 +35,7 @@ import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -268,6 +269,39 @@ class GrpcTest {
     stub.check(HealthCheckRequest.getDefaultInstance());
     assertTrue(retrySeconds(refused(Status.Code.RESOURCE_EXHAUSTED, stub)) > 0);
     assertFalse(asks.check(Check.of("POST:/grpc.health.v1.Health/Check", "out:127.0.0.1").toBuilder().planId("two").build()).allowed());
+  }
+
+  @Test
+  void aClientWaitsUntilItFits() {
+    SluiceClientInterceptor patient = new SluiceClientInterceptor(asks).waitUpTo(Duration.ofSeconds(20)).check((authority, method) ->
+        Check.of("POST:/" + method, "patient").toBuilder().planId("soon").build());
+    HealthGrpc.HealthBlockingStub stub = served.as("exempt").withInterceptors(patient);
+    long begun = System.nanoTime();
+    for (int i = 0; i < 3; i++) { // one at once, and then four a second
+      stub.check(HealthCheckRequest.getDefaultInstance());
+    }
+    assertTrue(System.nanoTime() - begun >= 300_000_000);
+    SluiceClientInterceptor hasty = new SluiceClientInterceptor(asks).waitUpTo(Duration.ofMillis(200)).check((authority, method) ->
+        Check.of("POST:/" + method, "hasty").toBuilder().planId("two").cost(2).build());
+    stub = served.as("exempt").withInterceptors(hasty);
+    stub.check(HealthCheckRequest.getDefaultInstance());
+    refused(Status.Code.RESOURCE_EXHAUSTED, stub);
+    assertThrows(IllegalArgumentException.class, () -> new SluiceClientInterceptor(asks).waitUpTo(Duration.ofMillis(-1)));
+  }
+
+  @Test
+  void theLeaseOfACallThatWaitedIsKeptAliveAndGivenBack() throws Exception {
+    SluiceClientInterceptor patient = new SluiceClientInterceptor(asks).waitUpTo(Duration.ofSeconds(20)).check((authority, method) ->
+        Check.of("POST:/" + method, "gina").toBuilder().planId("one").build());
+    Check one = Check.of("a", "gina").toBuilder().planId("one").build();
+    Context.CancellableContext context = Context.current().withCancellation();
+    Iterator<HealthCheckResponse> stream = context.call(() ->
+        served.as("exempt").withInterceptors(patient).watch(HealthCheckRequest.newBuilder().setService("forever").build()));
+    assertNotNull(stream.next());
+    Thread.sleep(2500); // the lease lives for 2 s unless it is renewed
+    assertFalse(TestAgent.free(asks, one));
+    context.cancel(null);
+    TestAgent.until("the lease is free", () -> TestAgent.free(asks, one));
   }
 
   @Test

@@ -73,7 +73,15 @@ public final class MeteredSluice implements Sluice {
 
   @Override
   public Lease lease(Check check, boolean keepAlive) {
-    Lease lease = timed("lease", () -> inner.lease(check, keepAlive), taken -> counted(taken.decision()));
+    return open(timed("lease", () -> inner.lease(check, keepAlive), taken -> counted(taken.decision())));
+  }
+
+  @Override
+  public Lease hold(Decision decision, boolean keepAlive) {
+    return open(inner.hold(decision, keepAlive));
+  }
+
+  private Lease open(Lease lease) {
     return lease.decision().allowed() && lease.decision().leaseId().isPresent() ? new CountedLease(lease) : lease;
   }
 

@@ -51,6 +51,10 @@ class MeteredSluiceTest {
       lease.close();
       lease.close();
       assertEquals(0, registry.get("sluice.client.leases").gauge().value());
+      Lease held = sluice.hold(sluice.await(Check.of("a", "user:1").toBuilder().planId("one").build(), Duration.ZERO), false);
+      assertEquals(1, registry.get("sluice.client.leases").gauge().value());
+      held.close();
+      assertEquals(0, registry.get("sluice.client.leases").gauge().value());
       assertEquals(List.of(1L, 1L, 1L), List.of(calls("lease", "ok"), calls("renew", "ok"), calls("release", "ok")));
 
       agent.kill();

@@ -10,6 +10,7 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -83,7 +84,11 @@ public final class LimitedRequest {
 
   /** Writes the response to a request that does not pass, with the headers of the decision. */
   public void deny(Decision decision) throws IOException {
-    response.decide(decision.headers());
+    Map<String, String> headers = new LinkedHashMap<>(decision.headers());
+    if (headers.keySet().stream().noneMatch("retry-after"::equalsIgnoreCase)) {
+      Denial.retryAfter(decision).ifPresent(seconds -> headers.put("Retry-After", Long.toString(seconds)));
+    }
+    response.decide(headers);
     Denial denial = Denial.of(decision, request.getHeader("Accept"));
     byte[] body = denial.body().getBytes(StandardCharsets.UTF_8);
     response.setStatus(denial.status());

@@ -207,7 +207,10 @@ public abstract class WebSuite {
     wants(200, get("/delayed", "delay"));
     assertTrue(System.nanoTime() - begun > 100_000_000, "not delayed");
     wants(200, get("/slow", "slow"));
-    Object after = problem(429, "Too Many Requests", get("/slow", "slow")).get("retry_after");
+    HttpResponse<String> late = get("/slow", "slow");
+    Object after = problem(429, "Too Many Requests", late).get("retry_after");
+    assertEquals(header(late, "Retry-After"), String.valueOf(after));
+    assertTrue(header(late, "Access-Control-Expose-Headers").toLowerCase().contains("retry-after"));
     assertTrue((Long) after >= 5 && (Long) after <= 11, String.valueOf(after));
   }
 

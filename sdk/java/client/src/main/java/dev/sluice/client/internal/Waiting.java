@@ -8,6 +8,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 
 /** Asks until a check passes, or cannot pass in time. */
 public final class Waiting {
@@ -22,8 +23,9 @@ public final class Waiting {
    * The last decision. An allowed one whose delay fits was slept for.
    *
    * @param ask asks once; its second argument is the time that is left
+   * @param release gives back the lease of a decision that the caller does not get, because its thread was interrupted
    */
-  public static Decision until(Deadline end, Check check, BiFunction<Check, Duration, Decision> ask) {
+  public static Decision until(Deadline end, Check check, BiFunction<Check, Duration, Decision> ask, Consumer<Decision> release) {
     Duration pause = FIRST_PAUSE;
     while (true) {
       Duration left = Duration.ofNanos(end.nanosLeft());
@@ -38,7 +40,7 @@ public final class Waiting {
         return decision;
       }
       if (decision.allowed()) {
-        return afterDelay(decision, end);
+        return afterDelay(decision, end, release);
       }
       sleep(withJitter(decision.retryAfter().orElse(Duration.ZERO)));
     }
@@ -75,11 +77,16 @@ public final class Waiting {
     return denial.retryAfter().isPresent() && !end.passed() && fits(denial.retryAfter().get(), end);
   }
 
-  private static Decision afterDelay(Decision decision, Deadline end) {
+  private static Decision afterDelay(Decision decision, Deadline end, Consumer<Decision> release) {
     if (decision.delay().isZero() || !fits(decision.delay(), end)) {
       return decision;
     }
-    sleep(decision.delay());
+    try {
+      sleep(decision.delay());
+    } catch (CancellationException interrupted) {
+      release.accept(decision);
+      throw interrupted;
+    }
     return decision.afterDelay();
   }
 

@@ -83,7 +83,16 @@ public final class SluiceDouble implements Sluice {
 
   @Override
   public Decision await(Check check, Duration upTo) {
-    return Waiting.until(Deadline.in(upTo), check, (asked, left) -> next(asked));
+    return Waiting.until(Deadline.in(upTo), check, (asked, left) -> next(asked), unheard -> {});
+  }
+
+  @Override
+  public synchronized Lease hold(Decision decision, boolean keepAlive) {
+    String id = decision.allowed() ? decision.leaseId().orElse(null) : null;
+    if (id != null) {
+      openLeases.add(id);
+    }
+    return new DoubleLease(decision, id);
   }
 
   @Override

@@ -5,9 +5,17 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Arrays;
 import java.util.StringJoiner;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The address of a client as the subject of a check. */
 public final class ClientAddress {
+  // Java takes every other text for a name, but not one with a colon.
+  private static final Pattern IPV4 = Pattern.compile("(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\\.(?!$)|$)){4}");
+  private static final Pattern IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(?:%.*)?");
+
+  private static final Pattern ZEROS = Pattern.compile("\\b0(?::0\\b)+");
+
   private ClientAddress() {}
 
   /**
@@ -39,9 +47,24 @@ public final class ClientAddress {
     return "ip:" + groups + "::/64";
   }
 
-  /** Never looks a name up. An IPv4 address in IPv6 is one of IPv4. */
+  /** A client's whole address, without a zone, as RFC 5952 writes it; null for what is none. */
+  static String whole(String address) {
+    InetAddress parsed = address == null ? null : parse(address);
+    if (parsed == null || parsed instanceof Inet4Address) {
+      return parsed == null ? null : parsed.getHostAddress();
+    }
+    String zeros = ""; // the longest run of groups that are 0, at least two; of several the first
+    String text = parsed.getHostAddress().replaceAll("%.*", "");
+    Matcher runs = ZEROS.matcher(text);
+    while (runs.find()) {
+      zeros = runs.group().length() > zeros.length() ? runs.group() : zeros;
+    }
+    return zeros.isEmpty() ? text : text.replaceFirst("(?:^|:)\\b" + zeros + "\\b(?::|$)", "::");
+  }
+
+  /** Never looks a name up: the text may be of a header. An IPv4 address in IPv6 is one of IPv4. */
   private static InetAddress parse(String address) {
-    if (!address.matches("[0-9.]+|[0-9a-fA-F:.]+(%.*)?") || !address.matches(".*[.:].*")) {
+    if (!IPV4.matcher(address).matches() && !IPV6.matcher(address).matches()) {
       return null;
     }
     try {

@@ -109,8 +109,9 @@ public final class WebLimiter<R> {
         .field("endpoint", fit(facts.endpoint()))
         .field("method", fit(facts.method()))
         .cost(options.cost().applyAsLong(request));
-    if (facts.address() != null && !facts.address().isEmpty()) {
-      check.field("source_ip", facts.address());
+    String address = ClientAddress.whole(facts.address());
+    if (address != null) {
+      check.field("source_ip", address);
     }
     facts.more().forEach((name, value) -> check.field(name, fit(value)));
     String planId = options.planId().apply(request);
@@ -118,7 +119,7 @@ public final class WebLimiter<R> {
       check.planId(planId);
     }
     if (isTrace(facts.traceparent())) {
-      check.trace(facts.traceparent(), isTrace(facts.tracestate()) ? facts.tracestate() : null);
+      check.incomingTrace(facts.traceparent(), isTrace(facts.tracestate()) ? facts.tracestate() : null);
     }
     return check.build();
   }

@@ -12,6 +12,7 @@ import dev.sluice.client.SluiceException;
 import dev.sluice.client.testing.SluiceDouble;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -48,6 +49,47 @@ class WebTest {
   })
   void anIpv6NetworkIsOneClient(String address, String subject) {
     assertEquals(subject, ClientAddress.subject(address));
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "203.0.113.7 | 203.0.113.7",
+      "2001:DB8:0:0:1:0:0:1 | 2001:db8::1:0:0:1",
+      "2001:db8:0:1:1:1:1:1 | 2001:db8:0:1:1:1:1:1",
+      "0:0:0:0:0:0:0:1 | ::1",
+      "10:0:0:0:0:0:0:0 | 10::",
+      "2001:db8:10:0:0:0:0:20 | 2001:db8:10::20",
+      "fe80::1%eth0 | fe80::1",
+      "::ffff:203.0.113.7 | 203.0.113.7",
+      "host.example |",
+      "999.1.1.1 |",
+      "1.2.3 |",
+      "1.2.3.4. |",
+      "a:b:c |",
+      "/run/app.sock |",
+      "|",
+  })
+  void aSourceIpIsAnAddress(String address, String expected) {
+    assertEquals(expected, ClientAddress.whole(address));
+  }
+
+  @Test
+  void whatIsNoAddressIsNeitherLookedUpNorSent() {
+    SluiceDouble sluice = SluiceDouble.alwaysAllow();
+    String header = "x".repeat(300); // as a forwarded header of a stranger may have it: an agent would refuse such a check
+    new WebLimiter<>(sluice, new WebOptions<>()).judge("", new WebLimiter.Facts("GET", "/", header, null)).orElseThrow().close();
+    assertEquals(Set.of("resource", "subject", "endpoint", "method", "cost"), sluice.checks().get(0).keySet());
+    assertTrue(((String) sluice.checks().get(0).get("subject")).matches("sha256:[0-9a-f]{64}"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', value = {
+      "| false", "*/* | false", "text/plain | true", "'application/json, text/plain, */*' | false", "text/plain, */*;q=0.8 | true",
+      "text/html, text/plain;q=0.5, application/json;q=0.9 | false", "text/* | true", "text/plain;q=0 | false", "text/plain;q=x | false", "image/png | false",
+  })
+  void aClientGetsTheFormThatItPrefers(String accept, boolean plain) {
+    Decision limited = Decision.of(Map.of("allowed", false, "reason", "limit_exceeded"), 429, Map.of(), null);
+    assertEquals(plain, Denial.of(limited, accept).contentType().startsWith("text/plain"));
   }
 
   @Test

@@ -1,0 +1,1 @@
+"""What only the SDK for .NET has."""
