@@ -2,6 +2,8 @@ package sluicegrpc
 
 import (
 	"context"
+	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -75,11 +77,20 @@ func admit(ctx context.Context, client *sluice.Client, options *ClientOptions, t
 	return lease, nil
 }
 
-// leasedStream ends its lease with the first error, io.EOF included, or with the only message.
+// leasedStream ends its lease with the first error, io.EOF of RecvMsg included, or with the only message: by what grpc.ClientConn.NewStream
+// says of the end of a stream.
 type leasedStream struct {
 	grpc.ClientStream
 	one bool
 	end func()
+}
+
+func (s *leasedStream) SendMsg(message any) error {
+	err := s.ClientStream.SendMsg(message)
+	if err != nil && !errors.Is(err, io.EOF) { // after io.EOF RecvMsg tells how the stream ended
+		s.end()
+	}
+	return err
 }
 
 func (s *leasedStream) RecvMsg(message any) error {

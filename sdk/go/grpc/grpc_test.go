@@ -2,7 +2,9 @@ package sluicegrpc_test
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
 	"sluice.dev/go"
@@ -50,24 +54,13 @@ func recovering(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, 
 	return next(server, stream)
 }
 
-func serve(t *testing.T, limits *sluice.Client, dial ...grpc.DialOption) healthpb.HealthClient {
+func serve(t *testing.T, limits *sluice.Client, more ...grpc.DialOption) healthpb.HealthClient {
 	t.Helper()
 	options := sluicegrpc.Options{Options: web.Options[*sluicegrpc.Call]{Key: key, Routes: map[string]sluicegrpc.Route{}}}
 	server := grpc.NewServer(grpc.UnaryInterceptor(sluicegrpc.UnaryServer(limits, options)),
 		grpc.ChainStreamInterceptor(recovering, sluicegrpc.StreamServer(limits, options)))
 	healthpb.RegisterHealthServer(server, panicking{health.NewServer()})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-	connection, err := grpc.NewClient(listener.Addr().String(), append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
-	return healthpb.NewHealthClient(connection)
+	return healthpb.NewHealthClient(dial(t, server, more...))
 }
 
 func user(name string) context.Context {
@@ -159,6 +152,89 @@ func TestTheLeaseOfAStreamEndsWithIt(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	testagent.FreeForOthers(t, limits, busy)
+}
+
+const info = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+
+func TestEachMessageOfAStreamMayBeLimited(t *testing.T) {
+	limits := testagent.Start(t).Client(t)
+	for _, each := range []bool{false, true} {
+		options := sluicegrpc.Options{PerMessage: each, Options: web.Options[*sluicegrpc.Call]{
+			Key:    func(*sluicegrpc.Call) string { return fmt.Sprint("each ", each) },
+			Routes: map[string]sluicegrpc.Route{"POST " + info: {PlanID: "ten"}},
+			Cost: func(call *sluicegrpc.Call) int64 {
+				if call.Request == nil {
+					return 1 // the stream
+				}
+				return 3
+			},
+		}}
+		server := grpc.NewServer(grpc.StreamInterceptor(sluicegrpc.StreamServer(limits, options)))
+		reflection.Register(server)
+		stream, err := reflectionpb.NewServerReflectionClient(dial(t, server)).ServerReflectionInfo(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed := 0
+		for ; passed < 5; passed++ {
+			request := &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}
+			if err = stream.Send(request); err == nil {
+				_, err = stream.Recv()
+			}
+			if err != nil {
+				break
+			}
+		}
+		// One for the stream and three for each message, of ten.
+		if want := map[bool]int{false: 5, true: 3}[each]; passed != want {
+			t.Errorf("each message %t: %d passed, then %v", each, passed, err)
+		}
+		if each && (status.Code(err) != codes.ResourceExhausted || retry(t, err) <= 0) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestTheLeaseOfAClientEndsWhenSendingEndsItsStream(t *testing.T) {
+	limits := testagent.Start(t).Client(t)
+	options := sluicegrpc.ClientOptions{Check: func(context.Context, string, string) sluice.Check {
+		return sluice.Check{PlanID: "one", Subject: "egress"}
+	}}
+	server := grpc.NewServer()
+	reflection.Register(server)
+	api := reflectionpb.NewServerReflectionClient(dial(t, server, grpc.WithStreamInterceptor(sluicegrpc.StreamClient(limits, options))))
+	stream, err := api.ServerReflectionInfo(context.Background(), grpc.MaxCallSendMsgSize(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := sluice.Check{PlanID: "one", Subject: "egress"}
+	if testagent.Free(t, limits, check) {
+		t.Error("the lease is not held")
+	}
+	// A caller leaves with this error, and reads no more.
+	if err := stream.Send(&reflectionpb.ServerReflectionRequest{Host: strings.Repeat("x", 100)}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("%v", err)
+	}
+	if !testagent.Free(t, limits, check) {
+		t.Error("the lease is still held")
+	}
+}
+
+// dial serves, and connects.
+func dial(t *testing.T, server *grpc.Server, options ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	connection, err := grpc.NewClient(listener.Addr().String(), append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	return connection
 }
 
 func TestCallsThatAClientMakesAreLimited(t *testing.T) {

@@ -28,7 +28,8 @@ type Route = web.Route[*Call]
 type Options struct {
 	web.Options[*Call]
 
-	// PerMessage checks each message of a client's stream, besides the stream itself.
+	// PerMessage checks each message of a client's stream, besides the stream itself, with the same resource and Call.Request set. Not for
+	// concurrency limits: the stream holds a lease of them already.
 	PerMessage bool
 }
 

@@ -94,5 +94,6 @@ func one(ctx context.Context, limits *sluice.Client, queue Queue, handle func(co
 	if err := handle(ctx, message); err != nil {
 		return err
 	}
-	return queue.Delete(ctx, message.ReceiptHandle)
+	// Also if ctx is done: the message was handled, and must not come again.
+	return queue.Delete(context.WithoutCancel(ctx), message.ReceiptHandle)
 }

@@ -40,9 +40,12 @@ func (q *queue) Receive(ctx context.Context, max int) ([]sluicesqs.Message, erro
 	return received, ctx.Err()
 }
 
-func (q *queue) Delete(_ context.Context, handle string) error {
+func (q *queue) Delete(ctx context.Context, handle string) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	q.deleted = append(q.deleted, handle)
 	return nil
 }
@@ -100,5 +103,18 @@ func TestAFailedMessageIsNotDeletedAndItsLeaseIsReleased(t *testing.T) {
 	})
 	if len(failed) != 1 || len(q.deleted) != 1 || q.deleted[0] != "r1" || !held || !testagent.Free(t, limits, check) {
 		t.Errorf("failed %v, deleted %v, held %v", failed, q.deleted, held)
+	}
+}
+
+func TestAMessageThatWasHandledDoesNotComeAgainWhenTheProgramEnds(t *testing.T) {
+	limits := testagent.Start(t).Client(t)
+	ctx, end := context.WithCancel(context.Background())
+	q := filled(2)
+	err := sluicesqs.Run(ctx, limits, q, func(context.Context, sluicesqs.Message) error {
+		end()
+		return nil
+	}, sluicesqs.Options{Topic: "free", Concurrency: 1, Failed: func(m sluicesqs.Message, err error) { t.Errorf("%s: %v", m.ID, err) }})
+	if !errors.Is(err, context.Canceled) || len(q.deleted) != 1 || q.deleted[0] != "r0" {
+		t.Errorf("%v, deleted %v", err, q.deleted)
 	}
 }

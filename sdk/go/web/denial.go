@@ -19,16 +19,19 @@ func Denial(decision sluice.Decision, accept string) (status int, header http.He
 	if !decision.Decided || decision.Reason == "fail_closed" {
 		status, title, detail = http.StatusServiceUnavailable, "Service Unavailable", "Rate limiter unavailable"
 	}
-	header = http.Header{}
-	AddHeaders(header, decision)
 	var seconds *int64
 	if decision.RetryAfter != nil {
 		rounded := int64((*decision.RetryAfter + time.Second - 1) / time.Second)
 		seconds = &rounded
-		if header.Get("Retry-After") == "" {
-			header.Set("Retry-After", strconv.FormatInt(rounded, 10))
+		if decision.Headers.Get("Retry-After") == "" { // such as that of a delay that is too long
+			if decision.Headers = decision.Headers.Clone(); decision.Headers == nil {
+				decision.Headers = http.Header{}
+			}
+			decision.Headers.Set("Retry-After", strconv.FormatInt(rounded, 10))
 		}
 	}
+	header = http.Header{}
+	AddHeaders(header, decision)
 	header.Set("Cache-Control", "no-store")
 	if prefersText(accept) {
 		header.Set("Content-Type", "text/plain; charset=utf-8")

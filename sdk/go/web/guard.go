@@ -90,7 +90,8 @@ type Pass struct {
 	Exempt bool // no check was made
 	Denied bool // the handler must not run
 
-	lease *sluice.Lease
+	lease  *sluice.Lease
+	unbind func() bool // forgets the end of the request's context
 }
 
 // Enter checks a request, and waits for the delay of the decision. The error is that of ctx: the client has gone away.
@@ -126,7 +127,12 @@ func (g *Guard[R]) Enter(ctx context.Context, request R, facts Facts) (*Pass, er
 	for _, value := range []*string{&check.Resource, &check.Subject, &check.Endpoint, &check.Method, &check.Service, &check.Operation} {
 		*value = fit(*value)
 	}
-	lease, err := g.client.Lease(sluice.ContextWithIncomingTrace(ctx, facts.TraceParent, facts.TraceState), check, sluice.KeepAlive())
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// The check is not cancelled when the client goes away: it may take a lease, and only its reply tells which.
+	asking := sluice.ContextWithIncomingTrace(context.WithoutCancel(ctx), facts.TraceParent, facts.TraceState)
+	lease, err := g.client.Lease(asking, check, sluice.KeepAlive())
 	var failed *sluice.Error
 	switch {
 	case errors.As(err, &failed):
@@ -138,6 +144,13 @@ func (g *Guard[R]) Enter(ctx context.Context, request R, facts Facts) (*Pass, er
 		return nil, err
 	}
 	pass := &Pass{Decision: lease.Decision, Denied: !lease.Allowed, lease: lease}
+	if lease.LeaseID != "" {
+		pass.unbind = context.AfterFunc(ctx, func() { lease.End(context.Background()) })
+	}
+	if err := ctx.Err(); err != nil {
+		pass.End()
+		return nil, err
+	}
 	if pass.Denied || pass.Delay <= 0 {
 		return pass, nil
 	}
@@ -155,6 +168,9 @@ func (g *Guard[R]) Enter(ctx context.Context, request R, facts Facts) (*Pass, er
 
 // End releases the lease: the response has been sent, or will not be.
 func (p *Pass) End() {
+	if p.unbind != nil {
+		p.unbind()
+	}
 	if p.lease != nil {
 		p.lease.End(context.Background()) // the client has logged it; the lease ends by itself
 	}

@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +72,7 @@ func TestValuesThatAnAgentWouldRefuseAreHashed(t *testing.T) {
 func TestDenials(t *testing.T) {
 	after := 1200 * time.Millisecond
 	status, header, body := Denial(sluice.Decision{Decided: true, Reason: "limit_exceeded", RetryAfter: &after}, "")
-	if status != 429 || header.Get("Retry-After") != "2" || string(body) != `{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"Rate limit exceeded.","retry_after":2}` {
+	if status != 429 || header.Get("Retry-After") != "2" || header.Get(expose) != "Retry-After" || string(body) != `{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"Rate limit exceeded.","retry_after":2}` {
 		t.Errorf("%d %v %s", status, header, body)
 	}
 	for _, decision := range []sluice.Decision{{Decided: true, Reason: "fail_closed"}, {Reason: "error"}} {
@@ -78,6 +80,43 @@ func TestDenials(t *testing.T) {
 		if status != 503 || header.Get("Retry-After") != "" || string(body) != "Rate limiter unavailable" {
 			t.Errorf("%d %v %s", status, header, body)
 		}
+	}
+}
+
+func TestTheLeaseOfAClientThatLeavesDuringTheCheckIsGivenBack(t *testing.T) {
+	ctx, leave := context.WithCancel(context.Background())
+	paths := make(chan string, 10)
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths <- r.URL.Path
+		if r.URL.Path == "/v1/check" {
+			leave() // and only then the agent answers
+			_, _ = w.Write([]byte(`{"allowed":true,"lease_id":"lease-1","lease_expires_at":4102444800}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"released":true}`))
+	}))
+	t.Cleanup(agent.Close)
+	client, err := sluice.New(sluice.WithURL(agent.URL), sluice.WithTimeout(10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	pass, err := New(client, Options[string]{}).Enter(ctx, "", Facts{Method: "GET", Endpoint: "/", Address: "203.0.113.7"})
+	if pass != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v %v", pass, err)
+	}
+	for _, want := range []string{"/v1/check", "/v1/release"} {
+		select {
+		case got := <-paths:
+			if got != want {
+				t.Errorf("%s, not %s", got, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no call of %s", want)
+		}
+	}
+	if _, err := New(client, Options[string]{}).Enter(ctx, "", Facts{Method: "GET", Endpoint: "/"}); !errors.Is(err, context.Canceled) || len(paths) > 0 {
+		t.Errorf("%v, %d calls", err, len(paths))
 	}
 }
 

@@ -33,13 +33,12 @@ func Admit(ctx context.Context, client *sluice.Client, check sluice.Check, patie
 		}
 		if decision.Allowed && decision.Delay > 0 { // longer than what was left
 			if patience >= 0 {
-				if decision.LeaseID != "" {
-					_, _ = client.Release(ctx, decision.LeaseID)
-				}
+				giveBack(ctx, client, decision)
 				decision.Allowed, decision.RetryAfter = false, &decision.Delay
 				return nil, decision, nil
 			}
 			if err := Sleep(ctx, decision.Delay); err != nil {
+				giveBack(ctx, client, decision)
 				return nil, decision, err
 			}
 		}
@@ -53,6 +52,13 @@ func Admit(ctx context.Context, client *sluice.Client, check sluice.Check, patie
 		if err := Sleep(ctx, pause); err != nil {
 			return nil, decision, err
 		}
+	}
+}
+
+// giveBack releases a lease that nobody will hear of, also if ctx is done.
+func giveBack(ctx context.Context, client *sluice.Client, decision sluice.Decision) {
+	if decision.LeaseID != "" {
+		_, _ = client.Release(context.WithoutCancel(ctx), decision.LeaseID)
 	}
 }
 
