@@ -50,8 +50,8 @@ type worker struct {
 	done   chan struct{}
 }
 
-// New makes a consumer and its client of Kafka. It commits what has been handled: AutoCommitMarks, OnPartitionsRevoked and OnPartitionsLost
-// are its own, other options are yours. Close it with Client().Close().
+// New makes a consumer and its client of Kafka, which needs a kgo.ConsumerGroup: it commits what has been handled. AutoCommitMarks,
+// OnPartitionsRevoked and OnPartitionsLost are its own, other options are yours. Close it with Client().Close().
 func New(limits *sluice.Client, options Options, kafka ...kgo.Opt) (*Consumer, error) {
 	c := &Consumer{limits: limits, options: options, workers: map[partition]*worker{}}
 	gone := func(ctx context.Context, client *kgo.Client, partitions map[string][]int32, commit bool) {

@@ -12,7 +12,7 @@ import pytest
 
 from sdk.sdks import FOLDER
 from support.agent import Agent
-from support.bundle import MintedKey
+from support.bundle import Bundle, MintedKey, token_bucket
 from support.markdown import Page
 from support.standard import standard_bundle
 from testbed.toolchain import find_go
@@ -54,17 +54,18 @@ def test_the_code_is_formatted_and_the_core_needs_nothing() -> None:
     assert "require" not in (SDK / "go.mod").read_text()
 
 
-def publish(proxy: Path) -> None:
-    """Puts the core where a module proxy would have it (https://go.dev/ref/mod#goproxy-protocol)."""
-    folder = proxy / "sluice.dev/go/@v"
+def publish(proxy: Path, module: Path = SDK) -> None:
+    """Puts a module where a module proxy would have it (https://go.dev/ref/mod#goproxy-protocol)."""
+    name = "sluice.dev/go" if module == SDK else f"sluice.dev/go/{module.name}"
+    folder = proxy / name / "@v"
     folder.mkdir(parents=True)
-    nested = [module for module in MODULES if module != SDK]
+    nested = [other for other in MODULES if other != module and other.is_relative_to(module)]
     with zipfile.ZipFile(folder / f"{VERSION}.zip", "w") as archive:
-        for path in sorted(SDK.rglob("*")):
-            inside = path.relative_to(SDK)
-            if path.is_file() and inside.parts[0] != "build" and not any(path.is_relative_to(module) for module in nested):
-                archive.write(path, f"sluice.dev/go@{VERSION}/{inside}")
-    (folder / f"{VERSION}.mod").write_bytes((SDK / "go.mod").read_bytes())
+        for path in sorted(module.rglob("*")):
+            inside = path.relative_to(module)
+            if path.is_file() and inside.parts[0] != "build" and not any(path.is_relative_to(other) for other in nested):
+                archive.write(path, f"{name}@{VERSION}/{inside}")
+    (folder / f"{VERSION}.mod").write_bytes((module / "go.mod").read_bytes())
     (folder / f"{VERSION}.info").write_text(json.dumps({"Version": VERSION, "Time": "2026-01-01T00:00:00Z"}))
     (folder / "list").write_text(f"{VERSION}\n")
 
@@ -84,3 +85,36 @@ def test_the_quick_start_works_as_it_is_pasted(make_agent: Callable[..., Agent],
     lines = [line.split() for line in done.stdout.splitlines() if re.match(r"\d ", line)]
     assert [line[1] for line in lines] == ["true"] * 5 + ["false"] * 2, done.stdout
     assert lines[-1][2] == "limit_exceeded"
+
+
+def from_zips(proxy: Path, folder: Path) -> dict[str, str]:
+    """The environment of a program that gets our modules from their zips, and those of others from what this machine has, else from their usual
+    place. It has a cache of its own, so that ours do not stay in that of this machine."""
+    usual = json.loads(go("env", "-json", "GOMODCACHE", "GOPROXY", cwd=SDK))
+    return {"GOPROXY": f"file://{proxy},file://{usual['GOMODCACHE']}/cache/download,{usual['GOPROXY']}", "GOMODCACHE": str(folder / "modules"),
+            "GOFLAGS": "-modcacherw -mod=mod", "GONOSUMDB": "*", "GOTOOLCHAIN": "local"}
+
+
+@pytest.mark.timeout(1200)
+def test_the_modules_of_frameworks_work_from_their_zips(make_agent: Callable[..., Agent], key: MintedKey, tmp_path: Path) -> None:
+    """Without the `replace` that they have in this repository, in one program that uses all of them."""
+    bundle = Bundle().key(key).plan("one", token_bucket(1, "1/1h"))
+    for name, resource in (("users", "GET:/users/{id}"), ("grpc", "POST:/grpc.health.v1.Health/Check"), ("topic", "topic:orders"), ("logs", "log:shop")):
+        bundle.policy(name, {"resource": resource}, "one", key_by=["subject"])
+    agent = make_agent(bundle, "memory").start()
+    for module in MODULES:
+        publish(tmp_path / "proxy", module)
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "main.go").write_text((Path(__file__).parent / "every_module.go.txt").read_text())
+    env = from_zips(tmp_path / "proxy", tmp_path)
+    go("mod", "init", "every.module", cwd=program, env=env)
+    go("get", *(f"sluice.dev/go{'' if module == SDK else '/' + module.name}@{VERSION}" for module in MODULES), cwd=program, env=env)
+    go("mod", "tidy", cwd=program, env=env)
+    assert "replace" not in (program / "go.mod").read_text()
+    assert "sluice.dev/go/grpc" in (program / "go.sum").read_text()
+    printed = go("run", ".", cwd=program, env={**env, "SLUICE_URL": f"http://127.0.0.1:{agent.port}", "SLUICE_API_KEY": key.text,
+                                               "SLUICE_TIMEOUT": "10s", "SLUICE_ON_ERROR": "raise"})
+    assert json.loads(printed) == {
+        "chi": [200, 429], "echo": [200, 429], "fiber": [200, 429], "gin": [200, 429], "grpc": ["OK", "ResourceExhausted"],
+        "kafka": "made", "nats": ["handled", "denied"], "otel": "00-01000000000000000000000000000000-0200000000000000-00", "otelcol": [1, 0]}
