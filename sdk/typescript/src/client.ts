@@ -202,14 +202,16 @@ export class Sluice implements SluiceClient {
   async #send(path: string, content: unknown, timeoutMs: number, options: CallOptions, idempotent = false): Promise<Reply | SluiceError> {
     const body = JSON.stringify(content);
     const start = performance.now();
-    let key = this.#key.value ?? (await this.#readKey(timeoutMs, options.signal));
+    const left = (): number => timeoutMs - (performance.now() - start);
+    const kept = this.#key.value;
+    let key = kept ?? (await this.#readKey(timeoutMs, options.signal));
     if (key instanceof SluiceError) return key;
     const trace = traceHeaders(options);
-    let reply = await this.#exchange(path, body, key, trace, timeoutMs, options.signal, idempotent);
+    // Reading the key's file has taken of the call's time.
+    let reply = await this.#exchange(path, body, key, trace, kept === undefined ? Math.max(1, left()) : timeoutMs, options.signal, idempotent);
     if (reply instanceof SluiceError || reply.status !== 401 || !this.#key.rotates) return reply;
 
     const used = key;
-    const left = (): number => timeoutMs - (performance.now() - start);
     key = await this.#readKey(left(), options.signal);
     if (key instanceof SluiceError || key === used || left() <= 0) return reply;
     return this.#exchange(path, body, key, trace, left(), options.signal, idempotent);

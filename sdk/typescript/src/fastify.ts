@@ -57,6 +57,8 @@ export async function sluice(app: FastifyInstance, options: FastifyOptions): Pro
     const { status, headers, body } = outcome.denial;
     const { 'Content-Type': type, ...others } = headers;
     reply.headers(others);
+    const names = Object.keys(others);
+    if (names.length > 0) reply.header('Access-Control-Expose-Headers', exposed(undefined, names));   // `onSend` knows only what the agent sent
     if (options.onDenied) await options.onDenied(request, reply, outcome.denial);
     else reply.code(status).type(type!).send(body);
     return reply;

@@ -63,7 +63,7 @@ export function sluice(options: HonoOptions = {}): MiddlewareHandler {
     addToHeaders(context.res.headers, outcome.decision.headers);
     if (!outgoing && outcome.decision.leaseId !== undefined) {
       context.req.raw.signal.addEventListener('abort', outcome.finish, { once: true });
-      context.res = whenRead(context.res, outcome.finish);
+      context.res = whenRead(context.res, context.req.raw.method, outcome.finish);
     }
     return undefined;
   };

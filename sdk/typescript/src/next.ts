@@ -86,7 +86,7 @@ export function withSluice<C = unknown>(
     // The handler may hand on a response whose headers cannot be changed, such as that of fetch().
     const own = new Response(response.body, response);
     addToHeaders(own.headers, outcome.decision.headers);
-    return outcome.decision.leaseId === undefined ? own : whenRead(own, outcome.finish);
+    return outcome.decision.leaseId === undefined ? own : whenRead(own, request.method, outcome.finish);
   };
 }
 

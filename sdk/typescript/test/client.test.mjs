@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -376,6 +376,22 @@ describe('the API key', () => {
     const { error } = await sluice.check({ subject: 'a' });
     assert.equal(error.kind, 'refused');
     assert.match(error.message, /\/nonexistent\/key/);
+  });
+
+  test('takes of the time of the call that reads it', async () => {
+    const file = join(agent.folder, 'slow-key');   // a pipe: its reader waits until somebody writes
+    execFileSync('mkfifo', [file]);
+    const silent = await rawServer(() => {});
+    const writer = spawn('sh', ['-c', `sleep 1; echo ${apiKey} > ${file}`]);
+    const sluice = keep(open({ url: silent.url, apiKey: undefined, apiKeyFile: file, timeoutMs: 2000 }));
+    const begin = performance.now();
+    const { error } = await sluice.check({ subject: 'a' });
+    const took = performance.now() - begin;
+    assert.equal(error.kind, 'timeout');
+    assert.equal(silent.requests.length, 1);
+    assert.ok(took >= 1990 && took < 2800, `${took} ms`);   // not 2 s for the file and 2 s for the agent
+    writer.kill();
+    await silent.close();
   });
 
   test('is in no text form', () => {

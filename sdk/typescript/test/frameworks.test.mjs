@@ -130,6 +130,7 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
     const denied = many.find(({ status }) => status === 429);
     assert.ok(denied, 'none was denied');
     assert.ok(Number(denied.headers['retry-after']) >= 1);
+    assert.match(denied.headers['access-control-expose-headers'], /Retry-After/);
   });
 
   test('releases the lease when the response has been sent', async () => {
@@ -173,6 +174,13 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
     call.destroy();
     await waitUntil('the lease is released', () => double.openLeases.length === 0, 5000);
     assert.equal(app.state.handled.length, 0);
+  });
+
+  test('keeps no lease if the function that hears of decisions fails', async () => {
+    const double = scripted([{ allowed: true, leaseId: 'l' }]);
+    const app = await launch({ client: double, onDecision: () => { throw new Error('broken'); } });
+    assert.equal((await get(app.port, '/users/1', app.user)).status, 500);
+    assert.deepEqual([double.checks.length, double.openLeases.length, app.state.handled.length], [1, 0, 0]);
   });
 
   test('follows the client when the agent is killed', async () => {

@@ -13,9 +13,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const app = join(root, 'test', 'apps', 'next');
 const program = join(root, 'node_modules', 'next', 'dist', 'bin', 'next');
 const policies = bundle(
-  [{ id: 'two', limits: [fixed(2)] }, { id: 'jobs', limits: [atOnce(1)] }],
+  [{ id: 'two', limits: [fixed(2)] }, { id: 'jobs', limits: [atOnce(1)] }, { id: 'one', limits: [fixed(1)] },
+    { id: 'paced', action: 'delay', max_delay: '5s', limits: [{ name: 'rate', algorithm: 'leaky_bucket', capacity: 1, leak: '4/s' }] }],
   [{ id: 'users', scope: { resource: 'GET:/users/{id}' }, plan_id: 'two' }, { id: 'proxied', scope: { resource: 'GET:/proxied/{id}' }, plan_id: 'two' },
-    { id: 'slow', scope: { resource: 'GET:/slow' }, plan_id: 'jobs' }, { id: 'fails', scope: { resource: 'GET:/fails' }, plan_id: 'jobs' }]);
+    ...['', '/proxied/own'].flatMap((below) => [
+      { id: `shadow${below.length}`, mode: 'shadow', scope: { resource: `GET:${below}/shadow` }, plan_id: 'one' },
+      { id: `paced${below.length}`, scope: { resource: `GET:${below}/paced` }, plan_id: 'paced', action: 'delay', max_delay: '5s' }]),
+    { id: 'health', scope: { resource: 'GET:/health' }, plan_id: 'one' }, { id: 'free', scope: { resource: 'GET:/proxied/own/free' }, plan_id: 'one' },
+    { id: 'slow', scope: { resource: 'GET:/slow' }, plan_id: 'jobs' }, { id: 'fails', scope: { resource: 'GET:/fails' }, plan_id: 'jobs' },
+    { id: 'head', scope: { resource: 'HEAD:/slow' }, plan_id: 'jobs' }]);
 
 let agent;
 const servers = [];
@@ -76,6 +82,45 @@ describe('next', () => {
     const denied = await get(port, '/proxied/3', headers);
     assert.equal(denied.status, 429);
     assert.equal(JSON.parse(denied.text).title, 'Too Many Requests');
+  });
+
+  test('makes no check of exempt routes', async () => {
+    const headers = user();
+    for (let i = 0; i < 3; ++i) {
+      const health = await get(port, '/health', headers);
+      assert.deepEqual([health.status, health.text, health.headers['x-ratelimit-limit']], [200, '{"checked":false}', undefined]);
+      const passed = await get(port, '/proxied/own/free', headers);
+      assert.deepEqual([passed.status, passed.headers['x-ratelimit-limit']], [200, undefined]);
+    }
+    assert.equal(await free('GET:/health', headers), 1);
+    assert.equal(await free('GET:/proxied/own/free', headers), 1);
+  });
+
+  test('lets requests of a policy in shadow mode pass', async () => {
+    const headers = user();
+    for (const path of ['/shadow', '/proxied/own/shadow']) for (let i = 0; i < 3; ++i) assert.equal((await get(port, path, headers)).status, 200, path);
+  });
+
+  test('holds a request whose delay is short, and denies one whose delay is long', async () => {
+    for (const path of ['/paced', '/proxied/own/paced']) {
+      const headers = user();
+      assert.equal((await get(port, path, headers)).status, 200);
+      const begin = performance.now();
+      assert.equal((await get(port, path, headers)).status, 200);
+      assert.ok(performance.now() - begin >= 150, 'it was not delayed');
+      const many = await Promise.all([1, 2, 3, 4].map(() => get(port, path, headers)));
+      const denied = many.find(({ status }) => status === 429);
+      assert.ok(denied, 'none was denied');
+      assert.ok(Number(denied.headers['retry-after']) >= 1);
+      assert.match(denied.headers['access-control-expose-headers'], /Retry-After/);
+    }
+  });
+
+  test('the lease of a response to HEAD ends although nobody reads its body', async () => {
+    const headers = user();
+    const head = await get(port, '/slow?ms=1', headers, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.headers['x-ratelimit-limit']], [200, '1']);
+    await waitUntil('the lease is released', async () => (await free('HEAD:/slow', headers)) === 1);
   });
 
   test('the lease lasts until the response has been sent', async () => {

@@ -57,16 +57,19 @@ test('a response tells once when its body is over', async () => {
   const chunks = (error) => new ReadableStream({ start(controller) { controller.enqueue(new TextEncoder().encode('ab')); if (error) controller.error(error); else controller.close(); } });
   const count = () => { let times = 0; return [() => ++times, () => times]; };
   const [ended, ends] = count();
-  assert.equal(await whenRead(new Response(chunks()), ended).text(), 'ab');
+  assert.equal(await whenRead(new Response(chunks()), 'GET', ended).text(), 'ab');
   assert.equal(ends(), 1);
   const [failed, fails] = count();
-  await assert.rejects(whenRead(new Response(chunks(new Error('x'))), failed).text());
+  await assert.rejects(whenRead(new Response(chunks(new Error('x'))), 'GET', failed).text());
   assert.equal(fails(), 1);
   const [left, leaves] = count();
-  const response = whenRead(new Response(new ReadableStream({})), left);
+  const response = whenRead(new Response(new ReadableStream({})), 'GET', left);
   assert.equal(leaves(), 0);
   await response.body.cancel();
   assert.equal(leaves(), 1);
+  const [head, heads] = count();
+  whenRead(new Response(new ReadableStream({})), 'HEAD', head);   // nobody reads that body, nor cancels it
+  assert.equal(heads(), 1);
 });
 
 test('errors are logged once a kind in 10 s, with their number', () => {

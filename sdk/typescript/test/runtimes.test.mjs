@@ -14,7 +14,8 @@ let agent;
 before(async () => {
   agent = await new Agent(bundle(
     [{ id: 'two', limits: [fixed(2)] }, { id: 'jobs', limits: [atOnce(1)] }],
-    [{ id: 'users', scope: { resource: 'GET:/users/{id}' }, plan_id: 'two' }, { id: 'slow', scope: { resource: 'GET:/slow' }, plan_id: 'jobs' }, { id: 'fails', scope: { resource: 'GET:/fails' }, plan_id: 'jobs' }])).start();
+    [{ id: 'users', scope: { resource: 'GET:/users/{id}' }, plan_id: 'two' }, { id: 'slow', scope: { resource: 'GET:/slow' }, plan_id: 'jobs' }, { id: 'fails', scope: { resource: 'GET:/fails' }, plan_id: 'jobs' },
+      { id: 'head', scope: { resource: 'HEAD:/slow' }, plan_id: 'jobs' }])).start();
 });
 after(() => agent.close());
 
@@ -58,6 +59,9 @@ for (const [name, [program, flags]] of Object.entries(runtimes)) describe(name, 
     await waitUntil('the lease is released', async () => (await free('GET:/slow', headers['x-user'])) === 1);
     assert.equal((await get(port, '/fails', headers)).status, 500);
     await waitUntil('the lease is released', async () => (await free('GET:/fails', headers['x-user'])) === 1);
+    const head = await get(port, '/slow?ms=1', headers, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.headers['x-ratelimit-limit']], [200, '1']);
+    await waitUntil('the lease is released', async () => (await free('HEAD:/slow', headers['x-user'])) === 1);
     const call = http.get({ port, host: '127.0.0.1', path: '/slow', headers, agent: false }, (reply) => reply.resume().on('error', () => {})).on('error', () => {});
     await waitUntil('the lease is taken', async () => (await free('GET:/slow', headers['x-user'])) === 0);
     call.destroy();

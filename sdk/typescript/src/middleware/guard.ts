@@ -149,10 +149,15 @@ export class Guard<R> {
     fitAll(check);
 
     const decision = await this.#decide(check, facts);
-    options.onDecision?.(decision, request);
+    const finish = this.#finisher(decision);
+    try {
+      options.onDecision?.(decision, request);
+    } catch (error) {
+      finish();
+      throw error;
+    }
     if (!decision.allowed) return { kind: 'denied', decision, denial: denialOf(decision, decision.retryAfterMs, facts.accept) };
 
-    const finish = this.#finisher(decision);
     if (decision.delayMs > this.#maxDelayMs) {
       finish();
       return { kind: 'denied', decision, denial: denialOf(decision, decision.delayMs, facts.accept) };

@@ -8,9 +8,12 @@ export function addToHeaders(target: Headers, headers: Readonly<Record<string, s
   target.set('Access-Control-Expose-Headers', exposed(target.get('access-control-expose-headers') ?? undefined, names));
 }
 
-/** The same response; `action` runs once when its body has been read to the end, has failed, or is read no more. */
-export function whenRead(response: Response, action: () => void): Response {
-  if (!response.body) {
+/**
+ * The same response; `action` runs once when its body has been read to the end, has failed, or is read no more. `method`: nobody reads the body of a
+ * response to HEAD, nor cancels it.
+ */
+export function whenRead(response: Response, method: string, action: () => void): Response {
+  if (!response.body || method === 'HEAD') {
     action();
     return response;
   }

@@ -1,0 +1,4 @@
+import { decisionOf } from '@sluice/client/next';
+import { limited } from '../../limits.js';
+
+export const GET = limited('/health', (request) => Response.json({ checked: decisionOf(request) !== undefined }), { exempt: ['/health'] });

@@ -1,0 +1,4 @@
+import { decisionOf } from '@sluice/client/next';
+import { limited } from '../../limits.js';
+
+export const GET = limited('/shadow', (request) => Response.json({ checked: decisionOf(request) !== undefined }));
