@@ -18,7 +18,8 @@ MAVEN_REPOSITORY = ROOT / ".run/maven"   # tests/generators uses it too
 @dataclass(frozen=True)
 class Sdk:
     """One SDK. Commands run in its folder. `cancels`: whether its language can cancel a call that is under way.
-    `tls`: whether what runs it here has TLS that works."""
+    `tls`: whether what runs it here has TLS that works. `alerts`: whether it always tells a refused certificate from a
+    connection that ended."""
 
     name: str
     folder: Path
@@ -26,6 +27,7 @@ class Sdk:
     build: tuple[tuple[str, ...], ...] = ()
     cancels: bool = True
     tls: bool = True
+    alerts: bool = True
 
 
 def _go() -> str:
@@ -45,6 +47,7 @@ SDKS = (
         (("sh", "-c", f'{_go()} build -o build/conformance.$$ ./conformance && mv build/conformance.$$ build/conformance'),)),
     Sdk("typescript", TYPESCRIPT, (node(), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
     Sdk("typescript-bun", TYPESCRIPT, (str(RUNTIMES / "@oven/bun-linux-x64/bin/bun"), "conformance/adapter.mjs"), BUILD_TYPESCRIPT),
+    Sdk("typescript-deno", TYPESCRIPT, (str(RUNTIMES / "@deno/linux-x64-glibc/deno"), "run", "-A", "conformance/adapter.mjs"), BUILD_TYPESCRIPT, alerts=False),
     Sdk("java", FOLDER / "java", ("java", "-cp", "client/target/classes:conformance/target/classes", "dev.sluice.conformance.Adapter"),
         build=(("mvn", "-q", "-B", f"-Dmaven.repo.local={MAVEN_REPOSITORY}", "-pl", "conformance", "-am", "package", "-Dmaven.test.skip=true"),)),
     Sdk("dotnet", FOLDER / "dotnet", ("mono", "build/conformance.exe"), (("conformance/build",),), tls=False),
