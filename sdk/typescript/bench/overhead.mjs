@@ -1,5 +1,5 @@
 // How much a check costs beside a bare keep-alive client of node:http, in one run against one agent.
-//   node bench/overhead.mjs [--calls N] [--rounds N]
+//   node bench/overhead.mjs [--calls N] [--rounds N] [--json]
 // Both send the same bodies one after the other over TCP, in turns, in processes of their own, so that neither heats the other's code. The bare
 // client parses the JSON of its replies, as every caller would. The best round of each counts: other programs may use the processors.
 import { spawnSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { Agent, apiKey, bundle, fixed } from '../test/support/agent.mjs';
 
 const { values } = parseArgs({ options: {
   calls: { type: 'string', default: '20000' }, rounds: { type: 'string', default: '5' }, inflight: { type: 'string', default: '1' },
-  run: { type: 'string' }, port: { type: 'string' }, key: { type: 'string' },
+  json: { type: 'boolean' }, run: { type: 'string' }, port: { type: 'string' }, key: { type: 'string' },
 } });
 const calls = Number(values.calls);
 const inflight = Number(values.inflight);
@@ -83,6 +83,10 @@ if (values.run) {
   const line = (name) => ({ cpu_us: Math.min(...found[name].map((one) => one.cpu_us)), time_us: Math.min(...found[name].map((one) => one.time_us)) });
   const bare = line('bare');
   const sluice = line('sluice');
+  if (values.json) {
+    console.log(JSON.stringify({ bare, sluice }));
+    process.exit();
+  }
   const shown = (one) => `${one.cpu_us.toFixed(1)} us CPU, ${one.time_us.toFixed(1)} us time`;
   console.log(`per call, best of ${values.rounds} rounds of ${calls} calls, ${inflight} at once`);
   console.log(`node:http  ${shown(bare)}`);

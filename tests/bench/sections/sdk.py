@@ -10,8 +10,6 @@ from pathlib import Path
 from bench.report import Report, number
 from bench.rig import ROOT, Rig
 from sdk.node import node
-from sdk.python.web import HERE, PYTHON, environment
-from sdk.sdks import FOLDER, MAVEN_REPOSITORY
 from support.bundle import Bundle, mint_key, token_bucket
 from testbed.toolchain import find_go
 
@@ -20,8 +18,9 @@ ABOUT = "a check with each SDK, beside a bare HTTP client of its language"
 PROGRAMS = ["sluice-agent"]
 SETUP = ["sdk"]
 
+FOLDER = ROOT / "sdk"
 MOST = 1.3   # times the bare client
-Figures = dict[str, float]   # µs a call, by the client's name
+Figures = dict[str, dict[str, float]]   # by what is measured and by the client: µs a call
 
 
 def run(rig: Rig, report: Report) -> None:
@@ -29,15 +28,15 @@ def run(rig: Rig, report: Report) -> None:
     for language, measure in {"Python": python, "TypeScript": typescript, "Go": go, "Java": java}.items():
         found = measure(rig)
         report.raw.setdefault("sdk", {})[language] = found
-        for kind in sorted({name.partition(" ")[0] for name in found}):
-            compare(report, language, kind, {name.partition(" ")[2]: us for name, us in found.items() if name.startswith(f"{kind} ")})
+        for kind, figures in found.items():
+            compare(report, f"{language}, {kind}", figures)
 
 
-def compare(report: Report, language: str, kind: str, found: Figures) -> None:
+def compare(report: Report, what: str, found: dict[str, float]) -> None:
     """A row: the SDK against the fastest of the bare clients."""
     bare = {name: us for name, us in found.items() if name != "sluice"}
     fastest = min(bare, key=lambda name: bare[name])
-    report.at_most(f"{language}, a check to a call of {fastest}, {kind}", MOST, found["sluice"] / bare[fastest],
+    report.at_most(f"{what}: a check to a call of {fastest}", MOST, found["sluice"] / bare[fastest],
                    measured=" · ".join(f"{name} {number(us)} µs" for name, us in found.items()))
 
 
@@ -57,11 +56,10 @@ def python(rig: Rig) -> Figures:
     bundle = Bundle("acme").plan("wide", token_bucket(1_000_000_000, "1000000/1s")).policy("cost", {"resource": "GET:/cost"}, "wide")
     bundle.policy("orders", {"resource": "GET:/orders"}, "wide").key(key)
     with rig.agent("agent-sdk", bundle.write(rig.folder / "sdk.json"), key, "memory") as agent:
-        costs = json.loads(output(PYTHON, HERE / "cost_program.py", "times", agent.port, key.text, 10 if rig.quick else 60, 100,
-                                  cwd=rig.folder, env=environment()))
-    names = {"bare_sync": "http.client", "sdk_sync": "sluice", "bare_async": "asyncio's streams", "sdk_async": "sluice"}
-    return {f"{unit} {'async' if name.endswith('async') else 'sync'} {who}": costs[name][of]
-            for name, who in names.items() for unit, of in (("time", "us"), ("CPU", "cpu_us"))}
+        costs = json.loads(output(ROOT / ".run/sdk-python/bin/python", ROOT / "tests/sdk/python/cost_program.py", "times", agent.port, key.text,
+                                  10 if rig.quick else 60, 100, cwd=rig.folder, env={"PYTHONPATH": str(FOLDER / "python/src")}))
+    return {f"{kind} {unit}": {bare: costs[f"bare_{kind}"][of], "sluice": costs[f"sdk_{kind}"][of]}
+            for kind, bare in (("sync", "http.client"), ("async", "asyncio's streams")) for unit, of in (("time", "us"), ("CPU", "cpu_us"))}
 
 
 def typescript(rig: Rig) -> Figures:
@@ -70,8 +68,7 @@ def typescript(rig: Rig) -> Figures:
     output(node(), "scripts/build.mjs", cwd=folder, env={})
     costs = json.loads(output(node(), "bench/overhead.mjs", "--json", "--rounds", 2 if rig.quick else 5, "--calls", 5000 if rig.quick else 20000,
                               cwd=folder, env={"SLUICE_AGENT_BIN": str(rig.program("sluice-agent"))}))
-    return {f"{unit} {who}": costs[name][of] for name, who in (("bare", "node:http"), ("sluice", "sluice"))
-            for unit, of in (("time", "time_us"), ("CPU", "cpu_us"))}
+    return {unit: {"node:http": costs["bare"][of], "sluice": costs["sluice"][of]} for unit, of in (("time", "time_us"), ("CPU", "cpu_us"))}
 
 
 def go(rig: Rig) -> Figures:
@@ -81,14 +78,14 @@ def go(rig: Rig) -> Figures:
     found = re.search(r"a bare call ([\d.]+)µs, a check ([\d.]+)µs", printed)
     if found is None:
         raise RuntimeError(f"go test printed no times: {printed}")
-    return {"time net/http": float(found[1]), "time sluice": float(found[2])}
+    return {"time": {"net/http": float(found[1]), "sluice": float(found[2])}}
 
 
 def java(rig: Rig) -> Figures:
     """HttpURLConnection, java.net.http and the SDK: the best rounds of CostTest."""
     folder = FOLDER / "java"
-    output("mvn", "-q", "-B", f"-Dmaven.repo.local={MAVEN_REPOSITORY}", "-Dsurefire.failIfNoSpecifiedTests=false", "-pl", "test-support", "-am", "test",
+    output("mvn", "-q", "-B", f"-Dmaven.repo.local={ROOT / '.run/maven'}", "-Dsurefire.failIfNoSpecifiedTests=false", "-pl", "test-support", "-am", "test",
            "-Dtest=CostTest#aCheckCosts*", cwd=folder, env={"TEST_AGENT": str(rig.program("sluice-agent"))})
     printed = (folder / "test-support/target/surefire-reports/dev.sluice.testsupport.CostTest-output.txt").read_text()
     found = re.findall(r"(\w+)=([\d.]+)", printed.partition("nanoseconds a call: ")[2])
-    return {f"time {'sluice' if name == 'check' else name}": float(ns) / 1000 for name, ns in found}
+    return {"time": {"sluice" if name == "check" else name: float(ns) / 1000 for name, ns in found}}
