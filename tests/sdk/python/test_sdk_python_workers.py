@@ -162,3 +162,22 @@ job.apply()
                           capture_output=True, text=True)
     assert done.stdout == ""
     assert [seen.path for seen in rogue.requests] == ["/v1/check", "/v1/release"]
+
+
+def test_names_of_telemetry_that_an_agent_would_refuse_are_hashed() -> None:
+    """An agent would refuse the check, and with `on_error` allow all of them would pass."""
+    code = """
+import json, logging
+from opentelemetry.sdk.trace import TracerProvider
+from sluice import otel, testing
+from sluice.logging import RateLimitFilter
+span = TracerProvider().get_tracer("t").start_span("\u00e9" * 200)
+double = testing.always_allow()
+RateLimitFilter(double).filter(logging.makeLogRecord({"name": "n" * 300, "levelno": logging.INFO, "levelname": "INFO"}))
+print(json.dumps([otel.span_fields(span), double.checks[0]]))
+"""
+    done = subprocess.run([str(PYTHON), "-c", code], env=environment(), check=True, timeout=60, capture_output=True, text=True)
+    span, record = json.loads(done.stdout)
+    for value in (span["resource"], span["span_name"], record["resource"], record["subject"]):
+        assert value.startswith("sha256:") and len(value) == 71
+    assert record["severity"] == "info"

@@ -15,6 +15,7 @@ from typing import Any
 from sluice._decision import Decision
 from sluice._errors import SluiceError
 from sluice._sync import Client
+from sluice._web import fit
 
 __all__ = ["RateLimitFilter"]
 
@@ -50,8 +51,8 @@ class RateLimitFilter(logging.Filter):
         return True
 
     def _allowed(self, record: logging.LogRecord) -> bool:
-        fields: dict[str, Any] = {"resource": f"log:{record.name}", "subject": record.name, "signal": "log",
-                                  "severity": record.levelname.lower()}
+        fields: dict[str, Any] = {"resource": fit(f"log:{record.name}"), "subject": fit(record.name), "signal": "log",
+                                  "severity": fit(record.levelname.lower())}
         self._inside.yes = True   # what a check itself logs must not be checked
         try:
             decision: Decision = self._client.check(**{**fields, **(self._fields(record) if self._fields is not None else {})})

@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from sluice._errors import SluiceError
 from sluice._sync import Client
+from sluice._web import fit
 
 __all__ = ["RateLimitLogExporter", "RateLimitLogProcessor", "RateLimitSpanExporter", "RateLimitSpanProcessor"]
 Fields = Callable[[Any], Mapping[str, Any]]
@@ -25,17 +26,17 @@ Fields = Callable[[Any], Mapping[str, Any]]
 def span_fields(span: ReadableSpan) -> dict[str, Any]:
     """The check of a span."""
     service = span.resource.attributes.get("service.name")
-    name = span.name[:256]
-    return {"resource": f"span:{name}"[:256], "span_name": name, "signal": "span", **({"service": str(service)} if service else {})}
+    return {"resource": fit(f"span:{span.name}"), "span_name": fit(span.name), "signal": "span",
+            **({"service": fit(str(service))} if service else {})}
 
 
 def log_fields(record: Any) -> dict[str, Any]:
     """The check of a log record."""
     inner = getattr(record, "log_record", record)
     scope = getattr(record, "instrumentation_scope", None)
-    name = (getattr(scope, "name", None) or "log")[:200]
+    name = getattr(scope, "name", None) or "log"
     severity = getattr(inner, "severity_text", None)
-    return {"resource": f"log:{name}", "subject": name, "signal": "log", **({"severity": severity.lower()} if severity else {})}
+    return {"resource": fit(f"log:{name}"), "subject": fit(name), "signal": "log", **({"severity": fit(severity.lower())} if severity else {})}
 
 
 def _passing(client: Client, items: Sequence[Any], fields: Callable[[Any], Mapping[str, Any]]) -> list[Any]:
