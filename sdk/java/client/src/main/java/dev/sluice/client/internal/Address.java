@@ -6,6 +6,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.URI;
 import java.net.UnixDomainSocketAddress;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -18,7 +20,7 @@ public final class Address {
   private final int port;
   private final boolean tls;
   private final UnixDomainSocketAddress socket;
-  private volatile InetSocketAddress resolved;
+  private volatile List<SocketAddress> resolved; // only of what never changes
 
   private Address(String text, String host, int port, boolean tls, UnixDomainSocketAddress socket) {
     this.text = text;
@@ -85,22 +87,23 @@ public final class Address {
     return socket != null;
   }
 
-  /** The address to connect to. Looks a name up again each time, because a name may move. */
-  SocketAddress toConnect(Deadline deadline) throws IOException {
-    if (socket != null) {
-      return socket;
-    }
+  /** Whether nothing is to be looked up that may move or take time. Not so {@code agent-0}, the name of a pod. */
+  boolean isFixed() {
+    return socket != null || host.startsWith("[") || host.matches("[0-9.]+") || host.equals("localhost");
+  }
+
+  /** The addresses to connect to, the first one first. Looks a name up again each time, because a name may move. */
+  List<SocketAddress> toConnect(Deadline deadline) throws IOException {
     if (resolved != null) {
       return resolved;
     }
-    boolean literal = host.startsWith("[") || Character.isDigit(host.charAt(host.length() - 1));
-    if (literal || host.equals("localhost")) {
-      resolved = new InetSocketAddress(InetAddress.getByName(host()), port);
+    if (isFixed()) {
+      resolved = socket != null ? List.of(socket) : all(InetAddress.getAllByName(host()));
       return resolved;
     }
-    Future<InetAddress> looked = Background.lookup(host());
+    Future<InetAddress[]> looked = Background.lookup(host());
     try {
-      return new InetSocketAddress(looked.get(deadline.nanosLeft(), TimeUnit.NANOSECONDS), port);
+      return all(looked.get(deadline.nanosLeft(), TimeUnit.NANOSECONDS));
     } catch (TimeoutException late) {
       throw new Deadline.PassedException("the name " + host + " was not found in time");
     } catch (ExecutionException failed) {
@@ -109,6 +112,10 @@ public final class Address {
       Thread.currentThread().interrupt();
       throw new Deadline.InterruptedCallException();
     }
+  }
+
+  private List<SocketAddress> all(InetAddress[] found) {
+    return Arrays.stream(found).<SocketAddress>map(one -> new InetSocketAddress(one, port)).toList();
   }
 
   @Override

@@ -29,8 +29,8 @@ public final class Background {
     return Workers.INSTANCE;
   }
 
-  static Future<InetAddress> lookup(String host) {
-    return Workers.INSTANCE.submit(() -> InetAddress.getByName(host));
+  static Future<InetAddress[]> lookup(String host) {
+    return Workers.INSTANCE.submit(() -> InetAddress.getAllByName(host));
   }
 
   private static ThreadFactory named(String name) {

@@ -2,11 +2,13 @@ package dev.sluice.client.internal;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 
@@ -35,7 +37,25 @@ class Wire implements Closeable {
 
   /** Connects. {@code tls}: null without TLS. */
   static Wire open(Address address, SSLContext tls, Deadline deadline) throws IOException {
-    var target = address.toConnect(deadline);
+    return open(address, address.toConnect(deadline), tls, deadline);
+  }
+
+  /** Connects to the first of the targets that takes the connection. */
+  static Wire open(Address address, List<SocketAddress> targets, SSLContext tls, Deadline deadline) throws IOException {
+    IOException failure = null;
+    for (SocketAddress target : targets) {
+      try {
+        return open(address, target, tls, deadline);
+      } catch (Deadline.PassedException | Deadline.InterruptedCallException over) {
+        throw over;
+      } catch (IOException failed) {
+        failure = failed;
+      }
+    }
+    throw failure != null ? failure : new IOException("the name has no address");
+  }
+
+  private static Wire open(Address address, SocketAddress target, SSLContext tls, Deadline deadline) throws IOException {
     SocketChannel channel = address.isUnix()
         ? SocketChannel.open(java.net.StandardProtocolFamily.UNIX)
         : SocketChannel.open();
