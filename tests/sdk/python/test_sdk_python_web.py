@@ -304,13 +304,16 @@ def test_application_kits_entry_points(web: Client, stack: Stack) -> None:
     user = fresh_subject()
     answers = [get(web, "/applied", user) for _ in range(6)]
     assert [one.status for one in answers] == [200] * 5 + [429]
+    for answer, left in ((answers[0], "4"), (answers[5], "0")):
+        assert (answer.header("ratelimit-limit"), answer.header("ratelimit-remaining")) == ("5", left)
+        assert "RateLimit-Reset" in str(answer.header("access-control-expose-headers"))
     if not stack.depends:
         return
     assert answers[0].body == {"remaining": 4, "over": False, "count": 1, "max": 5}
-    assert (answers[0].header("ratelimit-limit"), answers[0].header("ratelimit-remaining")) == ("5", "4")
     assert 0 < int(str(answers[0].header("ratelimit-reset"))) <= 3600
     user = fresh_subject()
     assert [get(web, "/elements?count=3", user).status for _ in range(2)] == [200, 429]
     for route in ("/project", "/path"):   # by the address, and by the route
         statuses: list[Any] = [get(web, route, fresh_subject()).status for _ in range(6)]
         assert statuses == [200] * 5 + [429], route
+        assert get(web, route, fresh_subject()).header("ratelimit-remaining") == "0", route

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, Union
 
-from sluice._decision import Decision
+from sluice._decision import Decision, RateLimitResult
 
 UNMATCHED = "{unmatched}"
 UNKNOWN = "ip:unknown"   # the subject of clients without an address, such as those of a Unix socket
@@ -140,7 +140,8 @@ class Rule(Generic[R]):
 class Settings(Generic[R]):
     """How all routes are limited. `exempt`: a function of the request, or routes such as `/healthz` or `GET:/users/{id}`.
     `routes`: rules by route, in the same notation. `max_delay`: the longest delay that is slept, in seconds.
-    `keep_alive`: leases are renewed until the response has been sent."""
+    `keep_alive`: leases are renewed until the response has been sent. `kit_headers`: responses have `RateLimit-Limit`, `-Remaining` and
+    `-Reset` too, as application-kit's have."""
 
     key: Callable[[R], str | None] | None = None
     cost: Number[R] = 1
@@ -148,6 +149,7 @@ class Settings(Generic[R]):
     routes: Mapping[str, Rule[R]] | None = None
     max_delay: float = MAX_DELAY
     keep_alive: bool = False
+    kit_headers: bool = False
 
     def rule(self, method: str, endpoint: str) -> Rule[R]:
         """The rule of a route."""
@@ -182,7 +184,9 @@ class Settings(Generic[R]):
         return fields
 
     def judged(self, decision: Decision) -> Decision:
-        """The decision, as a denial if its delay is too long to be slept."""
+        """The decision with the headers to send, as a denial if its delay is too long to be slept."""
+        if self.kit_headers and decision.limit is not None:
+            decision = replace(decision, headers={**decision.headers, **RateLimitResult.of(decision).to_headers()})
         if decision.allowed and decision.delay > self.max_delay:
             return replace(decision, allowed=False, retry_after=decision.delay)
         return decision

@@ -143,13 +143,13 @@ def rate_limit(max_requests: int | None = None, expiry: int | None = None, *, re
                max_delay: float = _web.MAX_DELAY, keep_alive: bool = False) -> Callable[[F], F]:
     """A decorator for views, sync or async. A denial raises RateLimitExceeded, which the middleware answers.
 
-    `max_requests` and `expiry` (seconds), as application-kit has them, name the plan that decides: `100-per-60s`.
+    `max_requests` and `expiry` (seconds), as application-kit has them, name the plan that decides: `100-per-60s`. Responses have its headers.
     """
     if (max_requests is None) != (expiry is None):
         raise ValueError("`max_requests` and `expiry` name a plan together: give both, or `plan_id`")
     if max_requests is not None and plan_id is None:
         plan_id = f"{max_requests}-per-{expiry}s"
-    settings: Settings[HttpRequest] = Settings(None, cost, max_delay=max_delay, keep_alive=keep_alive)
+    settings: Settings[HttpRequest] = Settings(None, cost, max_delay=max_delay, keep_alive=keep_alive, kit_headers=max_requests is not None)
     rule: Rule[HttpRequest] = Rule(resource, key, cost, plan_id)
 
     def decorate(view: F) -> F:

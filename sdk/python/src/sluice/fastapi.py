@@ -11,6 +11,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from fastapi import Depends, HTTPException, Request, Response
@@ -210,16 +211,13 @@ class RateLimit:
             if not decision.allowed:
                 _register(request)
                 raise RateLimitExceeded(decision)
-            _add_headers(response.headers, self._headers(decision))
+            _add_headers(response.headers, decision.headers)
             yield decision
         finally:
             await lease.end()
 
     def _rule_of(self, request: Request) -> Rule[Request]:
         return self._rule
-
-    def _headers(self, decision: Decision) -> Mapping[str, str]:
-        return decision.headers
 
 
 def _register(request: Request) -> None:
@@ -271,13 +269,11 @@ class PathRateLimiter(RateLimit):
     def __init__(self, max_requests: int, expiry: int, *, plan_id: str | None = None, increment_amount: Number[Request] = 1,
                  client: AsyncClient | None = None) -> None:
         super().__init__(client, key=self.make_key, cost=increment_amount, plan_id=plan_id or plan_of(max_requests, expiry))
+        self._settings = replace(self._settings, kit_headers=True)
 
     def make_key(self, request: Request) -> str | None:
         """The subject that is counted. May be overridden."""
         return f"path:{endpoint_of(request.scope)}"
-
-    def _headers(self, decision: Decision) -> Mapping[str, str]:
-        return {**decision.headers, **(RateLimitResult.of(decision).to_headers() if decision.limit is not None else {})}
 
 
 class ProjectRateLimiter(PathRateLimiter):
@@ -314,11 +310,11 @@ async def apply_element_rate_limit(request: Request, response: Response, *, max_
     limiter = ProjectRateLimiter(max_requests, expiry)
     rule: Rule[Request] = Rule(key=key if key is not None else limiter.make_key, cost=increment_amount,
                                plan_id=plan_id or plan_of(max_requests, expiry))
-    lease = await _ask(client or client_of(request), Settings(), request, rule)
+    lease = await _ask(client or client_of(request), Settings(kit_headers=True), request, rule)
     decision = lease.decision
     if not decision.allowed:
         await lease.end()   # that of a delay that is too long
         _register(request)
         raise RateLimitExceeded(decision)
-    _add_headers(response.headers, limiter._headers(decision))
+    _add_headers(response.headers, decision.headers)
     return RateLimitResult.of(decision)
