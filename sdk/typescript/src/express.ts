@@ -40,6 +40,7 @@ export function sluice(options: ExpressOptions = {}): RequestHandler {
       traceparent: headerOf(request, 'traceparent'),
       tracestate: headerOf(request, 'tracestate'),
       gone: goneSignal(response),
+      keepAlive: true,
     }).then((outcome) => {
       if (outcome.kind === 'gone') return;
       if (outcome.kind === 'exempt') return next();

@@ -45,6 +45,7 @@ export async function sluice(app: FastifyInstance, options: FastifyOptions): Pro
       traceparent: headerOf(request.raw, 'traceparent'),
       tracestate: headerOf(request.raw, 'tracestate'),
       gone: goneSignal(reply.raw),
+      keepAlive: true,
       route: own === false ? { exempt: true } : own,
     });
     if (outcome.kind === 'exempt') return undefined;

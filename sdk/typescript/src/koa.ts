@@ -27,6 +27,7 @@ export function sluice(options: KoaOptions = {}): Middleware {
       traceparent: headerOf(context.req, 'traceparent'),
       tracestate: headerOf(context.req, 'tracestate'),
       gone: goneSignal(context.res),
+      keepAlive: true,
     });
     if (outcome.kind === 'gone') return;
     if (outcome.kind === 'exempt') return void (await next());

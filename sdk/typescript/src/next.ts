@@ -49,6 +49,7 @@ function factsOf(request: NextRequest, endpoint: string, options: NextOptions): 
     traceparent: header('traceparent'),
     tracestate: header('tracestate'),
     gone: request.signal,
+    keepAlive: false,   // who drops the body tells nobody
   };
 }
 

@@ -8,10 +8,11 @@ import { apps } from './support/apps.mjs';
 
 const quiet = { warn() {} };
 const policies = bundle(
-  [{ id: 'two', limits: [fixed(2)] }, { id: 'five', limits: [fixed(5)] }, { id: 'one', limits: [fixed(1)] }, { id: 'jobs', limits: [atOnce(1)] },
+  [{ id: 'two', limits: [fixed(2)] }, { id: 'five', limits: [fixed(5)] }, { id: 'one', limits: [fixed(1)] }, { id: 'jobs', limits: [atOnce(1)] }, { id: 'short', limits: [atOnce(1, '1s')] },
     { id: 'paced', action: 'delay', max_delay: '5s', limits: [{ name: 'rate', algorithm: 'leaky_bucket', capacity: 1, leak: '4/s' }] }],
   [{ id: 'users', scope: { resource: 'GET:/users/{id}' }, plan_id: 'two' }, { id: 'costly', scope: { resource: 'GET:/costly' }, plan_id: 'five' },
     { id: 'slow', scope: { resource: 'GET:/slow' }, plan_id: 'jobs' }, { id: 'fails', scope: { resource: 'GET:/fails' }, plan_id: 'jobs' },
+    { id: 'brief', scope: { resource: 'GET:/brief' }, plan_id: 'short' },
     { id: 'own', scope: { resource: 'GET:/own' }, plan_id: 'five' }, { id: 'cors', scope: { resource: 'GET:/cors' }, plan_id: 'five' },
     { id: 'shadow', mode: 'shadow', scope: { resource: 'GET:/shadow' }, plan_id: 'one' },
     { id: 'paced', scope: { resource: 'GET:/paced' }, plan_id: 'paced', action: 'delay', max_delay: '5s' }]);
@@ -144,6 +145,20 @@ for (const [name, start] of Object.entries(apps)) describe(name, () => {
     assert.equal((await first).status, 200);
     await waitUntil('the lease is released', async () => (await free('GET:/slow', app.user)) === 1);
     assert.equal((await get(app.port, '/slow', app.user)).status, 200);
+  });
+
+  test('renews the lease while the handler runs', async () => {
+    const app = await launch();
+    let finish;
+    app.state.hold = new Promise((resolve) => (finish = resolve));
+    const begin = performance.now();
+    const first = get(app.port, '/brief', app.user);
+    await waitUntil('the handler runs', () => app.state.handled.length === 1);
+    await waitUntil('two lives of the lease have passed', () => performance.now() - begin > 2500);
+    assert.equal(await free('GET:/brief', app.user), 0);
+    finish();
+    assert.equal((await first).status, 200);
+    await waitUntil('the lease is released', async () => (await free('GET:/brief', app.user)) === 1);
   });
 
   test('releases the lease when the handler fails', async () => {

@@ -192,7 +192,8 @@ class RateLimit:
     """A dependency that checks one route: `Depends(RateLimit(cost=5))`. It gives the decision.
 
     A handler that returns a Response of its own gets the headers only with `rate_limit` or the middleware, because FastAPI
-    leaves those of dependencies out.
+    leaves those of dependencies out. Its lease ends when the response has been sent; FastAPI 0.106 to 0.117 end dependencies when the
+    handler has returned, so there take the middleware for streams.
     """
 
     def __init__(self, client: AsyncClient | None = None, *, resource: Text[Request] = None, key: Text[Request] = None,

@@ -52,6 +52,8 @@ export interface Facts<R> {
   readonly tracestate: string | undefined;
   /** Aborts when the client goes away. */
   readonly gone: AbortSignal | undefined;
+  /** Renew the lease until the response is over: only where the server always tells of that end, or the lease would live on. */
+  readonly keepAlive: boolean;
   /** Options that the framework keeps with its routes. */
   readonly route?: RouteOptions<R> | undefined;
 }
@@ -148,8 +150,7 @@ export class Guard<R> {
     if (options.fields) Object.assign(check, await options.fields(request));
     fitAll(check);
 
-    const decision = await this.#decide(check, facts);
-    const finish = this.#finisher(decision);
+    const { decision, finish } = await this.#decide(check, facts);
     try {
       options.onDecision?.(decision, request);
     } catch (error) {
@@ -171,24 +172,16 @@ export class Guard<R> {
   }
 
   /** The check is not cancelled when the client goes away: it may take a lease, and only its reply tells which. */
-  async #decide(check: Check, facts: Facts<R>): Promise<Decision> {
-    const { traceparent, tracestate } = facts;
+  async #decide(check: Check, facts: Facts<R>): Promise<{ decision: Decision; finish: () => void }> {
+    const { traceparent, tracestate, keepAlive } = facts;
+    const trace = traceparent !== undefined && !hasCurrentSpan() ? { traceparent, tracestate } : {};
     try {
-      return await this.#client.check(check, traceparent !== undefined && !hasCurrentSpan() ? { traceparent, tracestate } : {});
+      const lease = await this.#client.lease(check, { keepAlive, ...trace });
+      // A failure is in the client's log, and the lease ends by its time.
+      return { decision: lease.decision, finish: () => void lease.release().catch(() => {}) };
     } catch (error) {
-      if (error instanceof SluiceError) return undecided(error, false);
+      if (error instanceof SluiceError) return { decision: undecided(error, false), finish: () => {} };
       throw error;
     }
-  }
-
-  #finisher(decision: Decision): () => void {
-    const { leaseId } = decision;
-    let open = leaseId !== undefined;
-    return () => {
-      if (!open) return;
-      open = false;
-      // A failure is in the client's log, and the lease ends by its time.
-      this.#client.release(leaseId!).catch(() => {});
-    };
   }
 }

@@ -27,7 +27,7 @@ function express(make) {
     app.use(expressSluice({ ...options, key: options.key && ((request) => options.key((name) => request.get(name))) }));
     app.get('/users/:id', (request, response) => { state.handled.push('users'); state.decision = request.sluice; response.json({ id: request.params.id }); });
     app.get(['/either/:a', '/or/:b'], (_, response) => response.send('x'));
-    app.get('/slow', async (_, response) => { state.handled.push('slow'); await state.hold; response.send('done'); });
+    for (const path of ['/slow', '/brief']) app.get(path, async (_, response) => { state.handled.push('slow'); await state.hold; response.send('done'); });
     app.get('/fails', () => { throw new Error('broken'); });
     for (const path of ['/health', '/costly', '/shadow', '/paced']) app.get(path, (_, response) => { state.handled.push(path); response.send('ok'); });
     app.get('/own', (_, response) => { response.writeHead(200, { 'x-ratelimit-limit': 'own', 'Access-Control-Expose-Headers': 'X-Own' }); response.end('own'); });
@@ -50,7 +50,7 @@ async function fastify(state, options) {
   const app = Fastify({ logger: false });
   await app.register(fastifySluice, { ...options, key: options.key && ((request) => options.key((name) => request.headers[name])) });
   app.get('/users/:id', async (request) => { state.handled.push('users'); state.decision = request.sluice; return { id: request.params.id }; });
-  app.get('/slow', async () => { state.handled.push('slow'); await state.hold; return 'done'; });
+  for (const path of ['/slow', '/brief']) app.get(path, async () => { state.handled.push('slow'); await state.hold; return 'done'; });
   app.get('/fails', async () => { throw new Error('broken'); });
   app.get('/health', { config: { sluice: false } }, async () => { state.handled.push('/health'); return 'ok'; });
   app.get('/costly', { config: { sluice: { cost: 5 } } }, async () => { state.handled.push('/costly'); return 'ok'; });
@@ -67,7 +67,7 @@ async function koa(state, options) {
   app.use(koaSluice({ ...options, key: options.key && ((context) => options.key((name) => context.get(name) || undefined)) }));
   const router = new KoaRouter();
   router.get('/users/:id', (context) => { state.handled.push('users'); state.decision = context.state.sluice; context.body = { id: context.params.id }; });
-  router.get('/slow', async (context) => { state.handled.push('slow'); await state.hold; context.body = 'done'; });
+  for (const path of ['/slow', '/brief']) router.get(path, async (context) => { state.handled.push('slow'); await state.hold; context.body = 'done'; });
   router.get('/fails', () => { throw new Error('broken'); });
   for (const path of ['/health', '/costly', '/shadow', '/paced']) router.get(path, (context) => { state.handled.push(path); context.body = 'ok'; });
   router.get('/own', (context) => { context.set('x-ratelimit-limit', 'own'); context.set('Access-Control-Expose-Headers', 'X-Own'); context.body = 'own'; });
@@ -83,7 +83,7 @@ async function hono(state, options) {
   app.use(honoSluice({ ...options, key: options.key && ((context) => options.key((name) => context.req.header(name))) }));
   app.use('/own', honoCors({ origin: '*', exposeHeaders: ['X-Own'] }));
   app.get('/users/:id{[0-9]+}', (context) => { state.handled.push('users'); state.decision = context.get('sluice'); return context.json({ id: context.req.param('id') }); });
-  app.get('/slow', (context) => { state.handled.push('slow'); return streamText(context, async (stream) => { await stream.write('a'); await state.hold; await stream.write('done'); }); });
+  for (const path of ['/slow', '/brief']) app.get(path, (context) => { state.handled.push('slow'); return streamText(context, async (stream) => { await stream.write('a'); await state.hold; await stream.write('done'); }); });
   app.get('/fails', () => { throw new Error('broken'); });
   for (const path of ['/health', '/costly', '/shadow', '/paced']) app.get(path, (context) => { state.handled.push(path); return context.text('ok'); });
   app.get('/own', (context) => context.text('own', 200, { 'x-ratelimit-limit': 'own' }));
