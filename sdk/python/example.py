@@ -17,7 +17,7 @@ def customer(request: Request) -> "str | None":
 
 
 app = FastAPI()
-app.add_middleware(SluiceMiddleware, key=customer, exempt=["/healthz"], keep_alive=True, routes={"GET:/reports/{month}": Rule(cost=10)})
+app.add_middleware(SluiceMiddleware, key=customer, exempt=["/healthz"], routes={"GET:/reports/{month}": Rule(cost=10)})
 
 
 @app.get("/healthz")

@@ -1,6 +1,7 @@
 """FastAPI, Flask and Django in their servers: what sdk/CONTRACT.md says of middleware."""
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -296,6 +297,17 @@ def test_the_lease_of_a_client_that_left_during_its_check_is_given_back(start_ap
         one.sendall(b"GET /users/a HTTP/1.1\r\nHost: a\r\n\r\n")
         wait_until("the check", lambda: len(rogue.requests) == 1)
     wait_until("the release", lambda: [seen.path for seen in rogue.requests] == ["/v1/check", "/v1/release"])
+
+
+def test_a_lease_is_renewed_as_long_as_its_response_lasts(start_app: Callable[..., App], make_rogue: Callable[..., Rogue], stack: Stack) -> None:
+    rogue = make_rogue()
+    app = start_app(SLUICE_URL=rogue.url, SLUICE_TIMEOUT="10s")
+    rogue.then(reply(200, {**LEASE, "lease_expires_at": int(time.time()) + 2}))
+    rogue.default = reply(200, {"renewed": True, "lease_expires_at": int(time.time()) + 3, "released": True})
+    with socket.create_connection(("127.0.0.1", app.port)) as one:
+        one.sendall(f"GET {stack.stream} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        wait_until("two renewals", lambda: [seen.path for seen in rogue.requests].count("/v1/renew") >= 2)
+    wait_until("the release", lambda: rogue.requests[-1].path == "/v1/release", 30)
 
 
 def test_application_kits_entry_points(web: Client, stack: Stack) -> None:

@@ -148,7 +148,7 @@ class Settings(Generic[R]):
     exempt: Exempt[R] = None
     routes: Mapping[str, Rule[R]] | None = None
     max_delay: float = MAX_DELAY
-    keep_alive: bool = False
+    keep_alive: bool = True
     kit_headers: bool = False
 
     def rule(self, method: str, endpoint: str) -> Rule[R]:

@@ -140,7 +140,7 @@ class SluiceMiddleware:
 
 def rate_limit(max_requests: int | None = None, expiry: int | None = None, *, resource: Text[HttpRequest] = None,
                key: Text[HttpRequest] = None, cost: Number[HttpRequest] = 1, plan_id: str | None = None,
-               max_delay: float = _web.MAX_DELAY, keep_alive: bool = False) -> Callable[[F], F]:
+               max_delay: float = _web.MAX_DELAY, keep_alive: bool = True) -> Callable[[F], F]:
     """A decorator for views, sync or async. A denial raises RateLimitExceeded, which the middleware answers.
 
     `max_requests` and `expiry` (seconds), as application-kit has them, name the plan that decides: `100-per-60s`. Responses have its headers.

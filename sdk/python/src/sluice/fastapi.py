@@ -145,7 +145,7 @@ class SluiceMiddleware:
 
     def __init__(self, app: ASGIApp, client: AsyncClient | None = None, *, key: Callable[[Request], str | None] | None = None,
                  cost: Number[Request] = 1, exempt: Exempt[Request] = None, routes: Mapping[str, Rule[Request]] | None = None,
-                 max_delay: float = _web.MAX_DELAY, keep_alive: bool = False, on_denied: Denied | None = None) -> None:
+                 max_delay: float = _web.MAX_DELAY, keep_alive: bool = True, on_denied: Denied | None = None) -> None:
         self._app = app
         self._client = client
         self._settings: Settings[Request] = Settings(key, cost, exempt, routes, max_delay, keep_alive)
@@ -198,7 +198,7 @@ class RateLimit:
 
     def __init__(self, client: AsyncClient | None = None, *, resource: Text[Request] = None, key: Text[Request] = None,
                  cost: Number[Request] = 1, plan_id: str | None = None, max_delay: float = _web.MAX_DELAY,
-                 keep_alive: bool = False) -> None:
+                 keep_alive: bool = True) -> None:
         self._client = client
         self._settings: Settings[Request] = Settings(None, cost, max_delay=max_delay, keep_alive=keep_alive)
         self._rule: Rule[Request] = Rule(resource, key, cost, plan_id)
@@ -311,7 +311,7 @@ async def apply_element_rate_limit(request: Request, response: Response, *, max_
     limiter = ProjectRateLimiter(max_requests, expiry)
     rule: Rule[Request] = Rule(key=key if key is not None else limiter.make_key, cost=increment_amount,
                                plan_id=plan_id or plan_of(max_requests, expiry))
-    lease = await _ask(client or client_of(request), Settings(kit_headers=True), request, rule)
+    lease = await _ask(client or client_of(request), Settings(keep_alive=False, kit_headers=True), request, rule)
     decision = lease.decision
     if not decision.allowed:
         await lease.end()   # that of a delay that is too long

@@ -48,7 +48,7 @@ class Sluice:
 
     def __init__(self, app: Flask | None = None, client: Client | None = None, *, key: Callable[[Request], str | None] | None = None,
                  cost: Number[Request] = 1, exempt: Exempt[Request] = None, routes: Mapping[str, Rule[Request]] | None = None,
-                 max_delay: float = _web.MAX_DELAY, keep_alive: bool = False, on_denied: Denied | None = None) -> None:
+                 max_delay: float = _web.MAX_DELAY, keep_alive: bool = True, on_denied: Denied | None = None) -> None:
         self.client = client
         self._settings: Settings[Request] = Settings(key, cost, exempt, routes, max_delay, keep_alive)
         self._on_denied = on_denied
@@ -72,7 +72,7 @@ class Sluice:
 
 
 def rate_limit(client: Client | None = None, *, resource: Text[Request] = None, key: Text[Request] = None, cost: Number[Request] = 1,
-               plan_id: str | None = None, max_delay: float = _web.MAX_DELAY, keep_alive: bool = False,
+               plan_id: str | None = None, max_delay: float = _web.MAX_DELAY, keep_alive: bool = True,
                on_denied: Denied | None = None) -> Callable[[F], F]:
     """A decorator for views, sync or async, below that of the route."""
     settings: Settings[Request] = Settings(None, cost, max_delay=max_delay, keep_alive=keep_alive)
