@@ -1,5 +1,6 @@
 """Connections: used again, limited, never used for a second sending of a check (sdk/CONTRACT.md, Sending)."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -211,6 +212,10 @@ def test_calls_that_are_cancelled_leave_no_connections_and_no_places_behind(make
     for one in reversed(pending):
         client.adapter.ask("cancel", of=one.number)
     assert all(one.answer().get("cancelled") for one in pending)
+    # Connections are accepted in their order: behind this one there are none of the cancelled calls.
+    with socket.create_connection(("127.0.0.1", rogue.port)) as last:
+        last.sendall(b"POST /last HTTP/1.1\r\ncontent-length: 0\r\n\r\n")
+        wait_until("the last connection", lambda: any(seen.path == "/last" for seen in rogue.requests))
     wait_until("the connections' end", lambda: rogue.open == 0)
     rogue.default = reply(200, ALLOWED)
     at_once(client, rogue, 4)
