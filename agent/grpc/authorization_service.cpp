@@ -42,7 +42,7 @@ class AuthorizationService::Single final : public decide::CheckListener, private
 
   void decided(std::size_t, const Decision& decision) override {
     std::array<std::string_view, kCredentialHeaders> credentials;
-    service_.answer(*reply_, decision, form_, credential_headers(message_, credentials));
+    service_.answer(*reply_, decision, form_of(decision), credential_headers(message_, credentials));
     return_to_pool();
   }
   void refused(std::size_t, const decide::Refusal& refusal) override {
@@ -61,13 +61,17 @@ class AuthorizationService::Single final : public decide::CheckListener, private
       service_.statuses_.refuse(*reply_, unreadable("envoy.service.auth.v3.CheckRequest"));
       return return_to_pool();
     }
-    form_ = {.as_text = api::wants_text(message_.header("accept")), .for_clients = true};
     read_trace();
     read_authz_check(*service_.parts_.authz, peer, message_, text_, request_);
     if (const std::string_view id = message_.header(http::kRequestIdField); http::is_request_id(id)) {
       request_.request_id = id;
     }
     check_.start(std::move(place), caller_, caller_.origin(), request_, {traceparent_, &reply_->span()}, *this);
+  }
+
+  // As text an admission has no body, and Envoy takes none.
+  api::DecisionForm form_of(const Decision& decision) {
+    return {.as_text = decision.allowed || api::wants_text(message_.header("accept")), .for_clients = true};
   }
 
   // An Envoy that traces puts its own span into the metadata. Otherwise the request's headers have the client's.
@@ -92,7 +96,6 @@ class AuthorizationService::Single final : public decide::CheckListener, private
   AuthorizationService& service_;
   std::optional<grpc::Reply> reply_;
   decide::Caller caller_;
-  api::DecisionForm form_;
   std::string traceparent_;
   AuthzMessage message_;  // points into the bytes that the reply keeps
   std::string text_;      // request_ points into it
@@ -101,7 +104,10 @@ class AuthorizationService::Single final : public decide::CheckListener, private
 };
 
 AuthorizationService::AuthorizationService(const ServiceParts& parts)
-    : parts_(parts), writer_(parts.headers), statuses_(parts.refusals) {}
+    : parts_(parts),
+      writer_(parts.headers),
+      statuses_(parts.refusals),
+      peer_(api::find_peer({}, parts.authz->proxies)) {}
 
 AuthorizationService::~AuthorizationService() = default;
 
@@ -111,8 +117,8 @@ std::span<const grpc::Method> AuthorizationService::method_table() { return kAut
 // never a credential.
 void AuthorizationService::handle(std::size_t, std::span<char> message, grpc::Reply reply) {
   auto place = parts_.decider.admit();
-  if (!place) return answer(reply, place.error(), {.as_text = false, .for_clients = true}, {});
-  const api::Peer peer = api::find_peer(reply.peer(), parts_.authz->proxies);
+  if (!place) return answer(reply, place.error(), {.as_text = place.error().allowed, .for_clients = true}, {});
+  const api::Peer& peer = find_peer(reply.peer());
   const bool has_key = peer.trusted && !parts_.authz_key->empty();
   auto caller = parts_.decider.authenticate(has_key ? std::string_view(*parts_.authz_key) : api_key_of(reply));
   if (!caller) {
@@ -123,9 +129,16 @@ void AuthorizationService::handle(std::size_t, std::span<char> message, grpc::Re
                              *std::move(caller));
 }
 
+const api::Peer& AuthorizationService::find_peer(std::string_view text) {
+  if (text != peer_text_) {
+    peer_text_ = text;
+    peer_ = api::find_peer(text, parts_.authz->proxies);
+  }
+  return peer_;
+}
+
 void AuthorizationService::answer(grpc::Reply& reply, const Decision& decision, api::DecisionForm form,
                                   std::span<const std::string_view> remove) {
-  if (decision.allowed) form.as_text = true;  // which has no body, and Envoy takes none
   const http::Response answered = writer_.write(decision, form);
   out_.clear();
   if (decision.allowed) {

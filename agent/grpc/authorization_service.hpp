@@ -34,6 +34,8 @@ class AuthorizationService final : public grpc::Service {
  private:
   class Single;
 
+  // The same as last time for most calls: an Envoy has many connections, but one address.
+  const api::Peer& find_peer(std::string_view text);
   void answer(grpc::Reply& reply, const Decision& decision, api::DecisionForm form,
               std::span<const std::string_view> remove);
   void refuse(grpc::Reply& reply, const Refused& refused);
@@ -41,7 +43,9 @@ class AuthorizationService final : public grpc::Service {
   const ServiceParts parts_;
   api::DecisionWriter writer_;
   StatusWriter statuses_;
-  std::string out_;  // scratch for one message
+  std::string out_;        // scratch for one message
+  std::string peer_text_;  // of the last call
+  api::Peer peer_;
   Pool<Single> singles_;
 };
 

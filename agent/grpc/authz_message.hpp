@@ -3,6 +3,7 @@
 // Thread safety: none; a message belongs to one thread. Reading one allocates nothing once its vectors have grown.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -31,15 +32,20 @@ struct AuthzMessage {
   std::string_view method;
   std::string_view path;
   std::string_view host;
-  std::vector<Named> headers;
+  std::vector<Named> headers;     // add_header() adds to them
   std::vector<Named> extensions;  // context_extensions
 
+  void add_header(const Named& header);
   // The value of a header, "" if there is none. Values of a name that is there more than once are joined by ", ".
   std::string_view header(std::string_view name);
   std::string_view extension(std::string_view name) const;
   void clear();
 
  private:
+  static constexpr std::uint64_t size_bit(std::string_view name) { return std::uint64_t{1} << (name.size() % 64); }
+
+  // A bit for each size of a name in `headers`: most names that are asked for are not there, and no other is as long.
+  std::uint64_t header_sizes_ = 0;
   std::deque<std::string> joined_;
 };
 
