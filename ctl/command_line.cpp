@@ -48,6 +48,7 @@ std::unique_ptr<CLI::App> make_command_line(Invocation& invocation) {
   add_login(*app, invocation);
   add_get(*app, invocation);
   add_apply(*app, invocation);
+  add_delete(*app, invocation);
   add_edit(*app, invocation);
   add_history(*app, invocation);
   add_check(*app, invocation);
@@ -61,10 +62,12 @@ std::unique_ptr<CLI::App> make_command_line(Invocation& invocation) {
 }
 
 std::string describe(const CLI::App& app, const CLI::ParseError& error) {
-  if (!app.get_subcommands().empty()) {
-    return fmt::format("{}. `sluicectl {} --help` shows the options.", error.what(),
-                       app.get_subcommands().front()->get_name());
+  std::string given;
+  for (const CLI::App* level = &app; !level->get_subcommands().empty();) {
+    level = level->get_subcommands().front();
+    given.append(" ").append(level->get_name());
   }
+  if (!given.empty()) return fmt::format("{}. `sluicectl{} --help` shows the options.", error.what(), given);
   for (const std::string& word : app.remaining()) {
     if (word.starts_with('-')) continue;
     std::vector<std::string> names;

@@ -1,11 +1,12 @@
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "ctl/command_line.hpp"
 
 int main(int argc, char** argv) {
-  using sluice::ctl::Exit;
   std::signal(SIGPIPE, SIG_IGN);  // a server that goes away is an error of the call
   sluice::ctl::Invocation invocation;
   const auto app = sluice::ctl::make_command_line(invocation);
@@ -15,10 +16,12 @@ int main(int argc, char** argv) {
     return app->exit(shown);
   } catch (const CLI::ParseError& wrong) {
     return static_cast<int>(sluice::ctl::fail(sluice::ctl::describe(*app, wrong)));
+  } catch (const std::system_error& wrong) {
+    if (std::ferror(stdout) != 0) return static_cast<int>(sluice::ctl::output_lost(wrong.code().value()));
+    return static_cast<int>(sluice::ctl::fail(wrong.what()));
   } catch (const std::exception& wrong) {
     return static_cast<int>(sluice::ctl::fail(wrong.what()));
   }
-  // A full disk or a closed pipe: what was printed did not arrive.
-  if (std::fflush(stdout) != 0) return static_cast<int>(Exit::failed);
+  if (std::fflush(stdout) != 0) return static_cast<int>(sluice::ctl::output_lost(errno));
   return static_cast<int>(invocation.exit);
 }

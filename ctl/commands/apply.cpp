@@ -8,6 +8,7 @@
 #include "ctl/core/bundle_files.hpp"
 #include "ctl/core/changes.hpp"
 #include "ctl/core/enforcement.hpp"
+#include "ctl/core/time_option.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -18,6 +19,7 @@ struct ApplyOptions {
   std::string wait;
   bool dry_run = false;
   bool prune = false;
+  bool recursive = false;
 };
 
 constexpr unsigned kUnprocessable = 422;
@@ -27,11 +29,11 @@ constexpr unsigned kBadRequest = 400;
 Exit refused(const Answer& answer, const BundleFiles& files) {
   const bool about_body = answer.status == kUnprocessable || answer.status == kBadRequest;
   const auto faults = answer.document.root().items_of("errors");
-  if (!about_body || faults.empty()) return fail(describe_problem(answer));
+  if (!about_body || faults.empty()) return fail(error_of(answer));
   std::string text = "the server refuses the bundle, and nothing is changed:";
   for (const json::Value& fault : faults) {
     const std::string_view pointer = fault.text_of("pointer");
-    if (pointer.starts_with('?')) return fail(describe_problem(answer));
+    if (pointer.starts_with('?')) return fail(error_of(answer));
     text.append("\n").append(files.describe(pointer, fault.text_of("detail")));
   }
   return fail(text);
@@ -44,7 +46,7 @@ struct Sent {
 
 // The exit code if it failed: what went wrong is printed then.
 std::expected<Sent, Exit> send(Invocation& invocation, const ApplyOptions& options, bool dry_run) {
-  auto files = BundleFiles::read(options.files);
+  auto files = BundleFiles::read(options.files, options.recursive);
   if (!files) return std::unexpected(fail(files.error()));
   auto bundle = files->joined();
   if (!bundle) return std::unexpected(fail(bundle.error()));
@@ -70,6 +72,8 @@ std::string name_of(const json::Value& change) {
 }
 
 Exit run_apply(Invocation& invocation, const ApplyOptions& options) {
+  const auto up_to = duration_of("--wait", options.wait.empty() ? "0s" : options.wait, std::chrono::milliseconds(0));
+  if (!up_to) return fail(up_to.error());
   const auto sent = send(invocation, options, options.dry_run);
   if (!sent) return sent.error();
   const json::Value applied = sent->answer.document.root();
@@ -86,7 +90,7 @@ Exit run_apply(Invocation& invocation, const ApplyOptions& options) {
   }
   const json::Value revision = applied.get("revision");
   if (options.wait.empty() || options.dry_run || revision.type() != json::Type::number) return Exit::done;
-  return await_enforcement(invocation, std::string(revision.text()), options.wait);
+  return await_enforcement(invocation, std::string(revision.text()), *up_to);
 }
 
 // The object as the server has it now; null if it cannot be read.
@@ -136,9 +140,13 @@ void add_files(CLI::App& command, ApplyOptions& options) {
       ->required()
       ->take_all()
       ->allow_extra_args(false);
+  command.add_flag("-R,--recursive", options.recursive, "Also the files in folders of folders.");
   command.add_flag("--prune", options.prune,
-                   "Also delete what the files do not name: of --organization, else of everything in scope.");
-  command.add_option("--organization", options.organization, "The organization that --prune is about.")
+                   "Also delete what the files do not name: in the tenants of the files, of the kinds that the files "
+                   "list. Organizations stay.");
+  command
+      .add_option("--organization", options.organization,
+                  "The organization of all tenants of the files. With --prune its other tenants are deleted.")
       ->type_name("ID");
 }
 

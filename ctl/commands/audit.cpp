@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include <fmt/core.h>
 
-#include "common/json/edit.hpp"
 #include "common/json/merge_patch.hpp"
 #include "ctl/commands/commands.hpp"
 #include "ctl/core/changes.hpp"
+#include "ctl/core/time_option.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -33,10 +36,19 @@ void print_changes(json::Value before, json::Value after) {
 }
 
 Exit run_audit(Invocation& invocation, const AuditOptions& options) {
+  std::string since;
+  std::string until;
+  for (const auto& [option, text, time] :
+       {std::tuple{"--since", &options.since, &since}, std::tuple{"--until", &options.until, &until}}) {
+    if (text->empty()) continue;
+    auto read = time_of(option, *text);
+    if (!read) return fail(read.error());
+    *time = std::move(*read);
+  }
   const auto api = invocation.server();
   if (!api) return fail(api.error());
   Table table({"AT", "ACTOR", "ACTION", "KIND", "TENANT", "OBJECT", "VERSION", "FROM"});
-  std::string items;
+  Items items;
   std::size_t shown = 0;
   const auto listed =
       (*api)->list({.path = path_to({"audit"}),
@@ -45,13 +57,12 @@ Exit run_audit(Invocation& invocation, const AuditOptions& options) {
                               {"kind", options.kind},
                               {"object_id", options.object},
                               {"actor_id", options.actor},
-                              {"since", options.since},
-                              {"until", options.until},
+                              {"since", since},
+                              {"until", until},
                               {"limit", fmt::format("{}", std::min<std::size_t>(options.limit, 1000))}}},
                    [&](const json::Value& entry) {
                      if (invocation.for_programs()) {
-                       if (!items.empty()) items.push_back(',');
-                       json::append(items, entry);
+                       items.add(entry);
                      } else if (options.changes) {
                        fmt::print("{} {} {} {}/{}\n", cell(entry.get("at")), cell(entry.get("actor_id")),
                                   cell(entry.get("action")), cell(entry.get("kind")), cell(entry.get("object_id")));
@@ -65,8 +76,10 @@ Exit run_audit(Invocation& invocation, const AuditOptions& options) {
                    });
   if (!listed) return fail(listed.error());
   if (invocation.for_programs()) {
-    print_document(Document::parse(R"({"items":[)" + items + "]}")->root(), invocation.format());
-  } else if (!table.empty()) {
+    items.print(invocation.format());
+  } else if (shown == 0) {
+    fmt::print(stderr, "There are no entries.\n");
+  } else if (!options.changes) {
     fmt::print("{}", table.text());
   }
   return Exit::done;
@@ -81,8 +94,11 @@ void add_audit(CLI::App& app, Invocation& invocation) {
   audit->add_option("--kind", options->kind, "Of objects of this kind, such as policy.");
   audit->add_option("--object", options->object, "Of the object with this id.")->type_name("ID");
   audit->add_option("--actor", options->actor, "By this token.")->type_name("ID");
-  audit->add_option("--since", options->since, "From this time on, such as 2027-03-31T09:00:00Z.")->type_name("TIME");
-  audit->add_option("--until", options->until, "Before this time.")->type_name("TIME");
+  audit
+      ->add_option("--since", options->since,
+                   "From this time on: a duration such as 1h, or a time such as 2027-03-31T09:00:00Z.")
+      ->type_name("TIME");
+  audit->add_option("--until", options->until, "Before this time: a duration or a time.")->type_name("TIME");
   audit->add_option("--limit", options->limit, "How many entries.")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

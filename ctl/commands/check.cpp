@@ -1,11 +1,14 @@
 // check: asks an agent, and charges; explain: asks the server which policy would decide, and charges nothing.
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
 #include "common/json/text.hpp"
 #include "ctl/commands/commands.hpp"
+#include "ctl/core/text_file.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -13,7 +16,7 @@ namespace {
 struct CheckOptions {
   std::string resource;
   std::string subject;
-  std::string cost;
+  std::optional<std::int64_t> cost;
   std::string plan;
   std::vector<std::string> dimensions;
   std::string agent;
@@ -22,6 +25,7 @@ struct CheckOptions {
   bool explain = false;
 };
 
+constexpr std::int64_t kMaxCost = (std::int64_t{1} << 31) - 1;  // of the decision API
 constexpr std::string_view kDefaultAgent = "http://127.0.0.1:8088";
 constexpr unsigned kOverLimit = 429;
 constexpr unsigned kUnavailable = 503;
@@ -39,7 +43,7 @@ Result<std::string> check_body(const CheckOptions& options) {
     if (body->size() > 1) body->push_back(',');
     body->append(member).push_back('}');
   };
-  if (!options.cost.empty()) append(fmt::format(R"("cost":{})", options.cost));
+  if (options.cost) append(fmt::format(R"("cost":{})", *options.cost));
   if (options.explain) append(R"("explain":true)");
   return body;
 }
@@ -65,7 +69,9 @@ Result<Endpoint> agent_endpoint(const Invocation& invocation, const CheckOptions
   if (address.empty()) address = kDefaultAgent;
   auto url = safe_url(address, invocation.globals.insecure);
   if (!url) return std::unexpected(url.error());
-  return Endpoint{.url = *url, .ca = invocation.globals.ca};
+  const auto timeout = invocation.timeout();
+  if (!timeout) return std::unexpected(timeout.error());
+  return Endpoint{.url = *url, .ca = invocation.globals.ca, .timeout = *timeout};
 }
 
 void print_decision(const json::Value& decision) {
@@ -153,7 +159,7 @@ void add_check_options(CLI::App& command, CheckOptions& options) {
   command.add_option("resource", options.resource, "What is asked for, such as GET:/orders.");
   command.add_option("-s,--subject", options.subject, "The subject that is charged.");
   command.add_option("-c,--cost", options.cost, "Units of `requests`. 0 reads and charges nothing.")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, kMaxCost));
   command.add_option("-p,--plan", options.plan, "Judge by this plan instead of matching policies.")->type_name("ID");
   command.add_option("-d,--dimension", options.dimensions, "Another dimension, such as region=eu. May be repeated.")
       ->type_name("NAME=VALUE")

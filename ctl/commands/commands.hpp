@@ -8,7 +8,8 @@ namespace sluice::ctl {
 void add_login(CLI::App& app, Invocation& invocation);       // login, logout, context, whoami
 void add_get(CLI::App& app, Invocation& invocation);         // get, export
 void add_apply(CLI::App& app, Invocation& invocation);       // apply, diff
-void add_edit(CLI::App& app, Invocation& invocation);        // edit, delete
+void add_delete(CLI::App& app, Invocation& invocation);      // delete
+void add_edit(CLI::App& app, Invocation& invocation);        // edit
 void add_history(CLI::App& app, Invocation& invocation);     // versions, rollback, rollout, mode
 void add_check(CLI::App& app, Invocation& invocation);       // check, explain
 void add_watch(CLI::App& app, Invocation& invocation);       // watch, top

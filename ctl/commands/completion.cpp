@@ -23,7 +23,16 @@ Exit run_completion(Invocation& /*invocation*/, const ShellOptions& options) {
   return Exit::done;
 }
 
+std::vector<std::string> context_names(const Invocation& invocation) {
+  std::vector<std::string> names;
+  const auto contexts = Contexts::load(invocation.globals.config);
+  if (!contexts) return names;
+  for (const Context& context : contexts->all()) names.push_back(context.name);
+  return names;
+}
+
 std::vector<std::string> ids_of(Invocation& invocation, std::string_view plural) {
+  if (plural == "contexts") return context_names(invocation);
   std::vector<std::string> ids;
   invocation.globals.timeout = kTimeout;
   const auto kind = find_kind(plural);

@@ -1,8 +1,10 @@
-// edit: an object as YAML in the user's editor; delete.
+// edit: an object as YAML in the user's editor.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <system_error>
 
 #include <fcntl.h>
@@ -22,11 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ObjectOptions {
-  std::string kind;
-  std::string id;
-};
-
-struct DeleteOptions {
   std::string kind;
   std::vector<std::string> ids;
 };
@@ -109,38 +106,60 @@ std::string yaml_of(Document& document) {
   return yaml::yaml_of_json(body);
 }
 
-// What is wrong with the text; "" if it was stored.
-Result<std::string> put(Api& api, const Call& call, const std::string& text) {
+struct Refusal {
+  std::string text;
+  Faults faults = {};  // with their lines in what was sent
+
+  // `offset`: how many lines the user sees above those.
+  std::string describe(std::size_t offset) const {
+    std::string lines = text;
+    for (const Fault& fault : faults) {
+      lines.append(fmt::format("\nline {}: {}{}{}", fault.line + offset, fault.pointer,
+                               fault.pointer.empty() ? "" : ": ", fault.text));
+    }
+    return lines;
+  }
+};
+
+// The refused text with what is wrong as comments above it. A line of the comments is that of the whole.
+std::string with_comments(const Refusal& refusal, const std::string& text) {
+  const std::string comments = as_comment(refusal.describe(0));
+  return as_comment(refusal.describe(static_cast<std::size_t>(std::ranges::count(comments, '\n')))) + text;
+}
+
+// What is wrong with the text; nothing if it was stored.
+Result<std::optional<Refusal>> put(Api& api, const Call& call, const std::string& text) {
   const auto yaml = yaml::json_of_yaml(text);
-  if (!yaml) return fmt::format("line {}: {}", yaml.error().line, yaml.error().text);
+  if (!yaml) return Refusal{"This is not YAML.", {yaml.error()}};
   Call change = call;
   change.body = yaml->json;
   const auto answer = api.send(change);
   if (!answer) return std::unexpected(answer.error());
-  if (answer->ok()) return std::string();
+  if (answer->ok()) return std::nullopt;
   if (answer->status == kPreconditionFailed) {
     return failure("changed", "the object was changed by somebody else meanwhile: edit it again");
   }
-  std::string faults = describe_problem(*answer, false);
-  Faults places;
+  Refusal refusal{describe_problem(*answer, false)};
   for (const json::Value& fault : answer->document.root().items_of("errors")) {
-    places.push_back({.pointer = std::string(fault.text_of("pointer")), .text = std::string(fault.text_of("detail"))});
+    refusal.faults.push_back(
+        {.pointer = std::string(fault.text_of("pointer")), .text = std::string(fault.text_of("detail"))});
   }
-  yaml->locate(places);
-  for (const Fault& fault : places)
-    faults.append(fmt::format("\nline {}: {}: {}", fault.line, fault.pointer, fault.text));
-  return faults;
+  yaml->locate(refusal.faults);
+  return refusal;
 }
 
 Exit run_edit(Invocation& invocation, const ObjectOptions& options) {
-  const auto kind = find_kind(options.kind);
-  if (!kind) return fail(kind.error());
-  if (!(*kind)->can_be_edited)
-    return fail(fmt::format("{} cannot be replaced: delete it and make another", (*kind)->plural));
+  const auto named = find_objects(options.kind, options.ids);
+  if (!named) return fail(named.error());
+  if (named->size() != 1) return fail("edit needs one object: its kind and its id, such as policy orders");
+  const auto& [kind, tenant, id] = named->front();
+  if (!kind->can_be_edited) return fail(fmt::format("{} cannot be replaced: delete it and make another", kind->plural));
   const auto api = invocation.server();
   if (!api) return fail(api.error());
-  Call call{.path = path_to({(*kind)->plural, options.id}),
-            .query = {{"tenant_id", (*kind)->in_tenant ? invocation.tenant() : ""}}};
+  Call call{.path = path_to({kind->plural, id}),
+            .query = {{"tenant_id", !kind->in_tenant ? ""
+                                    : tenant.empty() ? invocation.tenant()
+                                                     : tenant}}};
   auto before = (*api)->call(call);
   if (!before) return fail(before.error());
   call.method = "PUT";
@@ -150,7 +169,7 @@ Exit run_edit(Invocation& invocation, const ObjectOptions& options) {
   auto file = EditedFile::make(
       as_comment(fmt::format("{}/{}. Save and leave the editor to store it. Lines that begin with # are ignored.\n"
                              "Leave without a change to cancel.",
-                             (*kind)->name, options.id)) +
+                             kind->name, id)) +
       original);
   if (!file) return fail(file.error());
   std::string sent = original;
@@ -159,7 +178,7 @@ Exit run_edit(Invocation& invocation, const ObjectOptions& options) {
       return fail(fmt::format("the editor {} failed: set EDITOR to another", sluice::quoted(editor())));
     const std::string text = without_comments(file->read());
     if (text == sent) {  // also after a refusal: the user gives up
-      fmt::print(stderr, "{}/{} is not changed.\n", (*kind)->name, options.id);
+      fmt::print(stderr, "{}/{} is not changed.\n", kind->name, id);
       return sent == original ? Exit::done : Exit::failed;
     }
     sent = text;
@@ -168,26 +187,11 @@ Exit run_edit(Invocation& invocation, const ObjectOptions& options) {
       file->keep();
       return fail(fmt::format("{} (your text is in {})", wrong.error().text, file->path()));
     }
-    if (wrong->empty()) break;
-    fmt::print(stderr, "{}\n", *wrong);
-    if (!file->write(as_comment(*wrong) + text)) return fail(fmt::format("{} cannot be written", file->path()));
+    if (!*wrong) break;
+    fmt::print(stderr, "{}\n", (*wrong)->describe(0));
+    if (!file->write(with_comments(**wrong, text))) return fail(fmt::format("{} cannot be written", file->path()));
   }
-  fmt::print("{}/{} changed\n", (*kind)->name, options.id);
-  return Exit::done;
-}
-
-Exit run_delete(Invocation& invocation, const DeleteOptions& options) {
-  const auto kind = find_kind(options.kind);
-  if (!kind) return fail(kind.error());
-  const auto api = invocation.server();
-  if (!api) return fail(api.error());
-  for (const std::string& id : options.ids) {
-    const auto answer = (*api)->call({.method = "DELETE",
-                                      .path = path_to({(*kind)->plural, id}),
-                                      .query = {{"tenant_id", (*kind)->in_tenant ? invocation.tenant() : ""}}});
-    if (!answer) return fail(fmt::format("{}/{}: {}", (*kind)->name, id, answer.error().text));
-    fmt::print("{}/{} deleted\n", (*kind)->name, id);
-  }
+  fmt::print("{}/{} changed\n", kind->name, id);
   return Exit::done;
 }
 
@@ -196,13 +200,8 @@ Exit run_delete(Invocation& invocation, const DeleteOptions& options) {
 void add_edit(CLI::App& app, Invocation& invocation) {
   const auto [edit, options] = add_command(
       app, "edit", "Change one object in your editor (SLUICECTL_EDITOR, VISUAL or EDITOR).", invocation, run_edit);
-  edit->add_option("kind", options->kind, "The kind, such as policy.")->required();
-  edit->add_option("id", options->id, "Its id.")->required();
-
-  const auto [remove, remove_options] =
-      add_command(app, "delete", "Delete objects by their ids.", invocation, run_delete);
-  remove->add_option("kind", remove_options->kind, "The kind, such as policy.")->required();
-  remove->add_option("id", remove_options->ids, "Ids of objects.")->required();
+  edit->add_option("kind", options->kind, "The kind, such as policy; or a name, such as policy/orders.")->required();
+  edit->add_option("id", options->ids, "The object's id.");
 }
 
 }  // namespace sluice::ctl

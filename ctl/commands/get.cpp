@@ -25,18 +25,21 @@ Result<Query> conditions(const std::vector<std::string>& where) {
   return query;
 }
 
-// The objects point into `documents`.
-Result<std::vector<json::Value>> fetch(Api& api, const Kind& kind, const GetOptions& options, const std::string& tenant,
-                                       std::vector<Document>& documents) {
+Query query_for(const ObjectName& name, const std::string& tenant, Query query) {
+  if (name.kind->in_tenant) query.emplace_back("tenant_id", name.tenant.empty() ? tenant : name.tenant);
+  return query;
+}
+
+// The objects point into `documents`. `names`: none for the list of the kind.
+Result<std::vector<json::Value>> fetch(Api& api, const Kind& kind, const std::vector<ObjectName>& names, Query query,
+                                       const std::string& tenant, std::vector<Document>& documents) {
   std::vector<json::Value> objects;
-  auto query = conditions(options.where);
-  if (!query) return std::unexpected(query.error());
-  // The tenants' own list has no tenant to choose; a key or an override has.
-  if (kind.in_tenant || kind.name == "key") query->emplace_back("tenant_id", tenant);
-  if (options.ids.empty()) {
-    query->emplace_back("limit", "1000");
+  if (names.empty()) {
+    // The tenants' own list has no tenant to choose; a key or an override has.
+    if (kind.in_tenant || kind.name == "key") query.emplace_back("tenant_id", tenant);
+    query.emplace_back("limit", "1000");
     std::string text = "[";
-    const auto listed = api.list({.path = path_to({kind.plural}), .query = *query}, [&](const json::Value& item) {
+    const auto listed = api.list({.path = path_to({kind.plural}), .query = query}, [&](const json::Value& item) {
       if (text.size() > 1) text.push_back(',');
       json::append(text, item);
       return true;
@@ -47,9 +50,8 @@ Result<std::vector<json::Value>> fetch(Api& api, const Kind& kind, const GetOpti
     objects.assign(items.begin(), items.end());
     return objects;
   }
-  if (!kind.in_tenant) std::erase_if(*query, [](const auto& pair) { return pair.first == "tenant_id"; });
-  for (const std::string& id : options.ids) {
-    auto answer = api.call({.path = path_to({kind.plural, id}), .query = *query});
+  for (const ObjectName& name : names) {
+    auto answer = api.call({.path = path_to({kind.plural, name.id}), .query = query_for(name, tenant, query)});
     if (!answer) return std::unexpected(answer.error());
     documents.push_back(std::move(answer->document));
     objects.push_back(documents.back().root());
@@ -58,17 +60,25 @@ Result<std::vector<json::Value>> fetch(Api& api, const Kind& kind, const GetOpti
 }
 
 Exit run_get(Invocation& invocation, const GetOptions& options) {
-  const auto kind = find_kind(options.kind);
-  if (!kind) return fail(kind.error());
+  const auto names = find_objects(options.kind, options.ids);
+  if (!names) return fail(names.error());
+  const Kind& kind = names->empty() ? **find_kind(options.kind) : *names->front().kind;
+  for (const ObjectName& name : *names) {
+    if (name.kind != &kind) {
+      return fail(fmt::format("one command shows one kind: get {} and {} one by one", kind.plural, name.kind->plural));
+    }
+  }
+  auto query = conditions(options.where);
+  if (!query) return fail(query.error());
   const auto api = invocation.server();
   if (!api) return fail(api.error());
   std::vector<Document> documents;
-  const auto objects = fetch(**api, **kind, options, invocation.tenant(), documents);
+  const auto objects = fetch(**api, kind, *names, std::move(*query), invocation.tenant(), documents);
   if (!objects) return fail(objects.error());
-  if (invocation.for_programs() && options.ids.size() == 1) {
+  if (invocation.for_programs() && names->size() == 1) {
     print_document(objects->front(), invocation.format());
   } else {
-    print_objects(*objects, **kind, invocation.format());
+    print_objects(*objects, kind, invocation.format());
   }
   return Exit::done;
 }
@@ -98,7 +108,8 @@ void add_get(CLI::App& app, Invocation& invocation) {
   const auto [get, options] =
       add_command(app, "get", "Show objects of a kind, or those with the given ids.", invocation, run_get);
   get->add_option("kind", options->kind,
-                  "organizations, tenants, plans, policies, overrides, keys, webhooks, tokens, …")
+                  "organizations, tenants, plans, policies, overrides, keys, webhooks, tokens, …; or names, such as "
+                  "policy/orders.")
       ->required();
   get->add_option("id", options->ids, "Ids of objects.");
   get->add_option("-w,--where", options->where, "A filter of the list, such as mode=shadow. May be repeated.")

@@ -1,11 +1,9 @@
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <utility>
 
 #include <fmt/core.h>
 
-#include "common/base/text.hpp"
 #include "ctl/commands/commands.hpp"
+#include "ctl/core/text_file.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -17,12 +15,8 @@ struct ImportOptions {
 };
 
 Exit run_import(Invocation& invocation, const ImportOptions& options) {
-  std::ifstream file;
-  if (options.file != "-") file.open(options.file, std::ios::binary);
-  std::istream& in = options.file == "-" ? std::cin : file;
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad() || (options.file != "-" && !file.is_open()))
-    return fail(fmt::format("{} cannot be read", sluice::quoted(options.file)));
+  auto text = read_text(options.file);
+  if (!text) return fail(text.error());
   const auto api = invocation.server();
   if (!api) return fail(api.error());
   const auto answer = (*api)->call({.method = "POST",
@@ -30,7 +24,7 @@ Exit run_import(Invocation& invocation, const ImportOptions& options) {
                                     .query = {{"from", options.from},
                                               {"tenant_id", invocation.tenant()},
                                               {"dry_run", options.dry_run ? "true" : ""}},
-                                    .body = std::move(text),
+                                    .body = std::move(*text),
                                     .content_type = "text/plain"});
   if (!answer) return fail(answer.error());
   const json::Value imported = answer->document.root();

@@ -1,13 +1,14 @@
 // login, logout, context and whoami.
 #include <cstdio>
-#include <iostream>
 
 #include <fmt/core.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "common/base/text.hpp"
+#include "common/json/writer.hpp"
 #include "ctl/commands/commands.hpp"
+#include "ctl/core/text_file.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -61,9 +62,11 @@ Exit run_login(Invocation& invocation, const LoginOptions& options) {
   if (!url) return fail(url.error());
   auto contexts = Contexts::load(globals.config);
   if (!contexts) return fail(contexts.error());
+  const auto timeout = invocation.timeout();
+  if (!timeout) return fail(timeout.error());
   auto token = ask_for_token(invocation);
   if (!token) return fail(token.error());
-  Api api({.url = *url, .ca = globals.ca, .token = *token});
+  Api api({.url = *url, .ca = globals.ca, .token = *token, .timeout = *timeout});
   const auto answer = api.call({.path = path_to({"whoami"})});
   if (!answer) return fail(answer.error());
   const std::string name = options.name.empty() ? url->host : options.name;
@@ -113,9 +116,36 @@ Exit run_use(Invocation& invocation, const NameOptions& options) {
   });
 }
 
+// Without the tokens.
+std::string json_of(const Contexts& contexts) {
+  json::Writer out;
+  out.begin_object();
+  out.field("current", contexts.current());
+  out.key("items");
+  out.begin_list();
+  for (const Context& context : contexts.all()) {
+    out.begin_object();
+    out.field("name", context.name);
+    out.field("server", context.server);
+    out.optional_field("tenant", context.tenant);
+    out.end_object();
+  }
+  out.end_list();
+  out.end_object();
+  return out.take();
+}
+
 Exit run_contexts(Invocation& invocation, const NoOptions& /*options*/) {
   const auto contexts = Contexts::load(invocation.globals.config);
   if (!contexts) return fail(contexts.error());
+  if (invocation.for_programs()) {
+    print_document(Document::parse(json_of(*contexts))->root(), invocation.format());
+    return Exit::done;
+  }
+  if (invocation.format() == Format::name) {
+    for (const Context& context : contexts->all()) fmt::print("{}\n", printable(context.name));
+    return Exit::done;
+  }
   Table table({"CURRENT", "NAME", "SERVER", "TENANT"});
   for (const Context& context : contexts->all()) {
     table.add({context.name == contexts->current() ? "*" : "", printable(context.name), printable(context.server),

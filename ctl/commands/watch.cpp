@@ -8,11 +8,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "common/base/duration.hpp"
 #include "common/base/text.hpp"
 #include "common/base/timestamp.hpp"
+#include "common/json/writer.hpp"
 #include "ctl/commands/commands.hpp"
+#include "ctl/core/document.hpp"
 #include "ctl/core/metrics_text.hpp"
+#include "ctl/core/time_option.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -33,47 +35,53 @@ struct TopOptions {
   std::string limit = "20";
 };
 
-// "1h" is an hour ago; a time in RFC 3339 stays as it is. Error: `since`.
-Result<std::string> time_of(const std::string& text) {
-  if (parse_timestamp(text)) return text;
-  const auto ago = parse_duration(text);
-  if (!ago || ago->count() < 0) {
-    return failure("since",
-                   fmt::format("--since must be a duration such as 1h, or a time such as 2027-03-31T09:00:00Z; got {}",
-                               sluice::quoted(text)));
-  }
-  return format_timestamp(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() - *ago));
+std::string now_text() {
+  return format_timestamp(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
 }
 
 // Prints a table in place of the one before on a terminal, else below it.
 void redraw(const std::string& headline, const Table& table) {
   if (::isatty(STDOUT_FILENO) != 0) fmt::print("\x1b[H\x1b[2J");
   fmt::print("{}\n{}\n", headline, table.empty() ? "No decisions.\n" : table.text());
-  std::fflush(stdout);
+  flush_output();
 }
 
-std::string now_text() {
-  return format_timestamp(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+// For programs: JSON with a line for each reading, or YAML with a document for each.
+void print_reading(const Items& items, Format format) {
+  const std::string reading = fmt::format(R"({{"at":"{}",{})", now_text(), items.json().substr(1));
+  if (format == Format::yaml) {
+    fmt::print("---\n");
+    print_document(Document::parse(reading)->root(), format);
+  } else {
+    fmt::print("{}\n", reading);
+  }
+  flush_output();
 }
 
 // What the agents reported: a server has it after their report interval.
 Result<> show_reported(Invocation& invocation, const WatchOptions& options) {
   const auto api = invocation.server();
   if (!api) return std::unexpected(api.error());
-  const auto since = time_of(options.since);
+  const auto since = time_of("--since", options.since);
   if (!since) return std::unexpected(since.error());
   Table table({"TENANT", "POLICY", "OUTCOME", "COUNT"});
+  Items items;
   const auto listed = (*api)->list({.path = path_to({"analytics"}),
                                     .query = {{"tenant_id", invocation.tenant()},
                                               {"since", *since},
                                               {"by", "tenant,policy,outcome"},
                                               {"limit", "1000"}}},
                                    [&](const json::Value& row) {
+                                     items.add(row);
                                      table.add({cell(row.get("tenant_id")), cell(row.get("policy_id")),
                                                 cell(row.get("outcome")), cell(row.get("count"))});
                                      return true;
                                    });
   if (!listed) return listed;
+  if (invocation.for_programs()) {
+    print_reading(items, invocation.format());
+    return {};
+  }
   redraw(fmt::format("{}  decisions since {}", now_text(), *since), table);
   return {};
 }
@@ -81,7 +89,7 @@ Result<> show_reported(Invocation& invocation, const WatchOptions& options) {
 // The rates of one agent, from two readings of its metrics.
 class AgentRates {
  public:
-  explicit AgentRates(Endpoint endpoint) : api_(std::move(endpoint)) {}
+  AgentRates(Endpoint endpoint, const Invocation& invocation) : api_(std::move(endpoint)), invocation_(invocation) {}
 
   Result<> show() {
     const auto answer = api_.call({.path = "/metrics"});
@@ -91,6 +99,7 @@ class AgentRates {
     if (!before_.empty()) {
       const double seconds = std::chrono::duration<double>(now - at_).count();
       Table table({"TENANT", "POLICY", "OUTCOME", "REASON", "PER SECOND"});
+      Items items;
       for (const auto& [labels, count] : counts) {
         const auto known = before_.find(labels);
         const double rate = (count - (known == before_.end() ? 0 : known->second)) / seconds;
@@ -99,9 +108,14 @@ class AgentRates {
           const auto found = labels.find(name);
           return found == labels.end() || found->second.empty() ? std::string("-") : printable(found->second);
         };
+        items.add(Document::parse(json_of(labels, rate))->root());
         table.add({label("tenant"), label("policy"), label("outcome"), label("reason"), fmt::format("{:.1f}", rate)});
       }
-      redraw(fmt::format("{}  decisions a second", now_text()), table);
+      if (invocation_.for_programs()) {
+        print_reading(items, invocation_.format());
+      } else {
+        redraw(fmt::format("{}  decisions a second", now_text()), table);
+      }
     }
     before_ = counts;
     at_ = now;
@@ -109,22 +123,32 @@ class AgentRates {
   }
 
  private:
+  static std::string json_of(const Labels& labels, double rate) {
+    json::Writer out(json::Writer::Layout::compact);
+    out.begin_object();
+    for (const auto& [name, value] : labels) out.field(name, value);
+    out.field("per_second", rate);
+    out.end_object();
+    return out.take();
+  }
+
   Api api_;
+  const Invocation& invocation_;
   std::map<Labels, double> before_;
   SteadyTime at_;
 };
 
 Exit run_watch(Invocation& invocation, const WatchOptions& options) {
-  const auto interval = parse_duration(options.interval);
-  if (!interval || *interval < 100ms) {
-    return fail(fmt::format("--interval must be a duration of at least 100ms, such as 2s; got {}",
-                            sluice::quoted(options.interval)));
-  }
+  const auto interval = duration_of("--interval", options.interval, 100ms);
+  if (!interval) return fail(interval.error());
+  const auto timeout = invocation.timeout();
+  if (!timeout) return fail(timeout.error());
   std::unique_ptr<AgentRates> agent;
   if (!options.metrics.empty()) {
     auto url = http_client::parse_url(options.metrics);
     if (!url) return fail(fmt::format("--metrics {}: {}", sluice::quoted(options.metrics), url.error().text));
-    agent = std::make_unique<AgentRates>(Endpoint{.url = *url, .ca = invocation.globals.ca});
+    agent = std::make_unique<AgentRates>(Endpoint{.url = *url, .ca = invocation.globals.ca, .timeout = *timeout},
+                                         invocation);
     // The first reading has nothing to compare with.
     if (Result<> first = agent->show(); !first) return fail(first.error());
     std::this_thread::sleep_for(*interval);
@@ -140,7 +164,7 @@ Exit run_watch(Invocation& invocation, const WatchOptions& options) {
 Exit run_top(Invocation& invocation, const TopOptions& options) {
   const auto api = invocation.server();
   if (!api) return fail(api.error());
-  const auto since = time_of(options.since);
+  const auto since = time_of("--since", options.since);
   if (!since) return fail(since.error());
   const auto answer = (*api)->call({.path = path_to({"analytics", "subjects"}),
                                     .query = {{"tenant_id", invocation.tenant()},

@@ -92,9 +92,7 @@ Result<Answer> Api::send(const Call& call) {
 Result<Answer> Api::call(const Call& call) {
   auto answer = send(call);
   if (!answer || answer->ok()) return answer;
-  const std::string_view code = answer->document.root().text_of("code");
-  return failure(std::string(code.empty() ? "problem" : code),
-                 answer->status == kUnauthorized ? describe_unauthorized(code) : describe_problem(*answer));
+  return std::unexpected(error_of(*answer));
 }
 
 Result<> Api::list(const Call& call, const std::function<bool(const json::Value&)>& visit) {
@@ -118,6 +116,12 @@ std::string path_to(std::initializer_list<std::string_view> parts) {
   return path;
 }
 
+Error error_of(const Answer& answer) {
+  const std::string_view code = answer.document.root().text_of("code");
+  return {std::string(code.empty() ? "problem" : code),
+          answer.status == kUnauthorized ? describe_unauthorized(code) : describe_problem(answer)};
+}
+
 std::string describe_problem(const Answer& answer, bool with_faults) {
   const json::Value problem = answer.document.root();
   const std::string_view detail = problem.text_of("detail");
@@ -126,8 +130,10 @@ std::string describe_problem(const Answer& answer, bool with_faults) {
   std::string text(detail.empty() ? title : detail);
   const auto faults = problem.items_of("errors");
   if (!with_faults || faults.empty()) return text;
-  // One fault says all that the detail says ("One field breaks a rule; see errors.").
-  if (text.ends_with(kSeeErrors) && faults.size() == 1) return describe_fault(faults.front());
+  if (faults.size() == 1) {
+    // It says all that the detail says ("One field breaks a rule; see errors.").
+    return text.ends_with(kSeeErrors) ? describe_fault(faults.front()) : text + " " + describe_fault(faults.front());
+  }
   for (const json::Value& fault : faults) text.append("\n  ").append(describe_fault(fault));
   return text;
 }

@@ -68,6 +68,10 @@ class Api {
 // "/v1/admin/plans/pro" for {"plans", "pro"}.
 std::string path_to(std::initializer_list<std::string_view> parts);
 
+// Why the server did not do it: the problem's code with its text. Of a token that is not valid, what to do.
+// REQUIRES: !answer.ok().
+Error error_of(const Answer& answer);
+
 // What a problem (RFC 9457) says: its detail, then a line for each of its faults, if `with_faults`.
 std::string describe_problem(const Answer& answer, bool with_faults = true);
 

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <optional>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -14,6 +10,7 @@
 #include "common/base/text.hpp"
 #include "common/json/edit.hpp"
 #include "common/json/fault_place.hpp"
+#include "ctl/core/text_file.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -34,6 +31,22 @@ bool looks_like_yaml(const std::string& name, std::string_view text) {
   return begin == std::string_view::npos || text[begin] != '{';
 }
 
+// Those in hidden folders, such as .git, are left out.
+std::vector<std::string> files_in(const std::string& folder, bool recursive) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (auto at = fs::recursive_directory_iterator(folder, error); at != fs::recursive_directory_iterator();
+       at.increment(error)) {
+    if (at->is_directory(error)) {
+      if (!recursive || at->path().filename().string().starts_with('.')) at.disable_recursion_pending();
+    } else if (at->is_regular_file(error) && is_bundle_file(at->path())) {
+      found.push_back(at->path().string());
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 std::string place(const std::string& file, const Fault& fault) {
   if (fault.line == 0) return file;
   return fmt::format("{}:{}:{}", file, fault.line, fault.column);
@@ -41,7 +54,7 @@ std::string place(const std::string& file, const Fault& fault) {
 
 }  // namespace
 
-Result<BundleFiles> BundleFiles::read(const std::vector<std::string>& paths) {
+Result<BundleFiles> BundleFiles::read(const std::vector<std::string>& paths, bool recursive) {
   BundleFiles files;
   for (const std::string& path : paths) {
     std::error_code error;
@@ -49,12 +62,8 @@ Result<BundleFiles> BundleFiles::read(const std::vector<std::string>& paths) {
       if (Result<> added = files.add(path); !added) return std::unexpected(added.error());
       continue;
     }
-    std::vector<std::string> inside;
-    for (const auto& entry : fs::directory_iterator(path, error)) {
-      if (entry.is_regular_file(error) && is_bundle_file(entry.path())) inside.push_back(entry.path().string());
-    }
+    const std::vector<std::string> inside = files_in(path, recursive);
     if (inside.empty()) return failure("file", fmt::format("{} has no *.json, *.yaml or *.yml", sluice::quoted(path)));
-    std::ranges::sort(inside);
     for (const std::string& file : inside) {
       if (Result<> added = files.add(file); !added) return std::unexpected(added.error());
     }
@@ -63,15 +72,9 @@ Result<BundleFiles> BundleFiles::read(const std::vector<std::string>& paths) {
 }
 
 Result<> BundleFiles::add(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : file;
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad() || (path != "-" && !file.is_open())) {
-    return failure("file", fmt::format("{} cannot be read: name a file or a folder that is there, or - for stdin",
-                                       sluice::quoted(path)));
-  }
-  return add_text(path == "-" ? "stdin" : path, std::move(text));
+  auto text = read_text(path);
+  if (!text) return std::unexpected(text.error());
+  return add_text(path == "-" ? "stdin" : path, std::move(*text));
 }
 
 Result<> BundleFiles::add_text(const std::string& name, std::string text) {
@@ -158,6 +161,15 @@ std::string BundleFiles::describe(std::string_view pointer, std::string_view tex
   }
   return fmt::format("{}: {}: {}", place(files_[file].name, faults.front()), local.empty() ? "the bundle" : local,
                      text);
+}
+
+std::vector<json::Value> BundleFiles::objects(std::string_view list) const {
+  std::vector<json::Value> found;
+  for (const File& file : files_) {
+    const auto items = file.document.root().items_of(list);
+    found.insert(found.end(), items.begin(), items.end());
+  }
+  return found;
 }
 
 const json::Value* BundleFiles::find(std::string_view list, std::string_view tenant, std::string_view id) const {

@@ -17,8 +17,9 @@ namespace sluice::ctl {
 class BundleFiles {
  public:
   // Paths of files, of folders (their *.json, *.yaml and *.yml, in the order of their names), or "-" for stdin.
+  // `recursive`: also the files of the folders' folders.
   // Errors: `file`, or `syntax` with "FILE:LINE:COLUMN: …".
-  static Result<BundleFiles> read(const std::vector<std::string>& paths);
+  static Result<BundleFiles> read(const std::vector<std::string>& paths, bool recursive = false);
 
   // One bundle: the lists of all files, one after the other. Error: `bundle`, if files disagree, or are no bundles.
   Result<std::string> joined();
@@ -26,6 +27,8 @@ class BundleFiles {
   // "FILE:LINE:COLUMN: POINTER: TEXT" for a fault that the server found in the joined bundle. REQUIRES: joined().
   std::string describe(std::string_view pointer, std::string_view text) const;
 
+  // The objects of a list, of all files. They point into this object.
+  std::vector<json::Value> objects(std::string_view list) const;
   // The object of a list that a change names, nullptr if no file has it. A file may leave `tenant_id` out.
   const json::Value* find(std::string_view list, std::string_view tenant, std::string_view id) const;
 

@@ -28,7 +28,17 @@ compdef _sluicectl sluicectl
 )sh";
 
 constexpr std::string_view kFish = R"sh(# Save as ~/.config/fish/completions/sluicectl.fish
-complete -c sluicectl -a '(sluicectl __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+function __sluicectl_complete
+  set -l words (commandline -opc)
+  set -e words[1]
+  set -l found (sluicectl __complete -- $words (commandline -ct) 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c sluicectl -f -a '(__sluicectl_complete)'
 )sh";
 
 const CLI::Option* find_option(const CLI::App& app, const std::string& word) {
@@ -60,6 +70,7 @@ std::vector<std::string> values_of(const std::string& name, const CLI::App& comm
     return plurals;
   }
   if (name == "policy") return ids("policies");
+  if (name == "name") return ids("contexts");
   if (name == "id" && !before.empty()) {
     const auto kind = find_kind(before.back());
     return kind ? ids((*kind)->plural) : std::vector<std::string>();
@@ -68,6 +79,26 @@ std::vector<std::string> values_of(const std::string& name, const CLI::App& comm
   if (name == "from") return {"envoy-ratelimit", "gubernator", "kong", "limitador", "nginx", "traefik"};
   if (name == "shell") return {"bash", "fish", "zsh"};
   return {};
+}
+
+// "--output=json" as "--output" and "json". bash hands it over as three words, other shells as one: then the beginning
+// of the last word is put into `stays`.
+std::vector<std::string> without_equals_signs(const std::vector<std::string>& words, std::string& stays) {
+  std::vector<std::string> plain;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool last = i + 1 == words.size();
+    if (word == "=" && i > 0 && words[i - 1].starts_with("--")) {
+      if (last) plain.emplace_back();
+    } else if (const std::size_t equals = word.find('='); last && word.starts_with("--") && equals != word.npos) {
+      stays = word.substr(0, equals + 1);
+      plain.push_back(word.substr(0, equals));
+      plain.push_back(word.substr(equals + 1));
+    } else {
+      plain.push_back(word);
+    }
+  }
+  return plain;
 }
 
 struct Position {
@@ -102,6 +133,8 @@ std::vector<std::string> candidates(const CLI::App& app, const std::vector<std::
     if (long_name(*at.waiting) == "--policy") return ids("policies");
     if (long_name(*at.waiting) == "--plan") return ids("plans");
     if (long_name(*at.waiting) == "--tenant") return ids("tenants");
+    if (long_name(*at.waiting) == "--organization") return ids("organizations");
+    if (long_name(*at.waiting) == "--context") return ids("contexts");
     return {};  // such as a file: the shell's own completion
   }
   std::vector<std::string> found;
@@ -132,8 +165,11 @@ std::vector<std::string> candidates(const CLI::App& app, const std::vector<std::
 
 std::vector<std::string> complete(const CLI::App& app, const std::vector<std::string>& words, const Ids& ids) {
   if (words.empty()) return {};
-  std::vector<std::string> found = candidates(app, words, ids);
-  std::erase_if(found, [&](const std::string& word) { return word.empty() || !word.starts_with(words.back()); });
+  std::string stays;  // of the last word
+  const std::vector<std::string> plain = without_equals_signs(words, stays);
+  std::vector<std::string> found = candidates(app, plain, ids);
+  std::erase_if(found, [&](const std::string& word) { return word.empty() || !word.starts_with(plain.back()); });
+  for (std::string& word : found) word.insert(0, stays);
   std::ranges::sort(found);
   found.erase(std::ranges::unique(found).begin(), found.end());
   return found;

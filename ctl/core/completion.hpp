@@ -10,7 +10,7 @@
 
 namespace sluice::ctl {
 
-// Values that only the server knows: the ids of objects of a kind.
+// Values that are known elsewhere: the ids of objects of a kind, and the names of "contexts".
 using Ids = std::function<std::vector<std::string>(std::string_view kind)>;
 
 // `words`: the command line behind the program's name; the last word is being typed, and may be "". Returns the words

@@ -5,21 +5,14 @@
 
 #include <fmt/core.h>
 
-#include "common/base/duration.hpp"
-#include "common/base/text.hpp"
-
 namespace sluice::ctl {
 
 using namespace std::chrono_literals;
 
-Exit await_enforcement(Invocation& invocation, const std::string& revision, const std::string& up_to) {
-  const auto limit = parse_duration(up_to);
-  if (!limit || limit->count() < 0) {
-    return fail(fmt::format("how long to wait must be a duration such as 30s; got {}", sluice::quoted(up_to)));
-  }
+Exit await_enforcement(Invocation& invocation, const std::string& revision, std::chrono::milliseconds up_to) {
   const auto api = invocation.server();
   if (!api) return fail(api.error());
-  const auto deadline = std::chrono::steady_clock::now() + *limit;
+  const auto deadline = std::chrono::steady_clock::now() + up_to;
   while (true) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());

@@ -2,14 +2,13 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
 
 #include <fmt/core.h>
 
-#include "common/base/duration.hpp"
 #include "common/base/text.hpp"
 #include "common/domain/ip_address.hpp"
+#include "ctl/core/text_file.hpp"
+#include "ctl/core/time_option.hpp"
 
 namespace sluice::ctl {
 namespace {
@@ -67,15 +66,14 @@ Result<Endpoint> Invocation::endpoint() const {
                                "or SLUICECTL_TOKEN",
                                address, address));
   }
-  const auto timeout = parse_duration(globals.timeout);
-  if (!timeout || timeout->count() <= 0) {
-    return failure("timeout",
-                   fmt::format("--timeout must be a duration such as 30s; got {}", sluice::quoted(globals.timeout)));
-  }
-  return Endpoint{.url = *url,
-                  .ca = globals.ca.empty() ? from.ca : globals.ca,
-                  .token = std::move(token),
-                  .timeout = std::chrono::ceil<std::chrono::milliseconds>(*timeout)};
+  const auto timeout = this->timeout();
+  if (!timeout) return std::unexpected(timeout.error());
+  return Endpoint{
+      .url = *url, .ca = globals.ca.empty() ? from.ca : globals.ca, .token = std::move(token), .timeout = *timeout};
+}
+
+Result<std::chrono::milliseconds> Invocation::timeout() const {
+  return duration_of("--timeout", globals.timeout, std::chrono::milliseconds(1));
 }
 
 Result<Api*> Invocation::server() {
@@ -91,19 +89,6 @@ std::string Invocation::tenant() const {
   if (!globals.tenant.empty()) return globals.tenant;
   const auto stored = context();
   return stored ? stored->tenant : "";
-}
-
-Result<std::string> read_secret(const std::string& path) {
-  std::string secret;
-  std::ifstream file;
-  if (path != "-") file.open(path);
-  std::istream& in = path == "-" ? std::cin : file;
-  if (!std::getline(in, secret) || secret.empty()) {
-    return failure("file", fmt::format("{} must have the secret as its first line, and must be readable",
-                                       path == "-" ? "stdin" : sluice::quoted(path)));
-  }
-  while (!secret.empty() && (secret.back() == '\r' || secret.back() == ' ')) secret.pop_back();
-  return secret;
 }
 
 Result<http_client::Url> safe_url(const std::string& text, bool insecure) {

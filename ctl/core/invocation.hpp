@@ -3,6 +3,7 @@
 // Thread safety: none.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,6 +39,8 @@ class Invocation {
   // Connects with the first call. The same object each time.
   Result<Api*> server();
 
+  // That of --timeout, at least 1 ms. Error: `duration`.
+  Result<std::chrono::milliseconds> timeout() const;
   // The tenant of --tenant, else of the context; "" if there is none.
   std::string tenant() const;
   Format format() const { return parse_format(globals.output).value_or(Format::table); }
@@ -61,9 +64,6 @@ std::pair<CLI::App*, Options*> add_command(CLI::App& parent, const std::string& 
   command->callback([&invocation, options, run] { invocation.exit = run(invocation, *options); });
   return {command, options.get()};
 }
-
-// Reads the first line of a file, or of stdin for "-". Error: `file`.
-Result<std::string> read_secret(const std::string& path);
 
 // A server's URL that a token may be sent to. Error: `server`, if it is none or would send the token in clear.
 Result<http_client::Url> safe_url(const std::string& url, bool insecure);

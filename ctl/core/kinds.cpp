@@ -1,7 +1,5 @@
 #include "ctl/core/kinds.hpp"
 
-#include <vector>
-
 #include <fmt/core.h>
 
 #include "common/base/text.hpp"
@@ -89,6 +87,30 @@ Result<const Kind*> find_kind(std::string_view name) {
   return failure("kind",
                  fmt::format("{} is no kind of object.{} The kinds are {}.", sluice::quoted(name),
                              meant.empty() ? "" : fmt::format(" Did you mean {}?", sluice::quoted(meant)), all));
+}
+
+Result<std::vector<ObjectName>> find_objects(const std::string& first, const std::vector<std::string>& others) {
+  std::vector<ObjectName> objects;
+  if (first.find('/') == std::string::npos) {
+    const auto kind = find_kind(first);
+    if (!kind) return std::unexpected(kind.error());
+    for (const std::string& id : others) objects.push_back({*kind, "", id});
+    return objects;
+  }
+  std::vector<std::string> names{first};
+  names.insert(names.end(), others.begin(), others.end());
+  for (const std::string& name : names) {
+    const std::size_t begin = name.find('/');
+    const std::size_t end = name.rfind('/');
+    if (begin == std::string::npos || end + 1 == name.size()) {
+      return failure("name", fmt::format("{} is no name of an object: write KIND/ID, such as policy/orders, for each",
+                                         sluice::quoted(name)));
+    }
+    const auto kind = find_kind(name.substr(0, begin));
+    if (!kind) return std::unexpected(kind.error());
+    objects.push_back({*kind, begin == end ? "" : name.substr(begin + 1, end - begin - 1), name.substr(end + 1)});
+  }
+  return objects;
 }
 
 const Kind* kind_named(std::string_view name) {

@@ -3,10 +3,10 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/error.hpp"
 
@@ -32,6 +32,15 @@ std::span<const Kind> kinds();
 
 // By any of its names. Error: names what was probably meant, and all kinds.
 Result<const Kind*> find_kind(std::string_view name);
+
+struct ObjectName {
+  const Kind* kind;
+  std::string tenant;  // "": the command's
+  std::string id;
+};
+// What a command line names: a kind and ids ("policy", "orders"), or names as other commands print them
+// ("policy/orders", "policy/demo/orders"). None for a kind alone. Errors: `kind`; `name`, if a name is incomplete.
+Result<std::vector<ObjectName>> find_objects(const std::string& first, const std::vector<std::string>& others);
 
 // By Kind::name; nullptr if there is none.
 const Kind* kind_named(std::string_view name);

@@ -113,6 +113,13 @@ void print_document(const json::Value& document, Format format) {
   }
 }
 
+void Items::add(const json::Value& item) {
+  if (!items_.empty()) items_.push_back(',');
+  json::append(items_, item);
+}
+
+void Items::print(Format format) const { print_document(Document::parse(json())->root(), format); }
+
 void print_objects(const std::vector<json::Value>& objects, const Kind& kind, Format format) {
   if (format == Format::name) {
     for (const json::Value& object : objects) fmt::print("{}/{}\n", kind.name, object.text_of("id"));
@@ -138,13 +145,9 @@ void print_objects(const std::vector<json::Value>& objects, const Kind& kind, Fo
     }
     return;
   }
-  std::string text = R"({"items":[)";
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (i > 0) text.push_back(',');
-    json::append(text, objects[i]);
-  }
-  text.append("]}");
-  print_document(Document::parse(text)->root(), format);
+  Items items;
+  for (const json::Value& object : objects) items.add(object);
+  items.print(format);
 }
 
 }  // namespace sluice::ctl

@@ -39,7 +39,20 @@ std::string printable(std::string_view text);
 
 // Prints one document as JSON or YAML. REQUIRES: `format` is one of these.
 void print_document(const json::Value& document, Format format);
-// Prints objects of a kind. For JSON and YAML: {"items": […]}.
+
+// A list as one document: {"items": […]}.
+class Items {
+ public:
+  void add(const json::Value& item);  // copies it
+  // REQUIRES: as print_document().
+  void print(Format format) const;
+  std::string json() const { return R"({"items":[)" + items_ + "]}"; }
+
+ private:
+  std::string items_;
+};
+
+// Prints objects of a kind. For JSON and YAML: as Items.
 void print_objects(const std::vector<json::Value>& objects, const Kind& kind, Format format);
 
 }  // namespace sluice::ctl

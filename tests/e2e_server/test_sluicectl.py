@@ -1,6 +1,8 @@
 """sluicectl against a server: every command, broken input, no server, and tokens that are not valid."""
 
 import json
+import signal
+import socket
 import stat
 import subprocess
 from collections.abc import Callable
@@ -59,6 +61,7 @@ def test_a_login_stores_a_context_that_later_commands_use(server: Server, tmp_pa
     assert "platform_admin" in ctl.run("whoami").stdout
     ctl.run("login", "--server", address, "--token-file", written(tmp_path, "token", server.token))
     assert ctl.run("context", "list").stdout.count("\n") == 3
+    assert ctl.json("context", "list")["items"][0] == {"name": "here", "server": address, "tenant": shop}, "without its token"
     ctl.run("context", "use", "here")
     assert ctl.json("whoami")["role"] == "platform_admin"
     assert "no context" in ctl.fault("context", "use", "gone")
@@ -88,6 +91,9 @@ def test_a_token_that_is_not_valid_is_one_clear_line(server: Server, admin: Admi
     assert admin.delete(f"/tokens/{gone['id']}").status == 204
     assert "revoked" in said_of(gone["token"])
     assert "cut or mistyped" in said_of("sla_nonsense")
+    bundle = written(tmp_path, "empty.yaml", "format: sluice/v1\nplans: []\n")
+    for arguments in (["apply", "-f", bundle], ["diff", "-f", bundle], ["delete", "plan/x"]):
+        assert "cut or mistyped" in Sluicectl(tmp_path, address, "sla_nonsense").fault(*arguments)
     assert "no admin token" in said_of(admin.create("/agent-tokens", {"name": "a"})["token"])
     refused = Sluicectl(tmp_path).fault("login", "--server", address, stdin="sla_nonsense\n")
     assert "cut or mistyped" in refused and not (tmp_path / "contexts.yaml").exists(), "nothing is stored"
@@ -205,7 +211,9 @@ def test_an_object_is_edited_in_the_users_editor(ctl: Sluicectl, admin: AdminCli
     mended = f"if [ -e {tries} ]; then cp $1 {tmp_path}/seen; sed -i s/plam_id/plan_id/ $1; sed -i 's,items,things,' $1; " \
              f"else touch {tries}; sed -i s/plan_id/plam_id/ $1; fi"
     assert "changed" in edit(mended).stdout
-    assert '# line ' in (tmp_path / "seen").read_text() and "did you mean" in (tmp_path / "seen").read_text()
+    seen = (tmp_path / "seen").read_text().splitlines()
+    fault = next(line for line in seen if line.startswith("# line ") and "did you mean" in line)
+    assert "plam_id" in seen[int(fault.split()[2].rstrip(":")) - 1], "the line of the text as it is shown"
     assert admin.get("/policies/orders", tenant=shop).body["scope"] == {"resource": "GET:/things"}
     # Somebody else changes it meanwhile: nothing of theirs is lost, and nothing of ours.
     ctl_elsewhere = f"{ctl.program} rollout orders 50 -t {shop} >/dev/null && sed -i s,things,mine, $1"
@@ -221,6 +229,48 @@ def test_objects_are_deleted_by_their_ids(ctl: Sluicectl, shop: str) -> None:
     assert ctl.run("delete", "policy", "orders", "-t", shop).stdout == "policy/orders deleted\n"
     assert ctl.run("delete", "plan", "pro", "-t", shop).stdout == "plan/pro deleted\n"
     assert "no plan" in ctl.fault("delete", "plan", "pro", "-t", shop)
+
+
+def test_objects_are_named_as_other_commands_print_them(ctl: Sluicectl, shop: str, tenant: str) -> None:
+    assert ctl.run("get", "policy/orders", "-t", shop, "-o", "name").stdout == "policy/orders\n"
+    assert ctl.json("get", f"policy/{shop}/orders")["id"] == "orders", "as apply prints it"
+    assert len(ctl.run("get", "policies/orders", "pol/orders", "-t", shop).stdout.splitlines()) == 3
+    assert "one kind" in ctl.fault("get", "policy/orders", "plan/pro", "-t", shop)
+    assert "KIND/ID" in ctl.fault("get", "policy/orders", "pro", "-t", shop)
+    assert "not changed" in ctl.run("edit", "policy/orders", "-t", shop, env={"EDITOR": "true"}).stderr
+    assert "one object" in ctl.fault("edit", "policy", "-t", shop)
+    assert ctl.run("delete", "policy/orders", "plan/pro", "-t", shop).stdout == "policy/orders deleted\nplan/pro deleted\n"
+
+
+def test_the_objects_of_files_are_deleted_users_first(ctl: Sluicectl, admin: AdminClient, shop: str, tmp_path: Path) -> None:
+    bundle = written(tmp_path, "bundle.yaml", f"""format: sluice/v1
+plans: [{{tenant_id: {shop}, id: pro}}, {{tenant_id: {shop}, id: gone}}]
+policies: [{{tenant_id: {shop}, id: orders}}]
+""")
+    assert "plan/gone: There is no plan" in ctl.fault("delete", "-f", bundle, "--dry-run")
+    left = ctl.run("delete", "-f", bundle, "--dry-run", "--ignore-not-found").stdout
+    assert left == "policy/orders deleted (dry run)\nplan/pro deleted (dry run)\n", "a policy needs its plan"
+    assert admin.get("/policies/orders", tenant=shop).status == 200
+    assert ctl.run("delete", "-f", bundle, "--ignore-not-found").stdout == "policy/orders deleted\nplan/pro deleted\n"
+    assert admin.get("/plans/pro", tenant=shop).status == 404
+    for wrong in ([], ["policy"], ["policy", "orders", "-f", bundle]):
+        assert "policy orders" in ctl.fault("delete", *wrong)
+
+
+def test_folders_of_folders_are_read_if_asked_for(ctl: Sluicectl, shop: str, tmp_path: Path) -> None:
+    (tmp_path / "policies/eu").mkdir(parents=True)
+    (tmp_path / "policies/.git").mkdir()
+    written(tmp_path, "policies/.git/x.yaml", "no bundle")
+    for name in ("a", "eu/b"):
+        written(tmp_path, f"policies/{name}.yaml", f"format: sluice/v1\nplans: [{{tenant_id: {shop}, id: {name[-1]}, limits: {json.dumps(LIMITS)}}}]\n")
+    assert "1 changed" in ctl.run("apply", "-f", str(tmp_path / "policies"), "--dry-run").stdout
+    assert "2 changed" in ctl.run("apply", "-R", "-f", str(tmp_path / "policies")).stdout
+
+
+def test_a_time_to_wait_is_read_before_anything_is_changed(ctl: Sluicectl, admin: AdminClient, shop: str, tmp_path: Path) -> None:
+    bundle = written(tmp_path, "plan.yaml", f"format: sluice/v1\nplans: [{{tenant_id: {shop}, id: new, limits: {json.dumps(LIMITS)}}}]\n")
+    assert "--wait must be a duration" in ctl.fault("apply", "-f", bundle, "--wait", "soon")
+    assert admin.get("/plans/new", tenant=shop).status == 404
 
 
 def test_versions_rollback_rollout_and_mode(ctl: Sluicectl, admin: AdminClient, shop: str) -> None:
@@ -240,7 +290,10 @@ def test_versions_rollback_rollout_and_mode(ctl: Sluicectl, admin: AdminClient, 
     ctl.run("mode", "off", "tenant", shop)
     assert admin.get(f"/tenants/{shop}").body["mode"] == "off"
     assert "no versions" in ctl.fault("rollback", "key", "k", "1")
-    assert "percent" in ctl.fault("rollout", "orders", "101", "-t", shop)
+    for wrong in ("101", "nan"):
+        assert "from 0 to 100" in ctl.fault("rollout", "orders", wrong, "-t", shop)
+    for wrong in ("0", "1.5", "nan"):
+        assert "not in range 1 to" in ctl.fault("rollback", "policy", "orders", wrong, "-t", shop)
 
 
 def test_overrides_and_counters_of_a_subject(make_server: Callable[..., Server], redis: RedisServer, tmp_path: Path) -> None:
@@ -269,7 +322,8 @@ def test_the_configuration_of_another_limiter_is_imported(ctl: Sluicectl, admin:
     assert "created" in ctl.run("import", "limitador", limits, "-t", tenant).stdout
     assert len(list(admin.items("/policies", tenant=tenant))) == 1
     assert "from" in ctl.fault("import", "nothing", limits, "-t", tenant)
-    assert "cannot be read" in ctl.fault("import", "limitador", str(tmp_path / "none"), "-t", tenant)
+    for unreadable in (tmp_path / "none", tmp_path):
+        assert "cannot be read" in ctl.fault("import", "limitador", str(unreadable), "-t", tenant)
 
 
 # What happened.
@@ -282,6 +336,9 @@ def test_the_audit_trail_says_who_changed_what(ctl: Sluicectl, shop: str) -> Non
     assert "+ /rollout_percent 30" in ctl.run("audit", "-t", shop, "--limit", "1", "--changes").stdout
     assert len(ctl.json("audit", "-t", shop, "--limit", "2")["items"]) == 2
     assert "kind" in ctl.fault("audit", "--kind", "nothing")
+    assert len(ctl.json("audit", "-t", shop, "--since", "1h")["items"]) == 4
+    assert ctl.run("audit", "-t", shop, "--until", "1h").stderr == "There are no entries.\n"
+    assert "such as 1h" in ctl.fault("audit", "--since", "soon")
 
 
 def test_explain_says_who_decides_and_why(ctl: Sluicectl, shop: str) -> None:
@@ -302,12 +359,34 @@ def test_check_asks_an_agent_and_ends_with_the_answer(make_agent: Callable[..., 
     assert ctl.run(*asked, "-c", "4", env=env).stdout.startswith("allowed (within_limit), 0 of 5 left")
     assert ctl.run(*asked, env=env, code=1).stdout.startswith("denied (limit_exceeded), 0 of 5 left, try again in ")
     assert ctl.json(*asked, "-c", "0", env=env)["remaining"] == 0
-    assert "subject" in ctl.run(*asked[:2], "-d", "sbject=x", *asked[4:], env=env, code=2).stderr
+    assert "subject" in ctl.fault(*asked[:2], "-d", "sbject=x", *asked[4:], env=env)
+    for wrong in ("nan", "1.5", "-1", "2147483648"):
+        assert "not in range 0 to 2147483647" in ctl.fault(*asked, f"--cost={wrong}", env=env)
+
+
+def test_the_rates_of_an_agent_are_watched(make_agent: Callable[..., Agent], key: MintedKey, tmp_path: Path) -> None:
+    agent = make_agent(Bundle().key(key).plan("pro", *LIMITS), "memory").start()
+    ctl = Sluicectl(tmp_path)
+    watch = [str(ctl.program), "watch", "--metrics", f"http://127.0.0.1:{agent.admin_port}", "--count", "1", "--interval", "500ms"]
+
+    def watched(*options: str) -> str:
+        with agent.client(key.text) as client, subprocess.Popen([*watch, *options], stdout=subprocess.PIPE, text=True, env=ctl.environment) as process:
+            while process.poll() is None:
+                client.check(plan_id="pro", subject="user:1")
+            assert process.stdout is not None and process.returncode == 0
+            return process.stdout.read()
+
+    assert "denied" in watched() and "PER SECOND" in watched()
+    denied = next(rate for rate in json.loads(watched("-o", "json"))["items"] if rate["outcome"] == "denied")
+    assert denied["reason"] == "limit_exceeded" and denied["per_second"] > 0
 
 
 def test_fleet_watch_and_top_of_a_server_without_agents(ctl: Sluicectl, shop: str) -> None:
     assert ctl.run("fleet", "-t", shop).stderr == "No agents.\n"
     assert "No decisions." in ctl.run("watch", "--count", "1", "-t", shop).stdout
+    assert [line[:5] + line[-12:] for line in ctl.run("watch", "--count", "2", "--interval", "100ms", "-o", "json", "-t", shop)
+            .stdout.splitlines()] == ['{"at"' + ',"items":[]}'] * 2
+    assert ctl.run("watch", "--count", "1", "-o", "yaml", "-t", shop).stdout.startswith("---\nat: ")
     assert "No subject was throttled" in ctl.run("top", "-t", shop).stderr
     assert ctl.run("wait", "--for", "0s", code=1).stdout.endswith("enforced by 0 of 0 agents\n")
     for arguments in (["watch", "--interval", "1ms"], ["watch", "--since", "soon"], ["top", "--since", "soon"],
@@ -328,6 +407,40 @@ def test_help_and_version_are_there_and_a_wrong_command_names_the_right_one(tmp_
     assert "kind is required" in ctl.fault("get")
 
 
+def test_a_pipe_that_nobody_reads_ends_a_command_quietly(ctl: Sluicectl, admin: AdminClient, tenant: str) -> None:
+    bundle = {"format": "sluice/v1", "plans": [{"tenant_id": tenant, "id": f"p{number}", "limits": LIMITS} for number in range(1500)]}
+    assert admin.post("/apply", bundle).status == 200
+
+    def ended(command: str) -> tuple[str, str]:
+        done = subprocess.run(["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=60, check=True,
+                              env={**ctl.environment, "SLUICECTL": str(ctl.program), "SLUICECTL_TENANT": tenant})
+        return done.stdout.splitlines()[-1], done.stderr
+
+    for arguments in ("get plans", "get plans -o json", "watch --interval 100ms"):
+        assert ended(f"$SLUICECTL {arguments} | head -1") == ("141", ""), f"{arguments}: ends by SIGPIPE, as other programs do"
+    for arguments in ("get plans", "get plan p1"):
+        assert ended(f"$SLUICECTL {arguments} >/dev/full") == ("2", "sluicectl: the output cannot be written: No space left on device\n")
+    assert ended("$SLUICECTL get nothing 2>&-")[0] == "2", "the exit code is right if stderr is closed"
+
+
+def test_an_interrupted_watch_leaves_nothing_behind(ctl: Sluicectl, shop: str) -> None:
+    process = subprocess.Popen([ctl.program, "watch", "--interval", "100ms", "-t", shop], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, env=ctl.environment)
+    assert process.stdout is not None and "decisions since" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert (process.returncode, said) == (-signal.SIGINT, "")
+
+
+def test_a_server_that_says_nothing_is_left_in_time(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        ctl = Sluicectl(tmp_path, address, "sla_x")
+        for arguments in (["get", "tenants"], ["login"], ["watch", "--metrics", address], ["check", "x", "--agent", address]):
+            said = ctl.fault(*arguments, "--timeout", "200ms", stdin="sla_x\n", env={"SLUICE_API_KEY": "slk_x"})
+            assert "timed out" in said, said
+
+
 def test_bash_completes_commands_kinds_and_ids(ctl: Sluicectl, shop: str, tmp_path: Path) -> None:
     script = written(tmp_path, "completion.bash", ctl.run("completion", "bash").stdout)
     for shell in ("zsh", "fish"):
@@ -344,4 +457,25 @@ def test_bash_completes_commands_kinds_and_ids(ctl: Sluicectl, shop: str, tmp_pa
     assert completed("get", "pol") == ["policies"]
     assert completed("get", "policies", "") == ["orders"]
     assert completed("get", "policies", "--out") == ["--output"]
+    assert completed("get", "policies", "--output", "=", "js") == ["json"]
     assert completed("rollback", "plan", "") == ["pro"]
+
+
+def test_fish_and_zsh_complete(ctl: Sluicectl, shop: str, tmp_path: Path) -> None:
+    environment = {**ctl.environment, "PATH": f"{ctl.program.parent}:{ctl.environment['PATH']}", "SLUICECTL_TENANT": shop}
+
+    def said(*command: str) -> list[str]:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=environment, cwd=tmp_path)
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    fish = written(tmp_path, "completion.fish", ctl.run("completion", "fish").stdout)
+    for typed, found in {"sluicectl ge": "get", "sluicectl get policies ": "orders", "sluicectl get --output=j": "--output=json",
+                         "sluicectl apply -f comp": "completion.fish"}.items():
+        assert said("fish", "-c", f"source {fish}; complete -C '{typed}'") == [found]
+    # The completion system of zsh needs a terminal: what it would be given is printed.
+    zsh = written(tmp_path, "completion.zsh", ctl.run("completion", "zsh").stdout)
+    stubs = "compdef() { :; }; compadd() { print -l -- ${@[2,-1]}; }; _files() { print files; }"
+    for words, given in {"sluicectl ge": "get", "sluicectl get policies ''": "orders", "sluicectl apply -f ''": "files"}.items():
+        code = f"{stubs}; source {zsh}; words=({words}); CURRENT=${{#words}}; _sluicectl"
+        assert said("zsh", "-f", "-c", code) == [given]

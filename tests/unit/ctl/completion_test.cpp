@@ -13,6 +13,7 @@ Words complete_line(const Words& words) {
   Invocation invocation;
   const auto app = make_command_line(invocation);
   return complete(*app, words, [](std::string_view kind) {
+    if (kind == "contexts") return Words{"here", "there"};
     return kind == "policies" ? Words{"orders", "pay"} : kind == "plans" ? Words{"pro"} : Words{};
   });
 }
@@ -44,6 +45,16 @@ TEST_CASE("options are completed, and the values of those that have few") {
   CHECK(complete_line({"get", "-o", "y"}) == Words{"yaml"});
   CHECK(complete_line({"counters", "read", "--policy", ""}) == Words{"orders", "pay"});
   CHECK(complete_line({"apply", "-f", ""}).empty());
+  CHECK(complete_line({"get", "plans", "--context", ""}) == Words{"here", "there"});
+  CHECK(complete_line({"context", "use", "t"}) == Words{"there"});
+}
+
+TEST_CASE("a value behind an equals sign is completed as each shell hands it over") {
+  CHECK(complete_line({"get", "--output", "=", "j"}) == Words{"json"});  // bash
+  CHECK(complete_line({"get", "--output", "="}) == Words{"json", "name", "table", "yaml"});
+  CHECK(complete_line({"get", "--output", "=", "json", "pol"}) == Words{"policies"});
+  CHECK(complete_line({"get", "--output=j"}) == Words{"--output=json"});
+  CHECK(complete_line({"get", "--output=json", "pol"}) == Words{"policies"});
 }
 
 }  // namespace sluice::ctl
