@@ -1,5 +1,6 @@
 // login, logout, context and whoami.
 #include <cstdio>
+#include <filesystem>
 
 #include <fmt/core.h>
 #include <termios.h>
@@ -73,7 +74,7 @@ Exit run_login(Invocation& invocation, const LoginOptions& options) {
   contexts->put({.name = name,
                  .server = globals.server,
                  .token = std::move(*token),
-                 .ca = globals.ca,
+                 .ca = globals.ca.empty() ? "" : std::filesystem::absolute(globals.ca).lexically_normal().string(),
                  .tenant = globals.tenant,
                  .insecure = globals.insecure});
   contexts->use(name);

@@ -19,12 +19,14 @@ complete -o default -F _sluicectl sluicectl
 
 constexpr std::string_view kZsh = R"sh(#compdef sluicectl
 # Add to ~/.zshrc, below compinit:  source <(sluicectl completion zsh)
+# Or save as _sluicectl in a folder of $fpath.
 _sluicectl() {
   local -a found
   found=("${(@f)$(sluicectl __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n "${found[1]}" ]]; then compadd -- "${found[@]}"; else _files; fi
 }
 compdef _sluicectl sluicectl
+if [[ "${funcstack[1]}" == _sluicectl ]]; then _sluicectl; fi
 )sh";
 
 constexpr std::string_view kFish = R"sh(# Save as ~/.config/fish/completions/sluicectl.fish

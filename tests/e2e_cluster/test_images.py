@@ -36,7 +36,7 @@ def test_an_image_holds_no_tool_for_an_intruder(image: Image, name: str) -> None
 def test_the_programs_image_has_no_shell_and_nothing_to_run_but_the_programs(image: Image) -> None:
     sluice = image("sluice")
     runnable = {path for path, entry in sluice.entries.items() if entry.kind == "file" and path.startswith("/usr/bin/")}
-    assert runnable == {"/usr/bin/sluice-agent", "/usr/bin/sluice-server"}
+    assert runnable == {"/usr/bin/sluice-agent", "/usr/bin/sluice-server", "/usr/bin/sluicectl"}
     assert not {"/bin/sh", "/usr/bin/sh", "/usr/bin/dash", "/usr/sbin"} & {
         path for path, entry in sluice.entries.items() if entry.kind != "folder"}
 

@@ -1,6 +1,7 @@
 """sluicectl against a server: every command, broken input, no server, and tokens that are not valid."""
 
 import json
+import os
 import signal
 import socket
 import stat
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from support.admin import AdminClient
 from support.agent import Agent
@@ -59,7 +61,9 @@ def test_a_login_stores_a_context_that_later_commands_use(server: Server, tmp_pa
     assert stat.S_IMODE(ctl.contexts.stat().st_mode) == 0o600
     assert ctl.run("get", "policies", "-o", "name").stdout == "policy/orders\n", "the context's tenant"
     assert "platform_admin" in ctl.run("whoami").stdout
-    ctl.run("login", "--server", address, "--token-file", written(tmp_path, "token", server.token))
+    ca = written(tmp_path, "ca.crt", "")
+    ctl.run("login", "--server", address, "--token-file", written(tmp_path, "token", server.token), "--ca", os.path.relpath(ca))
+    assert yaml.safe_load(ctl.contexts.read_text())["contexts"][1]["ca"] == ca, "found from any folder"
     assert ctl.run("context", "list").stdout.count("\n") == 3
     assert ctl.json("context", "list")["items"][0] == {"name": "here", "server": address, "tenant": shop}, "without its token"
     ctl.run("context", "use", "here")
@@ -477,5 +481,9 @@ def test_fish_and_zsh_complete(ctl: Sluicectl, shop: str, tmp_path: Path) -> Non
     zsh = written(tmp_path, "completion.zsh", ctl.run("completion", "zsh").stdout)
     stubs = "compdef() { :; }; compadd() { print -l -- ${@[2,-1]}; }; _files() { print files; }"
     for words, given in {"sluicectl ge": "get", "sluicectl get policies ''": "orders", "sluicectl apply -f ''": "files"}.items():
-        code = f"{stubs}; source {zsh}; words=({words}); CURRENT=${{#words}}; _sluicectl"
-        assert said("zsh", "-f", "-c", code) == [given]
+        prepared = f"{stubs}; words=({words}); CURRENT=${{#words}}"
+        assert said("zsh", "-f", "-c", f"{prepared}; source {zsh}; _sluicectl") == [given]
+        folder = tmp_path / "functions"
+        folder.mkdir(exist_ok=True)
+        (folder / "_sluicectl").write_text(Path(zsh).read_text())
+        assert said("zsh", "-f", "-c", f"{prepared}; fpath=({folder}); autoload _sluicectl; _sluicectl") == [given], "the first time"

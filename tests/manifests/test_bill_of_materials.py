@@ -53,7 +53,7 @@ def test_it_names_each_package_of_npm_that_the_console_embeds_as_the_lock_file_p
 
 def test_it_names_debians_packages_that_are_compiled_in(compiled_in: Path) -> None:
     debian, _ = recorded(compiled_in)
-    assert {"libboost1.81-dev", "rapidjson-dev", "clang-19"} <= {each.name for each in debian}
+    assert {"libboost1.81-dev", "rapidjson-dev", "clang-19", "libssl-dev", "libc6-dev"} <= {each.name for each in debian}
 
 
 def test_an_integrity_that_is_no_sha512_is_refused() -> None:
