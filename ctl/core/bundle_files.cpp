@@ -31,18 +31,22 @@ bool looks_like_yaml(const std::string& name, std::string_view text) {
   return begin == std::string_view::npos || text[begin] != '{';
 }
 
-// Those in hidden folders, such as .git, are left out.
-std::vector<std::string> files_in(const std::string& folder, bool recursive) {
+// Those in hidden folders, such as .git, are left out. Others are never left out in silence, because --prune deletes
+// what no file names. Error: `file`.
+Result<std::vector<std::string>> files_in(const std::string& folder, bool recursive) {
   std::vector<std::string> found;
   std::error_code error;
+  std::error_code ignored;  // of a link that leads nowhere: whoever opens it finds out
   for (auto at = fs::recursive_directory_iterator(folder, error); at != fs::recursive_directory_iterator();
        at.increment(error)) {
-    if (at->is_directory(error)) {
+    if (at->is_directory(ignored)) {
       if (!recursive || at->path().filename().string().starts_with('.')) at.disable_recursion_pending();
-    } else if (at->is_regular_file(error) && is_bundle_file(at->path())) {
+    } else if (is_bundle_file(at->path()) && !at->is_other(ignored)) {
       found.push_back(at->path().string());
     }
   }
+  if (error) return failure("file", fmt::format("{} cannot be read: {}", sluice::quoted(folder), error.message()));
+  if (found.empty()) return failure("file", fmt::format("{} has no *.json, *.yaml or *.yml", sluice::quoted(folder)));
   std::ranges::sort(found);
   return found;
 }
@@ -62,9 +66,9 @@ Result<BundleFiles> BundleFiles::read(const std::vector<std::string>& paths, boo
       if (Result<> added = files.add(path); !added) return std::unexpected(added.error());
       continue;
     }
-    const std::vector<std::string> inside = files_in(path, recursive);
-    if (inside.empty()) return failure("file", fmt::format("{} has no *.json, *.yaml or *.yml", sluice::quoted(path)));
-    for (const std::string& file : inside) {
+    const auto inside = files_in(path, recursive);
+    if (!inside) return std::unexpected(inside.error());
+    for (const std::string& file : *inside) {
       if (Result<> added = files.add(file); !added) return std::unexpected(added.error());
     }
   }

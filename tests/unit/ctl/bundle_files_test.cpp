@@ -63,4 +63,20 @@ TEST_CASE("files that disagree, broken files and files that are not there are re
   CHECK(BundleFiles::read({empty.string()}).error().text.find("has no *.json") != std::string::npos);
 }
 
+TEST_CASE("a mounted ConfigMap is read once, and a link that leads nowhere is not left out in silence") {
+  const Folder folder;
+  const fs::path root(folder.path());
+  fs::create_directories(root / "..2026");
+  folder.write("..2026/a.yaml", "format: sluice/v1\nplans: [{id: one}]\n");
+  fs::create_directory_symlink("..2026", root / "..data");
+  fs::create_symlink("..data/a.yaml", root / "a.yaml");
+  for (const bool recursive : {false, true}) {
+    auto files = BundleFiles::read({folder.path()}, recursive);
+    REQUIRE(files.has_value());
+    CHECK(files->joined().value() == R"({"format":"sluice/v1","plans":[{"id":"one"}]})");
+  }
+  fs::create_symlink("nowhere", root / "b.yaml");
+  CHECK(BundleFiles::read({folder.path()}).error().text.find("b.yaml") != std::string::npos);
+}
+
 }  // namespace sluice::ctl
