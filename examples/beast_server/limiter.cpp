@@ -1,12 +1,21 @@
 #include "limiter.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace beast_server {
 namespace {
 
+// A socket for both families shows callers of IPv4 as ::ffff:203.0.113.7, which are not one network.
+boost::asio::ip::address address_of(const boost::asio::ip::address& peer) {
+  if (!peer.is_v6() || !peer.to_v6().is_v4_mapped()) return peer;
+  return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, peer.to_v6());
+}
+
 // Whoever has an IPv6 network has 2^64 addresses at least, so the network is the caller.
-std::string network_of(const boost::asio::ip::address& peer) {
-  if (!peer.is_v6()) return peer.to_string();
-  auto bytes = peer.to_v6().to_bytes();
+std::string network_of(const boost::asio::ip::address& address) {
+  if (!address.is_v6()) return address.to_string();
+  auto bytes = address.to_v6().to_bytes();
   std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
   return boost::asio::ip::address_v6(bytes).to_string() + "/64";
 }
@@ -29,9 +38,11 @@ Response denial(const Request& request, const sluice::v1::Decision& decision) {
 
 Admission Limiter::admit(const Request& request, std::string_view route, const boost::asio::ip::address& peer) {
   const std::string resource = std::string(request.method_string()) + ":" + std::string(route);
-  const std::string source = network_of(peer);
+  const auto address = address_of(peer);
+  const std::string source = address.to_string();  // the engine counts an IPv6 address by its /64 network
+  const std::string network = network_of(address);
   const std::string_view user = request["x-user"];
-  sluice::v1::Request asked{.resource = resource, .subject = user.empty() ? std::string_view(source) : user};
+  sluice::v1::Request asked{.resource = resource, .subject = user.empty() ? std::string_view(network) : user};
   asked.source_ip = source;
   asked.headers = true;
 

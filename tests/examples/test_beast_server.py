@@ -28,18 +28,19 @@ def bundle(orders: int) -> str:
 class Site:
     """The server."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, address: str = "127.0.0.1") -> None:
         self.policies = folder / "policies.json"
         self.policies.write_text(bundle(3))
         self.port = free_port()
-        self.process = Process([str(program_path("sluice-agent").with_name("beast_server")), f"127.0.0.1:{self.port}", str(self.policies)],
+        self.process = Process([str(program_path("sluice-agent").with_name("beast_server")), f"{address}:{self.port}", str(self.policies)],
                                folder / "site.log")
         wait_until("the server", lambda: "listening" in self.process.output(), SECONDS)
 
-    def get(self, path: str, user: str = "ada") -> tuple[int, str, dict[str, str]]:
-        """Status, text and headers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
-        connection.request("GET", path, headers={"x-user": user})
+    def get(self, path: str, user: str = "ada", of: str = "127.0.0.1") -> tuple[int, str, dict[str, str]]:
+        """Status, text and headers. The caller has the address `of`, and calls the server's of the same family."""
+        server = "::1" if ":" in of else "127.0.0.1"
+        connection = http.client.HTTPConnection(server, self.port, timeout=SECONDS, source_address=(of, 0))
+        connection.request("GET", path, headers={"x-user": user} if user else {})
         answer = connection.getresponse()
         found = answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()}
         connection.close()
@@ -79,6 +80,23 @@ def test_callers_get_what_the_policy_says_by_the_pattern_of_the_route(site: Site
     assert [site.get("/healthz")[0] for _ in range(5)] == [200] * 5
     assert "x-ratelimit-limit" not in site.get("/healthz")[2]
     assert site.get("/nothing")[0] == 404
+
+
+def test_callers_without_a_name_are_told_apart_by_their_address(tmp_path: Path) -> None:
+    # A socket for both families, where a caller of IPv4 looks like one of IPv6.
+    site = Site(tmp_path, "::")
+    for of in ("127.0.0.1", "127.0.0.2", "::1"):
+        assert [site.get("/orders/1", user="", of=of)[0] for _ in range(4)] == [200, 200, 200, 429], of
+    # The policy may count by the address, too.
+    policies = json.loads(bundle(2))
+    policies["policies"][0]["key_by"] = ["source_ip"]
+    site.policies.write_text(json.dumps(policies))
+    site.process.send(signal.SIGHUP)
+    wait_until("the new policies", lambda: "read again" in site.process.output(), SECONDS)
+    for of in ("127.0.0.1", "127.0.0.2", "::1"):
+        assert [site.get("/orders/1", of=of)[0] for _ in range(3)] == [200, 200, 429], of
+    assert site.process.end() == 0
+    assert findings(site.process.log) == []
 
 
 def test_policies_change_while_it_runs(site: Site) -> None:
