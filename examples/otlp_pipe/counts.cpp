@@ -6,6 +6,7 @@
 namespace otlp_pipe {
 
 std::string prometheus_text(const Counts& counts) {
+  const auto signals = counts.signals();
   std::string text =
       "# HELP otlp_pipe_records_total Records by what became of them. received = the others, without sampled and "
       "undecided, which are among the forwarded ones, and with otlp_pipe_waiting_records.\n"
@@ -14,7 +15,7 @@ std::string prometheus_text(const Counts& counts) {
     text.append(name).append(labels).append(" ").append(std::to_string(value)).append("\n");
   };
   for (const Signal signal : {Signal::logs, Signal::traces, Signal::metrics}) {
-    const SignalCounts& each = counts.signals[static_cast<std::size_t>(signal)];
+    const SignalCounts& each = signals[static_cast<std::size_t>(signal)];
     const std::pair<std::string_view, std::uint64_t> outcomes[] = {
         {"received", each.received},   {"dropped", each.dropped},     {"sampled", each.sampled},
         {"undecided", each.undecided}, {"forwarded", each.forwarded}, {"refused", each.refused},
@@ -29,7 +30,7 @@ std::string prometheus_text(const Counts& counts) {
       "gauge\n";
   for (const Signal signal : {Signal::logs, Signal::traces, Signal::metrics}) {
     line("otlp_pipe_waiting_records", "{signal=\"" + std::string(to_string(signal)) + "\"}",
-         counts.signals[static_cast<std::size_t>(signal)].waiting);
+         signals[static_cast<std::size_t>(signal)].waiting);
   }
   text +=
       "# HELP otlp_pipe_turned_away_requests_total Requests answered 503, because too much waits.\n"

@@ -84,11 +84,12 @@ std::optional<Attribute> read_attribute(pbf_reader pair) {
 }
 
 struct Origin {  // of a resource
+  std::string tenant;
   std::string service;
   std::string environment;
 };
 
-Origin read_origin(pbf_reader resource) {
+Origin read_origin(pbf_reader resource, std::string_view tenant_attribute) {
   Origin origin;
   while (resource.next()) {
     if (!at(resource, kResourceAttributes, kBytes)) {
@@ -96,7 +97,8 @@ Origin read_origin(pbf_reader resource) {
       continue;
     }
     auto attribute = read_attribute(resource.get_message());
-    if (!attribute) continue;
+    if (!attribute || attribute->name.empty()) continue;
+    if (attribute->name == tenant_attribute) origin.tenant = attribute->text;
     if (attribute->name == "service.name")
       origin.service = std::move(attribute->text);
     else if (attribute->name == "deployment.environment.name")
@@ -187,8 +189,8 @@ void add_attribute(std::string& record, std::uint32_t field, std::string_view na
 
 class Filter {
  public:
-  Filter(Signal signal, std::string_view tenant, sluice::v1::Engine& engine)
-      : signal_(signal), tenant_(tenant), engine_(engine) {}
+  Filter(Signal signal, const Tenancy& tenancy, sluice::v1::Engine& engine)
+      : signal_(signal), tenancy_(tenancy), engine_(engine) {}
 
   Filtered run(std::string_view message) {
     filtered_.message = rewritten(message, kResources, [this](data_view group) { return resource_group(group); });
@@ -219,7 +221,7 @@ class Filter {
 
   std::string resource_group(data_view group) {
     pbf_reader reader(group);
-    origin_ = reader.next(kResource, kBytes) ? read_origin(reader.get_message()) : Origin();
+    origin_ = reader.next(kResource, kBytes) ? read_origin(reader.get_message(), tenancy_.attribute) : Origin();
     const std::size_t kept = filtered_.kept;
     std::string out = rewritten(text_of(group), kScopes, [this](data_view scope) { return scope_group(scope); });
     return filtered_.kept > kept ? out : std::string();
@@ -236,7 +238,8 @@ class Filter {
     const Record record = is_log ? read_log(pbf_reader(bytes)) : read_span(pbf_reader(bytes));
     attributes_.clear();
     for (const Attribute& each : record.attributes) attributes_.push_back({each.name, each.text});
-    sluice::v1::Request request{.tenant = tenant_, .signal = to_string(signal_), .attributes = attributes_};
+    sluice::v1::Request request{.signal = to_string(signal_), .attributes = attributes_};
+    request.tenant = origin_.tenant.empty() ? tenancy_.tenant : origin_.tenant;
     if (!origin_.service.empty()) request.service = origin_.service;
     if (!origin_.environment.empty()) request.environment = origin_.environment;
     request.severity = record.severity;
@@ -265,7 +268,7 @@ class Filter {
   }
 
   const Signal signal_;
-  const std::string_view tenant_;
+  const Tenancy& tenancy_;
   sluice::v1::Engine& engine_;
   Origin origin_;  // of the resource whose records are read
   std::vector<sluice::v1::Named> attributes_;
@@ -280,11 +283,11 @@ std::string_view to_string(Signal signal) {
   return kNames[static_cast<std::size_t>(signal)];
 }
 
-std::optional<Filtered> filter(Signal signal, std::string_view message, std::string_view tenant,
+std::optional<Filtered> filter(Signal signal, std::string_view message, const Tenancy& tenancy,
                                sluice::v1::Engine& engine) {
   if (signal == Signal::metrics) return Filtered{.message = std::string(message), .received = 1, .kept = 1};
   try {
-    return Filter(signal, tenant, engine).run(message);
+    return Filter(signal, tenancy, engine).run(message);
   } catch (const protozero::exception&) {
     return std::nullopt;
   }

@@ -24,6 +24,12 @@ struct Filtered {
   std::size_t undecided = 0;  // kept, because they could not be decided
 };
 
+// Whose records they are.
+struct Tenancy {
+  std::string tenant;     // of resources that do not name theirs; "": the only one of the policies
+  std::string attribute;  // of the resource, whose value names the tenant; "": none does
+};
+
 // Reads ExportLogsServiceRequest or ExportTraceServiceRequest (opentelemetry-proto 1.x). Metrics pass as they are, as
 // one record. nullopt: the bytes are no such message.
 //
@@ -36,7 +42,7 @@ struct Filtered {
 //   priority     "low" below WARN and of spans without an error, "high" from ERROR on, else "normal"
 //   attr.NAME    the record's own attributes that are a text, a number or a truth value
 // A span's trace id is the request's id, so that the action `sample` keeps or drops a trace as a whole.
-std::optional<Filtered> filter(Signal signal, std::string_view message, std::string_view tenant,
+std::optional<Filtered> filter(Signal signal, std::string_view message, const Tenancy& tenancy,
                                sluice::v1::Engine& engine);
 
 }  // namespace otlp_pipe

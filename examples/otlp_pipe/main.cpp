@@ -48,11 +48,14 @@ void describe(CLI::App& app, Options& options) {
       ->required()
       ->check(CLI::ExistingFile);
   app.add_option("--redis", options.redis, "the URL of a Redis that has the counters (default: memory)");
-  app.add_option("--tenant", options.receiver.tenant,
+  app.add_option("--tenant", options.receiver.tenancy.tenant,
                  "the tenant of the records (default: the only one of the policies)");
+  app.add_option("--tenant-attribute", options.receiver.tenancy.attribute,
+                 "the attribute of a resource whose value names the tenant; --tenant is for resources without it");
   app.add_option("--listen", options.listen, "where exporters send OTLP over HTTP, as ADDRESS:PORT")
       ->capture_default_str();
   app.add_option("--collector", options.collector, "where records go, as http://HOST:PORT[/PATH]")->required();
+  app.add_flag("--gzip", options.receiver.gzip, "pack what goes to the collector");
   app.add_option("--workers", options.workers, "threads that decide about records")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

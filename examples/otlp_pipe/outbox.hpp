@@ -18,6 +18,7 @@ namespace otlp_pipe {
 struct Letter {
   Signal signal = Signal::logs;
   std::string message;
+  bool packed = false;  // with gzip
   std::size_t records = 0;
   std::chrono::steady_clock::time_point accepted;
 };

@@ -9,7 +9,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
-#include "gunzip.hpp"
+#include "gzip.hpp"
 
 namespace otlp_pipe {
 namespace {
@@ -99,17 +99,20 @@ Response take(const Request& request, Signal signal, Parts& parts) {
   // A marked record grows, so there is room for more than the message.
   Room room(parts.outbox, 2 * message.size());
   if (!room || parts.draining) return turn_away(request, parts.counts);
-  auto filtered = filter(signal, message, parts.options.tenant, parts.engine);
+  auto filtered = filter(signal, message, parts.options.tenancy, parts.engine);
   if (!filtered) return refuse(request, http::status::bad_request, "the body is not the message that this path takes");
-  SignalCounts& counts = parts.counts.of(signal);
-  counts.waiting += filtered->kept;
-  counts.received += filtered->received;
-  counts.dropped += filtered->received - filtered->kept;
-  counts.sampled += filtered->sampled;
-  counts.undecided += filtered->undecided;
+  std::string left = parts.options.gzip && filtered->kept > 0 ? gzip(filtered->message) : std::move(filtered->message);
+  parts.counts.update(signal, [&filtered](SignalCounts& counts) {
+    counts.received += filtered->received;
+    counts.dropped += filtered->received - filtered->kept;
+    counts.sampled += filtered->sampled;
+    counts.undecided += filtered->undecided;
+    counts.waiting += filtered->kept;
+  });
   if (filtered->kept > 0) {
     room.fill({.signal = signal,
-               .message = std::move(filtered->message),
+               .message = std::move(left),
+               .packed = parts.options.gzip,
                .records = filtered->kept,
                .accepted = std::chrono::steady_clock::now()});
   }

@@ -20,7 +20,8 @@
 namespace otlp_pipe {
 
 struct ReceiverOptions {
-  std::string tenant;                           // "": the only one of the policies
+  Tenancy tenancy;
+  bool gzip = false;                            // pack what goes to the collector
   std::size_t max_body = std::size_t{8} << 20;  // bytes of a request, also after gzip
 };
 

@@ -2,7 +2,7 @@
 //
 // A letter is sent again, with growing pauses, if the collector cannot be reached or answers 429, 502, 503 or 504, as
 // OTLP/HTTP says. It is lost, and counted, if the collector refuses it with another status, or if it has waited too
-// long. Between close() of the outbox and `end`, what is left is still sent.
+// long. So is a part that the collector rejects. Between close() of the outbox and `end`, what is left is still sent.
 #pragma once
 
 #include <atomic>

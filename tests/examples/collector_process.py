@@ -3,6 +3,7 @@
     python3 -m examples.collector_process PORT FILE
 """
 
+import gzip
 import http.server
 import json
 import sys
@@ -46,8 +47,9 @@ def main() -> None:
         def do_POST(self) -> None:  # noqa: N802 - the base class names it
             """Takes one request, and says so only when it is written down."""
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            for record in records_of(self.path, body):
-                output.write(json.dumps(record) + "\n")
+            packed = self.headers["Content-Encoding"] == "gzip"
+            for record in records_of(self.path, gzip.decompress(body) if packed else body):
+                output.write(json.dumps({**record, "packed": packed}) + "\n")
             output.flush()
             self.send_response(200)
             self.send_header("Content-Length", "0")

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,8 +175,9 @@ def send(application_lines: list[dict[str, Any]], pipe: Pipe) -> list[str]:
     return list(json.loads(done.stdout)["results"])
 
 
-def test_what_policy_drops_is_gone_and_what_it_samples_is_marked(folder: Path, collector: CollectorProcess) -> None:
-    pipe = Pipe(folder, collector.port, POLICIES)
+@pytest.mark.parametrize("flags", [[], ["--gzip"]])
+def test_what_policy_drops_is_gone_and_what_it_samples_is_marked(folder: Path, collector: CollectorProcess, flags: list[str]) -> None:
+    pipe = Pipe(folder, collector.port, POLICIES, *flags)
     lines: list[dict[str, Any]] = []
     for number in range(200):
         lines += [{"log": "noise", "level": "DEBUG", "n": number}, {"log": "often", "level": "INFO", "n": number},
@@ -185,6 +187,7 @@ def test_what_policy_drops_is_gone_and_what_it_samples_is_marked(folder: Path, c
     logged, traced = pipe.counts("logs"), pipe.counts("traces")
     wait_until("all", lambda: pipe.counts("logs")["waiting"] + pipe.counts("traces")["waiting"] == 0, SECONDS)
     found = collector.records()
+    assert {record["packed"] for record in found} == {bool(flags)}
     by_text = Counter(record.get("body") or record["name"] for record in found)
     assert by_text["noise"] == 5 and by_text["broken"] == 200
     assert {record["attributes"]["n"] for record in found if record.get("body") == "broken"} == set(range(200))
@@ -203,6 +206,73 @@ def test_what_policy_drops_is_gone_and_what_it_samples_is_marked(folder: Path, c
     assert all(each["events"] == 1 for each in polls) and all(each["attributes"]["http.route"] == "/cart/{id}" for each in found if "body" in each)
     assert logged["received"] == 600 and logged["dropped"] == 195 + 190 - len(marked) and traced["received"] == 400
     pipe.end()
+
+
+def test_what_it_does_not_know_is_forwarded(folder: Path) -> None:
+    later = b"\xc2\x3e\x05later"   # field 1000, which no version of today has
+    request = logs_service_pb2.ExportLogsServiceRequest.FromString(logs(3) + logs(2, first=10, severity=5))
+    for group in request.resource_logs:
+        group.MergeFromString(later)
+        group.resource.MergeFromString(later)
+        for scope in group.scope_logs:
+            scope.MergeFromString(later)
+            scope.scope.name, scope.scope.version, scope.schema_url = "shop", "2", "https://example.com/schema"
+            for record in scope.log_records:
+                record.MergeFromString(later)
+                record.attributes.add(key="list").value.array_value.values.add().string_value = "x"
+                record.attributes.add(key="empty")
+    request.MergeFromString(later)
+    bodies: list[bytes] = []
+
+    def answer(handler: http.server.BaseHTTPRequestHandler, body: bytes) -> None:
+        bodies.append(body)
+        reply(handler, 200)
+
+    with answering(answer) as port:
+        pipe = Pipe(folder, port, [policy("debug", {"signal": "logs", "severity": "DEBUG"}, 1, action="drop")])
+        for _ in range(2):
+            assert pipe.request("POST", "/v1/logs", request.SerializeToString(), PROTOBUF)[0] == 200
+            wait_until("the collector", lambda: pipe.counts("logs")["waiting"] == 0, SECONDS)
+        pipe.end()
+    # One debug record passes; then none, and the group that has nothing else is left out.
+    del request.resource_logs[1].scope_logs[0].log_records[1]
+    first = request.SerializeToString()
+    del request.resource_logs[1]
+    assert bodies == [first, request.SerializeToString()]
+
+
+def test_a_resource_names_its_tenant(folder: Path, collector: CollectorProcess) -> None:
+    pipe = Pipe(folder, collector.port, [], "--tenant-attribute", "team", "--tenant", "shop")
+    none = policy("none", {"signal": "logs"}, 0, action="drop")
+    pipe.file.write_text(json.dumps({"format": "sluice/v1", "tenants": [{"id": "shop"}, {"id": "bank"}],
+                                     "policies": [{**none, "tenant_id": "bank"}]}))
+    pipe.process.send(signal.SIGHUP)
+    wait_until("the new policies", lambda: "read again" in pipe.process.output(), SECONDS)
+    for team in ("bank", "shop", None, "nobody"):
+        request = logs_service_pb2.ExportLogsServiceRequest.FromString(logs(2))
+        if team:
+            request.resource_logs[0].resource.attributes.add(key="team").value.string_value = team
+        assert pipe.request("POST", "/v1/logs", request.SerializeToString(), PROTOBUF)[0] == 200
+    found = pipe.end()
+    assert (found["received"], found["dropped"], found["undecided"], found["forwarded"]) == (8, 2, 2, 6)
+
+
+def test_what_the_collector_rejects_of_a_request_is_counted(folder: Path) -> None:
+    def answer(handler: http.server.BaseHTTPRequestHandler, _: bytes) -> None:
+        said = logs_service_pb2.ExportLogsServiceResponse()
+        said.partial_success.rejected_log_records, said.partial_success.error_message = 3, "too old"
+        body = said.SerializeToString()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    with answering(answer) as port:
+        pipe = Pipe(folder, port, [])
+        for size in (10, 2):   # of the second it claims to reject more than it has
+            assert pipe.request("POST", "/v1/logs", logs(size), PROTOBUF)[0] == 200
+        found = pipe.end()
+    assert (found["forwarded"], found["refused"]) == (7, 5)
 
 
 def test_policies_change_while_it_runs(folder: Path, collector: CollectorProcess) -> None:
@@ -303,6 +373,25 @@ def test_a_stop_counts_what_it_gives_up(folder: Path) -> None:
     pipe = Pipe(folder, free_port(), [], "--drain", "0.2")
     assert pipe.request("POST", "/v1/logs", logs(7), PROTOBUF)[0] == 200
     assert pipe.end()["given_up"] == 7
+
+
+def test_a_collector_that_does_not_answer_does_not_hold_up_a_stop(folder: Path) -> None:
+    asked, answered = threading.Event(), threading.Event()
+
+    def answer(handler: http.server.BaseHTTPRequestHandler, _: bytes) -> None:
+        asked.set()
+        answered.wait(SECONDS)
+        handler.close_connection = True
+
+    with answering(answer) as port:
+        pipe = Pipe(folder, port, [], "--drain", "0.2")
+        assert pipe.request("POST", "/v1/logs", logs(7), PROTOBUF)[0] == 200
+        assert asked.wait(SECONDS)
+        began = time.monotonic()
+        assert pipe.end()["given_up"] == 7
+        # One request may take 10 seconds.
+        assert time.monotonic() - began < 8
+        answered.set()
 
 
 def test_bad_input_gets_a_clear_answer_and_the_next_request_is_taken(folder: Path, collector: CollectorProcess) -> None:

@@ -13,4 +13,6 @@ enum class GunzipFault { damaged, too_large };
 // bytes.
 std::optional<std::string> gunzip(std::string_view packed, std::size_t most, GunzipFault& fault);
 
+std::string gzip(std::string_view text);
+
 }  // namespace otlp_pipe
