@@ -1,12 +1,15 @@
 // A worker that calls partners no faster than their limits allow: it waits for its turn, and then calls. See README.md.
 //
 //   egress_worker POLICIES [WORKERS] < jobs       each line: PARTNER http://HOST:PORT/PATH
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdio>
 #include <deque>
 #include <iostream>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -104,7 +107,37 @@ void print(const std::string& line) {
   std::puts(line.c_str());
 }
 
-void work(sluice::v1::Engine& engine, Jobs& jobs) {
+// The rate that was kept: the calls to each partner, and the time from the first to the last.
+class Rates {
+ public:
+  void note(const std::string& partner) {
+    const auto now = steady_clock::now();
+    std::lock_guard lock(mutex_);
+    Calls& calls = partners_.try_emplace(partner, Calls{.first = now}).first->second;
+    calls.last = std::max(calls.last, now);
+    ++calls.count;
+  }
+  void print_all() const {
+    for (const auto& [partner, calls] : partners_) {
+      const std::chrono::duration<double> time = calls.last - calls.first;
+      std::printf("%s: %zu calls in %.2f s", partner.c_str(), calls.count, time.count());
+      if (calls.count > 1 && time.count() > 0)
+        std::printf(", %.2f a second", static_cast<double>(calls.count - 1) / time.count());
+      std::puts("");
+    }
+  }
+
+ private:
+  struct Calls {
+    steady_clock::time_point first, last = {};
+    std::size_t count = 0;
+  };
+
+  std::mutex mutex_;
+  std::map<std::string, Calls> partners_;
+};
+
+void work(sluice::v1::Engine& engine, Jobs& jobs, Rates& rates) {
   sluice::v1::Decision decision;
   while (const auto job = jobs.next()) {
     const auto began = steady_clock::now();
@@ -117,6 +150,7 @@ void work(sluice::v1::Engine& engine, Jobs& jobs) {
     } else if (!decision.allowed) {
       outcome = "no turn in time";
     } else {
+      rates.note(job->partner);
       try {
         outcome = std::to_string(call(*job));
       } catch (const std::exception& error) {
@@ -143,10 +177,11 @@ int main(int count, char** words) {
     return 1;
   }
   Jobs jobs;
+  Rates rates;
   int faulty = 0;
   {
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < workers; ++i) threads.emplace_back([&] { work(*opened.engine, jobs); });
+    for (unsigned i = 0; i < workers; ++i) threads.emplace_back([&] { work(*opened.engine, jobs, rates); });
     for (std::string line; std::getline(std::cin, line);) {
       if (auto job = read_job(line)) {
         jobs.add(std::move(*job));
@@ -157,5 +192,6 @@ int main(int count, char** words) {
     }
     jobs.end();
   }
+  rates.print_all();
   return faulty == 0 ? 0 : 1;
 }
