@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Optional
 
@@ -89,9 +89,17 @@ def counts_of(text: str, signal_: str) -> Counter[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Of one test."""
-    return tmp_path
+def make_pipe(tmp_path: Path) -> Iterator[Callable[..., Pipe]]:
+    """Makes a pipe in the test's folder: the arguments are Pipe's. It ends with the test, whatever happens."""
+    made: list[Pipe] = []
+
+    def make(*words: Any) -> Pipe:
+        made.append(Pipe(tmp_path, *words))
+        return made[-1]
+
+    yield make
+    for pipe in made:
+        pipe.process.end()
 
 
 class CollectorProcess:
@@ -114,9 +122,9 @@ class CollectorProcess:
 
 
 @pytest.fixture
-def collector(folder: Path) -> Iterator[CollectorProcess]:
+def collector(tmp_path: Path) -> Iterator[CollectorProcess]:
     """A receiver, running."""
-    made = CollectorProcess(folder)
+    made = CollectorProcess(tmp_path)
     yield made
     made.process.end()
 
@@ -176,8 +184,8 @@ def send(application_lines: list[dict[str, Any]], pipe: Pipe) -> list[str]:
 
 
 @pytest.mark.parametrize("flags", [[], ["--gzip"]])
-def test_what_policy_drops_is_gone_and_what_it_samples_is_marked(folder: Path, collector: CollectorProcess, flags: list[str]) -> None:
-    pipe = Pipe(folder, collector.port, POLICIES, *flags)
+def test_what_policy_drops_is_gone_and_what_it_samples_is_marked(make_pipe: Callable[..., Pipe], collector: CollectorProcess, flags: list[str]) -> None:
+    pipe = make_pipe(collector.port, POLICIES, *flags)
     lines: list[dict[str, Any]] = []
     for number in range(200):
         lines += [{"log": "noise", "level": "DEBUG", "n": number}, {"log": "often", "level": "INFO", "n": number},
@@ -208,7 +216,7 @@ def test_what_policy_drops_is_gone_and_what_it_samples_is_marked(folder: Path, c
     pipe.end()
 
 
-def test_what_it_does_not_know_is_forwarded(folder: Path) -> None:
+def test_what_it_does_not_know_is_forwarded(make_pipe: Callable[..., Pipe]) -> None:
     later = b"\xc2\x3e\x05later"   # field 1000, which no version of today has
     request = logs_service_pb2.ExportLogsServiceRequest.FromString(logs(3) + logs(2, first=10, severity=5))
     for group in request.resource_logs:
@@ -229,7 +237,7 @@ def test_what_it_does_not_know_is_forwarded(folder: Path) -> None:
         reply(handler, 200)
 
     with answering(answer) as port:
-        pipe = Pipe(folder, port, [policy("debug", {"signal": "logs", "severity": "DEBUG"}, 1, action="drop")])
+        pipe = make_pipe(port, [policy("debug", {"signal": "logs", "severity": "DEBUG"}, 1, action="drop")])
         for _ in range(2):
             assert pipe.request("POST", "/v1/logs", request.SerializeToString(), PROTOBUF)[0] == 200
             wait_until("the collector", lambda: pipe.counts("logs")["waiting"] == 0, SECONDS)
@@ -241,8 +249,8 @@ def test_what_it_does_not_know_is_forwarded(folder: Path) -> None:
     assert bodies == [first, request.SerializeToString()]
 
 
-def test_a_resource_names_its_tenant(folder: Path, collector: CollectorProcess) -> None:
-    pipe = Pipe(folder, collector.port, [], "--tenant-attribute", "team", "--tenant", "shop")
+def test_a_resource_names_its_tenant(make_pipe: Callable[..., Pipe], collector: CollectorProcess) -> None:
+    pipe = make_pipe(collector.port, [], "--tenant-attribute", "team", "--tenant", "shop")
     none = policy("none", {"signal": "logs"}, 0, action="drop")
     pipe.file.write_text(json.dumps({"format": "sluice/v1", "tenants": [{"id": "shop"}, {"id": "bank"}],
                                      "policies": [{**none, "tenant_id": "bank"}]}))
@@ -257,7 +265,7 @@ def test_a_resource_names_its_tenant(folder: Path, collector: CollectorProcess) 
     assert (found["received"], found["dropped"], found["undecided"], found["forwarded"]) == (8, 2, 2, 6)
 
 
-def test_what_the_collector_rejects_of_a_request_is_counted(folder: Path) -> None:
+def test_what_the_collector_rejects_of_a_request_is_counted(make_pipe: Callable[..., Pipe]) -> None:
     def answer(handler: http.server.BaseHTTPRequestHandler, _: bytes) -> None:
         said = logs_service_pb2.ExportLogsServiceResponse()
         said.partial_success.rejected_log_records, said.partial_success.error_message = 3, "too old"
@@ -268,15 +276,15 @@ def test_what_the_collector_rejects_of_a_request_is_counted(folder: Path) -> Non
         handler.wfile.write(body)
 
     with answering(answer) as port:
-        pipe = Pipe(folder, port, [])
+        pipe = make_pipe(port, [])
         for size in (10, 2):   # of the second it claims to reject more than it has
             assert pipe.request("POST", "/v1/logs", logs(size), PROTOBUF)[0] == 200
         found = pipe.end()
     assert (found["forwarded"], found["refused"]) == (7, 5)
 
 
-def test_policies_change_while_it_runs(folder: Path, collector: CollectorProcess) -> None:
-    pipe = Pipe(folder, collector.port, [policy("all", {"signal": "logs"}, 0, action="drop")])
+def test_policies_change_while_it_runs(make_pipe: Callable[..., Pipe], collector: CollectorProcess) -> None:
+    pipe = make_pipe(collector.port, [policy("all", {"signal": "logs"}, 0, action="drop")])
     assert pipe.request("POST", "/v1/logs", logs(3), PROTOBUF)[0] == 200
     assert pipe.counts("logs")["dropped"] == 3
     pipe.write([])
@@ -291,7 +299,7 @@ def test_policies_change_while_it_runs(folder: Path, collector: CollectorProcess
     assert len(collector.records()) == 4
 
 
-def test_backpressure_reaches_the_exporter_which_sends_again(folder: Path) -> None:
+def test_backpressure_reaches_the_exporter_which_sends_again(make_pipe: Callable[..., Pipe]) -> None:
     opened = threading.Event()
     taken: list[int] = []
 
@@ -304,7 +312,7 @@ def test_backpressure_reaches_the_exporter_which_sends_again(folder: Path) -> No
         return reply(handler, 200)
 
     with answering(answer) as port:
-        pipe = Pipe(folder, port, [], "--queue-bytes", "40000", "--senders", "1")
+        pipe = make_pipe(port, [], "--queue-bytes", "40000", "--senders", "1")
         # Fills the queue, and is told when to come again.
         accepted = 0
         while (answered := pipe.request("POST", "/v1/logs", logs(100, 1000 + 100 * accepted), PROTOBUF))[0] == 200:
@@ -323,10 +331,10 @@ def test_backpressure_reaches_the_exporter_which_sends_again(folder: Path) -> No
 
 
 @pytest.mark.parametrize("status", [None, 503, 400])
-def test_a_dead_receiver_loses_nothing_that_is_not_counted(folder: Path, status: Optional[int]) -> None:
+def test_a_dead_receiver_loses_nothing_that_is_not_counted(make_pipe: Callable[..., Pipe], status: Optional[int]) -> None:
     with contextlib.ExitStack() as running:
         port = free_port() if status is None else running.enter_context(answering(lambda handler, _: reply(handler, status)))
-        pipe = Pipe(folder, port, [policy("all", {"signal": "logs"}, 30, action="drop")], "--patience", "0.3")
+        pipe = make_pipe(port, [policy("all", {"signal": "logs"}, 30, action="drop")], "--patience", "0.3")
         for number in range(4):
             assert pipe.request("POST", "/v1/logs", logs(10, 10 * number), PROTOBUF)[0] == 200
         wait_until("the end of patience", lambda: pipe.counts("logs")["waiting"] == 0, SECONDS)
@@ -335,8 +343,8 @@ def test_a_dead_receiver_loses_nothing_that_is_not_counted(folder: Path, status:
     assert found["refused" if status == 400 else "given_up"] == 30
 
 
-def test_a_receiver_that_is_killed_and_comes_back_gets_everything(folder: Path, collector: CollectorProcess) -> None:
-    pipe = Pipe(folder, collector.port, [])
+def test_a_receiver_that_is_killed_and_comes_back_gets_everything(make_pipe: Callable[..., Pipe], collector: CollectorProcess) -> None:
+    pipe = make_pipe(collector.port, [])
     for number in range(60):
         assert pipe.request("POST", "/v1/logs", logs(5, 5 * number), PROTOBUF)[0] == 200
         if number == 20:
@@ -349,7 +357,7 @@ def test_a_receiver_that_is_killed_and_comes_back_gets_everything(folder: Path, 
     assert {record["attributes"]["n"] for record in collector.records()} == set(range(300))
 
 
-def test_a_stop_drains(folder: Path) -> None:
+def test_a_stop_drains(make_pipe: Callable[..., Pipe]) -> None:
     let_through = threading.Semaphore(0)
     taken: list[int] = []
 
@@ -359,7 +367,7 @@ def test_a_stop_drains(folder: Path) -> None:
         reply(handler, 200)
 
     with answering(answer) as port:
-        pipe = Pipe(folder, port, [], "--senders", "2", "--drain", "30")
+        pipe = make_pipe(port, [], "--senders", "2", "--drain", "30")
         for number in range(20):
             assert pipe.request("POST", "/v1/logs", logs(1, number), PROTOBUF)[0] == 200
         pipe.process.send(signal.SIGTERM)
@@ -369,13 +377,13 @@ def test_a_stop_drains(folder: Path) -> None:
     assert len(taken) == 20
 
 
-def test_a_stop_counts_what_it_gives_up(folder: Path) -> None:
-    pipe = Pipe(folder, free_port(), [], "--drain", "0.2")
+def test_a_stop_counts_what_it_gives_up(make_pipe: Callable[..., Pipe]) -> None:
+    pipe = make_pipe(free_port(), [], "--drain", "0.2")
     assert pipe.request("POST", "/v1/logs", logs(7), PROTOBUF)[0] == 200
     assert pipe.end()["given_up"] == 7
 
 
-def test_a_collector_that_does_not_answer_does_not_hold_up_a_stop(folder: Path) -> None:
+def test_a_collector_that_does_not_answer_does_not_hold_up_a_stop(make_pipe: Callable[..., Pipe]) -> None:
     asked, answered = threading.Event(), threading.Event()
 
     def answer(handler: http.server.BaseHTTPRequestHandler, _: bytes) -> None:
@@ -384,7 +392,7 @@ def test_a_collector_that_does_not_answer_does_not_hold_up_a_stop(folder: Path) 
         handler.close_connection = True
 
     with answering(answer) as port:
-        pipe = Pipe(folder, port, [], "--drain", "0.2")
+        pipe = make_pipe(port, [], "--drain", "0.2")
         assert pipe.request("POST", "/v1/logs", logs(7), PROTOBUF)[0] == 200
         assert asked.wait(SECONDS)
         began = time.monotonic()
@@ -394,8 +402,8 @@ def test_a_collector_that_does_not_answer_does_not_hold_up_a_stop(folder: Path) 
         answered.set()
 
 
-def test_bad_input_gets_a_clear_answer_and_the_next_request_is_taken(folder: Path, collector: CollectorProcess) -> None:
-    pipe = Pipe(folder, collector.port, [])
+def test_bad_input_gets_a_clear_answer_and_the_next_request_is_taken(make_pipe: Callable[..., Pipe], collector: CollectorProcess) -> None:
+    pipe = make_pipe(collector.port, [])
     bomb = gzip.compress(bytes(64 << 20))
     packed = {**PROTOBUF, "Content-Encoding": "gzip"}
     for method, path, body, headers, status, text in [
@@ -419,9 +427,9 @@ def test_bad_input_gets_a_clear_answer_and_the_next_request_is_taken(folder: Pat
 @pytest.mark.parametrize(("flags", "text"), [
     (["--listen", "nowhere"], "--listen must be"), (["--collector", "ftp://a"], "--collector must be"), (["--policies", "/none"], "--policies"),
     (["--patience", "x"], "--patience"), (["--frobnicate"], "--frobnicate")])
-def test_a_flag_that_is_wrong_is_named(folder: Path, flags: list[str], text: str) -> None:
-    (folder / "policies.json").write_text('{"format":"sluice/v1"}')
-    words = {"--policies": str(folder / "policies.json"), "--collector": "http://127.0.0.1:1", "--listen": "127.0.0.1:0"}
+def test_a_flag_that_is_wrong_is_named(tmp_path: Path, flags: list[str], text: str) -> None:
+    (tmp_path / "policies.json").write_text('{"format":"sluice/v1"}')
+    words = {"--policies": str(tmp_path / "policies.json"), "--collector": "http://127.0.0.1:1", "--listen": "127.0.0.1:0"}
     words.update(dict([flags]) if len(flags) == 2 else {})
     command = [str(program_path("sluice-agent").with_name("otlp_pipe")), *(word for pair in words.items() for word in pair)]
     done = subprocess.run([*command, *(flags if len(flags) == 1 else [])], capture_output=True, text=True, check=False, timeout=SECONDS)

@@ -1,5 +1,5 @@
-#include <sluice/engine.hpp>
 #include <iostream>
+#include <sluice/engine.hpp>
 int main() {
   auto opened = sluice::v1::Engine::open({.bundle_file = "policies.yaml"});
   if (!opened) return std::cerr << opened.status.message << "\n", 1;
