@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what each folder includes with what its README says that it may depend on.
 
-A folder of common/, engine/, agent/, server/ or ctl/ that has a README states one paragraph:
+A folder of common/, engine/, libsluice/, agent/, server/ or ctl/ that has a README states one paragraph:
 
     May depend on: `common/base`, `common/json`; RapidJSON, fmt.
 
@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-TREES = ("common", "engine", "agent", "server", "ctl")
+TREES = ("common", "engine", "libsluice", "agent", "server", "ctl")
 STATEMENT = re.compile(r"^May depend on: (.*?)(?:\n\s*\n|\Z)", re.S | re.M)
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 
