@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -53,6 +54,12 @@ class Invocation {
   std::unique_ptr<Api> api_;
 };
 
+// What the help of a command says of the options that every command has.
+inline constexpr std::string_view kCommonOptions =
+    "Also: --context --server --token-file --ca -t,--tenant -o,--output --timeout --insecure-server. `sluicectl "
+    "--help` "
+    "explains them.";
+
 // Adds a command whose options are an object that lives as long as `parent`. `run` is called if the command line names
 // the command.
 template <class Options>
@@ -61,6 +68,7 @@ std::pair<CLI::App*, Options*> add_command(CLI::App& parent, const std::string& 
   auto options = std::make_shared<Options>();
   CLI::App* const command = parent.add_subcommand(name, help);
   command->fallthrough();  // the options of every command may stand behind it
+  command->footer(std::string(kCommonOptions));
   command->callback([&invocation, options, run] { invocation.exit = run(invocation, *options); });
   return {command, options.get()};
 }

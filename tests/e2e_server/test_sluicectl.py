@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -404,6 +405,9 @@ def test_help_and_version_are_there_and_a_wrong_command_names_the_right_one(tmp_
     ctl = Sluicectl(tmp_path)
     assert "Exit codes:" in ctl.run("--help").stdout
     assert "--prune" in ctl.run("apply", "--help").stdout
+    common = set(re.findall(r"--[a-z-]+", ctl.run("--help").stdout)) - {"--help", "--version"}
+    told = ctl.run("login", "--help").stdout.partition("Also:")[2]
+    assert common - {"--"} <= set(re.findall(r"--[a-z-]+", told)), "login needs --server"
     assert ctl.run("--version").stdout.strip()[0].isdigit()
     assert 'Did you mean "apply"?' in ctl.fault("aply")
     assert "--help" in ctl.fault()
