@@ -113,7 +113,7 @@ TEST_CASE("a verified key is forgotten with its snapshot") {
   CHECK(hashes() == 1);
   policy::SnapshotDelta revocation;
   revocation.removed = {{Kind::key, "shop", "shop-key"}};
-  const auto last = policy::next_snapshot(**after, revocation, before.revision + 2, rig.clock.now, "last");
+  const auto last = policy::next_snapshot(**after, revocation, (*after)->revision + 1, rig.clock.now, "last");
   REQUIRE(last);
   rig.decider.set_snapshot(*last);
   CHECK_FALSE(rig.decider.authenticate(rig.shop_key));
