@@ -36,7 +36,7 @@ inline constexpr Micros kNever{-1};
 
 enum class Code : std::uint8_t {
   ok,
-  invalid_options,    // Options: two sources of policies, a malformed URL, …
+  invalid_options,    // Options: two sources of policies, a malformed URL, …; or Options::clock_us throws
   invalid_policies,   // the bundle has faults
   unreachable,        // a file, the server or Redis cannot be used
   unauthenticated,    // Request::api_key is not known, or has expired
@@ -44,7 +44,7 @@ enum class Code : std::uint8_t {
   unknown_plan,       // Request::plan names none, or the tenant's callers may not choose one
   missing_dimension,  // the counter is named by a dimension that the request lacks
   invalid_request,    // a cost is negative or above 2^31 − 1, a limit cannot be brought, …
-  unknown_lease,      // malformed, or of another tenant
+  unknown_lease,      // malformed, of another tenant, or (for a renewal) it has ended
   out_of_memory,      // an allocation failed; the check may have been charged
   stopped,            // the engine was closed meanwhile
 };
@@ -272,7 +272,7 @@ class Engine {
   // Runs the loop on the calling thread until stop(). For Options::threads == 0 with Redis.
   void run() noexcept;
   std::size_t poll() noexcept;  // runs what is ready, and returns how much that was
-  void stop() noexcept;
+  void stop() noexcept;         // also from a callback; if nothing runs now, it ends the next run()
 
   std::string metrics() const;  // in Prometheus' text format; "" without Options::metrics
 
