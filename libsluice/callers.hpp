@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/policy/snapshot.hpp"
 #include "engine/decide/decider.hpp"
 #include "sluice/engine.hpp"
 
