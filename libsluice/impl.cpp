@@ -17,6 +17,7 @@ namespace sluice::v1 {
 namespace {
 
 constexpr std::size_t kMostLoggedFaults = 20;
+constexpr std::size_t kShards = 64;
 
 class HookClock final : public Clock {
  public:
@@ -41,6 +42,12 @@ telemetry::Log::Take take_lines(const LogHook& hook) {
   };
 }
 
+// Overrides of a watched file are written on its thread. A server brings none.
+limiter::MemoryCounters::UsedBy users_of_counters(const Options& options) {
+  const bool one = options.concurrency == Concurrency::one && !options.watch_file && options.redis.url.empty();
+  return one ? limiter::MemoryCounters::UsedBy::one_thread : limiter::MemoryCounters::UsedBy::any_thread;
+}
+
 WallTime wall_time(const Clock& clock) { return WallTime(Micros(clock.now_us())); }
 
 // One sentence: the first fault, and how many there are.
@@ -56,8 +63,9 @@ Engine::Impl::Impl(Options options)
     : options_(std::move(options)),
       clock_(make_clock(options_)),
       log_(take_lines(options_.log)),
-      counters_(*clock_, options_.concurrency == Concurrency::one ? 1 : 64,
-                options_.memory_limit == 0 ? limiter::MemoryBudget::kUnlimited : options_.memory_limit) {}
+      counters_(*clock_, options_.concurrency == Concurrency::one ? 1 : kShards,
+                options_.memory_limit == 0 ? limiter::MemoryBudget::kUnlimited : options_.memory_limit,
+                users_of_counters(options_)) {}
 
 // Callbacks of checks that are given up may still use the engine, so nothing is gone by then.
 Engine::Impl::~Impl() {
