@@ -63,7 +63,7 @@ class EdgeSocket : public TcpSocket {
   // Whether wait_for_input() can be used: epoll reports all input that is not read yet.
   bool reports_input() const { return drained_; }
   // Ends once there may be input, or with an error as async_wait(). REQUIRES: reports_input().
-  void wait_for_input(InputWait& wait) {
+  void wait_for_input([[maybe_unused]] InputWait& wait) {
 #if BOOST_VERSION < 108200
     wait.ec_ = {};
     reactor_.start_op(Reactor::read_op, native_handle(), impl_.get_implementation().reactor_data_, &wait, false, true);
