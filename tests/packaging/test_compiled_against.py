@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.redis_server import RedisServer
 from support.unpacked import ROOT, Unpacked, example, run
 from testbed.toolchain import find_go
 
@@ -118,3 +119,29 @@ def test_go_decides_and_holds_a_lease(unpacked: Unpacked, tmp_path: Path) -> Non
            "HOME": os.environ.get("HOME", str(tmp_path))}
     run([find_go(folder / "go.mod"), "build", "-o", str(tmp_path / "check"), "."], folder, env)
     assert run(["./check"], tmp_path, unpacked.env) == OTHERS
+
+
+def test_processes_that_name_one_redis_share_a_limit(unpacked: Unpacked, redis: RedisServer, tmp_path: Path) -> None:
+    """Children of fork() each open an engine of their own."""
+    folder = example("python", tmp_path)
+    (folder / "workers.py").write_text(f'''
+import os
+from sluice_engine import Engine
+
+def work():
+    with Engine(bundle_file="policies.yaml", redis_url="{redis.counters}", redis_deadline_ms=2000) as engine:
+        return sum(engine.check(resource="GET:/orders", subject="user:42").allowed for _ in range(5))
+
+ends = []
+for _ in range(3):
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.write(write, str(work()).encode())
+        os._exit(0)
+    ends.append(read)
+    os.close(write)
+print(sum(int(os.read(end, 9)) for end in ends))
+for _ in ends:
+    assert os.wait()[1] == 0
+''')
+    assert run([sys.executable, str(folder / "workers.py")], tmp_path, unpacked.env) == "3\n"
