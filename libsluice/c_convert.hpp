@@ -17,7 +17,7 @@
 namespace sluice::lib {
 
 inline std::string_view view_of(const sluice_text& text) noexcept {
-  return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
+  return {text.data, text.data == nullptr ? 0 : text.size};
 }
 inline sluice_text text_of(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
