@@ -43,6 +43,7 @@ endforeach()
 list(REMOVE_DUPLICATES dev_packages)
 list(JOIN dev_packages ", " dev_packages)
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "${dev_packages}")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS libboost-dev)  # for asio.hpp
 set(CPACK_COMPONENT_DEV_DESCRIPTION "rate limiting inside a program: headers and static library
 Sluice decides whether a request may pass, by policies. This package has what
 a program in C++20 or C is compiled with: headers, CMake and pkg-config files,

@@ -52,6 +52,36 @@ def test_ten_lines_of_cpp_decide_by_pkg_config(
     assert is_dynamic(tmp_path / "check", tmp_path) == (package == "sluice")
 
 
+@pytest.mark.parametrize("name", ["g++", "clang++-19"])
+def test_a_program_with_boost_of_its_own_waits_for_checks(
+        name: str, compiler: Callable[[str], str], unpacked: Unpacked, tmp_path: Path) -> None:
+    """Its Asio has other settings than the library's: other sizes of the same structs under the same names."""
+    example("cpp", tmp_path)
+    (tmp_path / "asio.cpp").write_text('''
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <iostream>
+#include <sluice/asio.hpp>
+#include <sluice/engine.hpp>
+int main() {
+  auto opened = sluice::v1::Engine::open({.bundle_file = "policies.yaml"});
+  boost::asio::thread_pool pool(2);
+  int allowed = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const sluice::v1::Request request{.resource = "GET:/orders", .subject = "user:42"};
+    auto asked = boost::asio::post(pool, boost::asio::use_future([&] { return opened.engine->check(request).allowed; }));
+    allowed += asked.get() ? 1 : 0;
+    allowed += sluice::v1::async_check(*opened.engine, request, boost::asio::use_future).get().allowed ? 1 : 0;
+  }
+  pool.join();
+  std::cout << allowed << "\\n";
+}
+''')
+    run([compiler(name), "-std=c++20", "-O2", "-DBOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=2", "asio.cpp", "-o", "check", "-pthread",
+         *unpacked.pkg_config("--cflags", "--libs", "sluice-static")], tmp_path)
+    assert run(["./check"], tmp_path, unpacked.env) == "3\n"
+
+
 @c_compilers
 @pytest.mark.parametrize("package", ["sluice", "sluice-static"])
 def test_c_decides_and_holds_a_lease(

@@ -14,7 +14,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werr
 @pytest.mark.parametrize("standard", ["c++20", "c++2b"])
 def test_headers_compile_as_cpp_without_a_warning(
         name: str, standard: str, compiler: Callable[[str], str], unpacked: Unpacked, tmp_path: Path) -> None:
-    for header in ("engine.hpp", "sluice.h"):
+    for header in ("engine.hpp", "sluice.h"):   # asio.hpp includes Boost: test_compiled_against.py
         # Not by -isystem: warnings in a system's headers are hidden.
         (tmp_path / "t.cpp").write_text(f"#include <sluice/{header}>\n")
         run([compiler(name), f"-std={standard}", *WARNINGS, f"-I{unpacked.usr}/include", "t.cpp"], tmp_path)
