@@ -57,7 +57,7 @@ typedef enum sluice_code {
   SLUICE_UNKNOWN_PLAN = 6,      /* plan names none, or the tenant's callers may not choose one */
   SLUICE_MISSING_DIMENSION = 7, /* the counter is named by a dimension that the request lacks */
   SLUICE_INVALID_REQUEST = 8,   /* a cost is negative or above 2^31 - 1, a limit cannot be brought, ... */
-  SLUICE_UNKNOWN_LEASE = 9,     /* malformed, or of another tenant */
+  SLUICE_UNKNOWN_LEASE = 9,     /* malformed, of another tenant, or (for a renewal) it has ended */
   SLUICE_OUT_OF_MEMORY = 10,    /* an allocation failed; the check may have been charged */
   SLUICE_STOPPED = 11           /* the engine was closed meanwhile */
 } sluice_code;
@@ -322,7 +322,7 @@ uint64_t sluice_revision(const sluice_engine* engine); /* of the policies: 1 for
 /* Runs the loop on the calling thread until sluice_stop(), which any thread may call. For `threads` 0 with Redis. */
 void sluice_run(sluice_engine* engine);
 size_t sluice_poll(sluice_engine* engine); /* runs what is ready, and returns how much that was */
-void sluice_stop(sluice_engine* engine);
+void sluice_stop(sluice_engine* engine); /* also from a callback; if nothing runs now, it ends the next sluice_run() */
 
 /* Metrics in Prometheus' text format; "" without the option `metrics`. The caller frees the text with sluice_free(). NULL if
  * there is no memory. */
