@@ -196,7 +196,7 @@ bool Judging::read_and_judge(std::span<const PeriodBounds> periods) {
     Judged judged = judge_rule(i, last_[program_.rules[i].group]);
     const Terms& terms = terms_[i];
     waits_[i] = 0;
-    if (terms.cost > 0 && (judged.over > 0 || terms.limit == 0)) {
+    if (denies(terms, judged)) {
       allowed_ = false;
       waits_[i] = never_fits(terms) ? kNever : static_cast<std::int64_t>(judged.wait_us);
     }

@@ -43,7 +43,7 @@ bool judge_single_in_memory(const Call& call, Cell& cell, std::int64_t now_us, O
   const KindTraits& kind = traits_of(rule.kind);
   const Terms terms{rule.kind, static_cast<double>(call.costs[0]), rule.limit, rule.p, rule.q, program.max_delay_us};
   const Judged judged = kind.judge(terms, values.data(), now, std::min(stored_at, now));
-  const bool admitted = terms.cost == 0 || (judged.over <= 0 && terms.limit > 0);
+  const bool admitted = !denies(terms, judged);
   const double charge = admitted ? terms.cost : 0;
   const Charged charged = kind.charge(terms, values.data(), now, charge, admitted);
 

@@ -125,6 +125,10 @@ Charged charge(const Terms& terms, double* values, double now, double charge, bo
   return traits_of(terms.kind).charge(terms, values, now, charge, allowed);
 }
 
+bool denies(const Terms& terms, const Judged& judged) {
+  return terms.cost > 0 && (judged.over > 0 || terms.limit == 0);
+}
+
 bool never_fits(const Terms& terms) {
   if (terms.limit == 0) return true;
   if (terms.cost <= terms.limit) return false;

@@ -64,6 +64,8 @@ Kind kind_of(const Limit& limit, bool with_debt);
 Judged judge(const Terms& terms, double* values, double now, double last);
 Charged charge(const Terms& terms, double* values, double now, double charge, bool allowed);
 
+// Whether the limit denies the cost now. `judged`: by judge(), or by the limit's entries.
+bool denies(const Terms& terms, const Judged& judged);
 // Whether the limit denies the cost however long the caller waits. REQUIRES: the limit denies the cost now.
 bool never_fits(const Terms& terms);
 
