@@ -432,8 +432,9 @@ def test_a_pipe_that_nobody_reads_ends_a_command_quietly(ctl: Sluicectl, admin: 
 
 
 def test_an_interrupted_watch_leaves_nothing_behind(ctl: Sluicectl, shop: str) -> None:
+    # A shell lets the jobs behind it ignore the signal, and their children inherit that.
     process = subprocess.Popen([ctl.program, "watch", "--interval", "100ms", "-t", shop], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, env=ctl.environment)
+                               text=True, env=ctl.environment, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert process.stdout is not None and "decisions since" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)[1]
