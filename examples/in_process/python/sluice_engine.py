@@ -154,7 +154,7 @@ class Engine:
 
 
 class _Filled:
-    """A decision whose memory is freed at the end of the block."""
+    """A decision. The end of the block frees its memory."""
 
     def __enter__(self):
         self._decision = ffi.new("sluice_decision*")

@@ -21,7 +21,7 @@
  *
  * - Errors. Functions return a sluice_code, 0 for success. The text of a failed check is in the decision; other
  *   functions write it into a sluice_error of the caller. There is no error kept per thread or per process.
- * - Texts. sluice_text is a pointer and a length in bytes, UTF-8. A text whose pointer is NULL is absent; an empty text
+ * - Texts. sluice_text is a pointer and a length in bytes, UTF-8. If the pointer is NULL, the text is absent; an empty text
  *   has a pointer. Texts that the library returns in a sluice_text also have a zero byte after their end.
  * - Memory. Who frees what is said at each function. A decision that is used again keeps its memory, so a check
  *   allocates nothing in the steady state.

@@ -42,7 +42,7 @@ export function sluice(options: HonoOptions = {}): MiddlewareHandler {
       traceparent: context.req.header('traceparent'),
       tracestate: context.req.header('tracestate'),
       gone: outgoing ? goneSignal(outgoing) : context.req.raw.signal,
-      keepAlive: outgoing !== undefined,   // elsewhere a middleware before this one may drop the body, whose end is then never seen
+      keepAlive: outgoing !== undefined,   // elsewhere an earlier middleware may drop the body, and its end is never seen
     });
     if (outcome.kind === 'gone') return context.body(null, 503);
     if (outcome.kind === 'exempt') return void (await next());

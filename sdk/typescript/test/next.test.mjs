@@ -101,7 +101,7 @@ describe('next', () => {
     for (const path of ['/shadow', '/proxied/own/shadow']) for (let i = 0; i < 3; ++i) assert.equal((await get(port, path, headers)).status, 200, path);
   });
 
-  test('holds a request whose delay is short, and denies one whose delay is long', async () => {
+  test('holds a request for a short delay, and denies it for a long one', async () => {
     for (const path of ['/paced', '/proxied/own/paced']) {
       const headers = user();
       assert.equal((await get(port, path, headers)).status, 200);

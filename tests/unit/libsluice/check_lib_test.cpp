@@ -45,7 +45,7 @@ TEST_CASE("a program is allowed as often as its bundle says, and then told when 
   CHECK(rig.check(kOrders).allowed);
 }
 
-TEST_CASE("a check whose cost is above the limit never passes") {
+TEST_CASE("a check that costs more than the limit never passes") {
   EngineRig rig(bundle_of(fixed_window(2)));
   const v1::Decision& decision = rig.check({.resource = "GET:/orders", .subject = "a", .cost = 3});
   CHECK_FALSE(decision.allowed);

@@ -1,4 +1,4 @@
-// What a program is told of its engine: lines of the log, decisions, metrics.
+// What an engine tells its program: lines of the log, decisions, metrics.
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -162,7 +162,7 @@ namespace Sluice
             }
         }
 
-        /// <summary>Releases a lease. A failure is nobody's concern: the lease ends by itself.</summary>
+        /// <summary>Releases a lease. A failure is not reported, because the lease ends by itself.</summary>
         Task<bool> Forget(string id) => OnLease("/v1/release", id, body => true, false, true, default(CancellationToken));
 
         async Task KeepAlive(Lease lease, string id, long expires)
