@@ -54,7 +54,7 @@ void complete(CheckRequest& request, const Tenant& tenant, std::string_view key_
 }  // namespace
 
 void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
-            CheckRequest& request, const Moment& now, MatchTime* time) {
+            CheckRequest& request, const Moment& now, MatchTime* time, MatchMemory* memory) {
   complete(request, tenant.tenant, key_id);
   out.rulebooks.clear();
   out.mode = Mode::enforce;
@@ -69,7 +69,9 @@ void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, 
     if (!first || !tenant.tenant.allows_plan_id) return;
   } else {
     std::vector<Candidate> all;
-    const Match found = match(snapshot, tenant, request, now, request.explain ? &all : nullptr, time);
+    const Match found = memory != nullptr && !request.explain
+                            ? memory->match(snapshot, tenant, request, now, time)
+                            : match(snapshot, tenant, request, now, request.explain ? &all : nullptr, time);
     if (time != nullptr && time->spent()) {
       out.kind = Selection::Kind::out_of_time;
       return;
@@ -84,8 +86,11 @@ void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, 
     if (found.decides && found.shadow) shadow = found.shadow;
   }
   out.mode = effective_mode(snapshot.mode, tenant.tenant.mode, first->enforcement.mode);
-  out.rulebooks.push_back({first, out.mode == Mode::shadow ? Role::shadow : Role::decides});
-  if (policy != nullptr && policy->has_patterns) out.rulebooks[0].pattern = pattern_of(*policy, request);
+  // In place: a copy would read with other widths than it was written with, and so wait for the writes.
+  SelectedRulebook& selected = out.rulebooks.emplace_back();
+  selected.rulebook = first;
+  selected.role = out.mode == Mode::shadow ? Role::shadow : Role::decides;
+  if (policy != nullptr && policy->has_patterns) selected.pattern = pattern_of(*policy, request);
   if (out.mode == Mode::off) return settle(out, Reason::mode_off, true);
   out.kind = Selection::Kind::rulebooks;
   // In shadow mode, requests that lack a key_by dimension are counted together instead of being refused.

@@ -10,6 +10,7 @@
 #include "common/base/clock.hpp"
 #include "common/domain/check_request.hpp"
 #include "common/domain/decision.hpp"
+#include "common/policy/match_memory.hpp"
 #include "common/policy/match_time.hpp"
 #include "common/policy/snapshot.hpp"
 
@@ -57,9 +58,9 @@ struct Selection {
 // Also sets the request's dimensions org, tenant and api_key, from `tenant` and `key_id`. An empty id changes nothing.
 // Cuts the slash at the end of its resource if Tenant::trailing_slash says so.
 // `now` is read only if a policy has a time of validity. `time` bounds the time that matching takes; nullptr: no bound.
-// Reuses the memory of `out`.
+// `memory`: nullptr, or of this snapshot. Reuses the memory of `out`.
 void select(Selection& out, const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
-            CheckRequest& request, const Moment& now, MatchTime* time = nullptr);
+            CheckRequest& request, const Moment& now, MatchTime* time = nullptr, MatchMemory* memory = nullptr);
 inline Selection select(const Snapshot& snapshot, const TenantView& tenant, std::string_view key_id,
                         CheckRequest& request, const Moment& now, MatchTime* time = nullptr) {
   Selection selection;

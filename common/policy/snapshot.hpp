@@ -18,6 +18,7 @@
 #include "common/limiter/counter_store.hpp"
 #include "common/policy/compiled_policy.hpp"
 #include "common/policy/id_map.hpp"
+#include "common/policy/match_inputs.hpp"
 #include "common/policy/policy_index.hpp"
 #include "common/policy/program_pool.hpp"
 #include "common/policy/use_mark.hpp"
@@ -56,6 +57,7 @@ struct TenantView {
     PolicyIndex dormant;  // disabled or long expired policies; searched for explanations only
   };
   std::vector<Level> levels;                 // the most specific level first; without empty levels
+  MatchInputs inputs;                        // of all policies
   std::size_t keys = 0;                      // number of API keys
   std::size_t unindexed = 0;                 // number of policies that the index cannot use
   std::size_t expressions = 0;               // number of policies with a match expression

@@ -85,6 +85,7 @@ Faults TenantBuilder::put_policy(const Policy& policy, std::size_t index, Progra
 
 void TenantBuilder::put_in(SharedPolicy policy) {
   count_on_plan(*policy, 1);
+  view_.inputs.add(*policy);
   if (!is_indexable(policy->scope)) ++view_.unindexed;
   if (policy->expression) ++view_.expressions;
   if (!policy->dormant) view_.next_dormant_us = std::min(view_.next_dormant_us, dormant_from_us(*policy));
@@ -93,6 +94,7 @@ void TenantBuilder::put_in(SharedPolicy policy) {
 
 void TenantBuilder::take_out(SharedPolicy policy) {
   count_on_plan(*policy, -1);
+  view_.inputs.remove(*policy);
   if (!is_indexable(policy->scope)) --view_.unindexed;
   if (policy->expression) --view_.expressions;
   removed_.push_back(std::move(policy));

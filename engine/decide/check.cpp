@@ -56,7 +56,7 @@ void Check::select(const limiter::Origin& origin) {
   const bool bounded = budget.bounds() && !caller.is_only_tenant();
   policy::MatchTime time(started_, bounded ? budget.allowance(origin.tenant, started_) : std::chrono::nanoseconds(0));
   policy::select(selection_, *caller.snapshot, *caller.tenant, caller.key_id, request, Moment(decider_.clock()),
-                 bounded ? &time : nullptr);
+                 bounded ? &time : nullptr, decider_.memory_of(caller));
   if (bounded) budget.charge(origin.tenant, time.taken());
   switch (selection_.kind) {
     case Selection::Kind::rulebooks:

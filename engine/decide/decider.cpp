@@ -11,6 +11,7 @@ void Decider::set_snapshot(std::shared_ptr<const policy::Snapshot> snapshot) {
   observer_.snapshot_replaced();
   if (local_limits_ != nullptr) local_limits_->forget_programs();
   verified_keys_.clear();
+  match_memory_.clear();
   snapshot_ = std::move(snapshot);
 }
 

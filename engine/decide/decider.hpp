@@ -17,6 +17,7 @@
 
 #include "common/base/clock.hpp"
 #include "common/limiter/counter_store.hpp"
+#include "common/policy/match_memory.hpp"
 #include "common/policy/snapshot.hpp"
 #include "engine/decide/check_spans.hpp"
 #include "engine/decide/in_flight.hpp"
@@ -105,6 +106,10 @@ class Decider {
   LocalLimits* local_limits() { return local_limits_; }
   WaitingRoom& waiting_room() { return waiting_room_; }
   MatchingBudget& matching() { return matching_; }
+  // nullptr if the caller has a former snapshot.
+  policy::MatchMemory* memory_of(const Caller& caller) {
+    return caller.snapshot == snapshot_ ? &match_memory_ : nullptr;
+  }
   RedisTime& redis_time() { return redis_time_; }
   const Clock& clock() const { return clock_; }
   bool is_timed() const { return is_timed_; }  // whether anything depends on when a check began
@@ -127,6 +132,7 @@ class Decider {
   const bool is_timed_;
   std::shared_ptr<const policy::Snapshot> snapshot_;
   mutable VerifiedKeys verified_keys_;  // of snapshot_
+  policy::MatchMemory match_memory_;    // of snapshot_
   tracing::Tracer* tracer_ = nullptr;
   const TracedStore* traced_store_ = nullptr;
 };

@@ -65,6 +65,7 @@ void check_same_objects(const Snapshot& made, const Snapshot& full, const Bundle
     REQUIRE(here.tenant == tenant);
     REQUIRE(here.keys == there.keys);
     REQUIRE(here.unindexed == there.unindexed);
+    REQUIRE(here.inputs == there.inputs);
     REQUIRE(here.key_head == there.key_head);
     REQUIRE(here.plans.size() == there.plans.size());
     REQUIRE(here.levels.size() == there.levels.size());
