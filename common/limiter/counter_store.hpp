@@ -61,6 +61,16 @@ struct Outcome {
     if (lease_ttls_us.size() <= rule) lease_ttls_us.resize(rule + 1);
     lease_ttls_us[rule] = ttl_us;
   }
+
+  void clear() {  // keeps the memory
+    allowed = true;
+    now_us = 0;
+    binding = 0;
+    report = {};
+    limits.clear();
+    marks.clear();
+    lease_ttls_us.clear();
+  }
 };
 
 // Why a store could not answer. The metric `sluice_redis_errors_total` has these names in its label `class`.
@@ -158,6 +168,9 @@ class CounterStore {
  public:
   virtual ~CounterStore() = default;
   virtual void judge(const Call& call, JudgeListener& listener) = 0;
+  // As judge(), but fills in `out`, whose memory is used again. Returns false, and has done nothing, if the store is
+  // not one that answers at once.
+  virtual bool judge_at_once(const Call& /*call*/, StoreResult<Outcome>& /*out*/) { return false; }
   // Judges all rulebooks of one decision. If all enforced ones admit, all of them are charged; otherwise none is.
   // In each outcome, `allowed` says whether this one rulebook admits. Each shadow is judged and charged by itself.
   // Each Call and each listener must live until all listeners were called.

@@ -89,14 +89,23 @@ Outcome MemoryCounters::judge_in(LockedCells locked, const Call& call) {
   return *std::move(outcome);
 }
 
-StoreResult<Outcome> MemoryCounters::judge(const Call& call) {
-  if (StoreResult<Outcome> out; call.program->is_single && judge_single(call, *out)) return out;
+void MemoryCounters::judge(const Call& call, StoreResult<Outcome>& out) {
+  if (call.program->is_single) {
+    if (out)
+      out->clear();
+    else
+      out.emplace();
+    if (judge_single(call, *out)) return;
+  }
   const bool may_grow = call.program->collections == 0 || budget_.admits(call.keys[0]);
   if (may_grow) {
-    if (std::optional<LockedCells> cells = find(call)) return judge_in(*std::move(cells), call);
+    if (std::optional<LockedCells> cells = find(call)) {
+      out = judge_in(*std::move(cells), call);
+      return;
+    }
   }
   const Call* const only = &call;
-  return std::move(judge_short({&only, 1}).front());
+  out = std::move(judge_short({&only, 1}).front());
 }
 
 std::vector<StoreResult<Outcome>> MemoryCounters::judge_together(std::span<const Call* const> calls) {

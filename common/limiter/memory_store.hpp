@@ -43,7 +43,12 @@ class MemoryCounters {
 
   // The one possible error is StoreFault::overload; nothing is charged then. If an allocation fails, throws
   // std::bad_alloc; the call may then be charged in part.
-  StoreResult<Outcome> judge(const Call& call);
+  void judge(const Call& call, StoreResult<Outcome>& out);  // uses the memory of `out` again
+  StoreResult<Outcome> judge(const Call& call) {
+    StoreResult<Outcome> out;
+    judge(call, out);
+    return out;
+  }
   // Charges all calls if all are admitted, otherwise none. An error is that of all calls.
   // REQUIRES: at least one call; the keys of all calls share one hash tag, and no two keys are equal.
   std::vector<StoreResult<Outcome>> judge_together(std::span<const Call* const> calls);
@@ -107,6 +112,10 @@ class MemoryStore final : public CounterStore {
   explicit MemoryStore(MemoryCounters& counters) : counters_(counters) {}
 
   void judge(const Call& call, JudgeListener& listener) override { listener.judged(counters_.judge(call)); }
+  bool judge_at_once(const Call& call, StoreResult<Outcome>& out) override {
+    counters_.judge(call, out);
+    return true;
+  }
   void judge_all(std::span<const RulebookCall> calls) override;
   void release(std::span<const LeaseRef> leases, const Origin&, LeaseListener& listener) override {
     listener.settled(counters_.release(leases));

@@ -43,6 +43,7 @@ InFlight::Caller Check::caller_of(const limiter::Origin& origin) const {
 
 // Returns false if the check is answered, because the tenant or its key has more than its share.
 bool Check::claim_place(const limiter::Origin& origin) {
+  if (!place_) return true;
   const InFlight::Claim claim = place_.claim(caller_of(origin));
   if (claim == InFlight::Claim::granted) return true;
   refuse_for(claim == InFlight::Claim::tenant_share ? OverloadCause::tenant_share : OverloadCause::key_share);
@@ -130,7 +131,14 @@ void Check::ask_store(std::size_t judgements) {
   open_ = judgements;
   spans_.ask(decider_.traced_store());
   in_store_ = true;
-  if (judgements == 1) return decider_.store().judge(judgements_[0].call, answers_[0]);
+  if (judgements == 1) {
+    Judgement& only = judgements_[0];
+    if (!decider_.store().judge_at_once(only.call, only.outcome)) {
+      return decider_.store().judge(only.call, answers_[0]);
+    }
+    open_ = 0;
+    return on_all_outcomes();
+  }
   decider_.store().judge_all(std::span(calls_).first(judgements));
 }
 

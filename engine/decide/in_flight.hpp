@@ -62,6 +62,7 @@ class InFlight {
       return in_flight_->claim(*this, caller);
     }
 
+    explicit operator bool() const { return in_flight_ != nullptr; }  // false: it is none of the places
     void leave() noexcept {
       if (InFlight* owner = std::exchange(in_flight_, nullptr)) owner->leave(*this);
     }
