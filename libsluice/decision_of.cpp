@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 
+#include "common/base/short_text.hpp"
 #include "common/domain/decision_time.hpp"
 
 namespace sluice::lib {
@@ -41,7 +42,7 @@ static_assert(kNever == v1::kNever.count());
 
 // Most decisions repeat the texts of the one before.
 void set(std::string& to, std::string_view text) {
-  if (to != text) to.assign(text);
+  if (!are_same(to, text)) to.assign(text);
 }
 
 void set_limit(const Decision& from, v1::Decision& to) {

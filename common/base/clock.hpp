@@ -3,6 +3,8 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <ctime>
+
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -21,8 +23,9 @@ class Clock {
 class SystemClock final : public Clock {
  public:
   std::int64_t now_us() const override {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);  // quicker than std::chrono, which makes nanoseconds of it first
+    return std::int64_t{1'000'000} * now.tv_sec + static_cast<std::uint32_t>(now.tv_nsec) / 1000;
   }
 };
 

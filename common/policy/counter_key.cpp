@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/base/crypto.hpp"
+#include "common/base/short_text.hpp"
 #include "common/domain/ip_address.hpp"
 
 namespace sluice::policy {
@@ -26,11 +27,6 @@ bool are_plain(const char* at) {
   return (plain(0) & plain(1) & plain(2) & plain(3)) != 0;  // one branch for all
 }
 
-char* put(std::string_view text, char* to) {
-  std::memcpy(to, text.data(), text.size());
-  return to + text.size();
-}
-
 // IPv4 addresses have one spelling only, so they are written as they are; so is a text that is no address, which only
 // the identity of an override can have.
 char* write_address(std::string_view text, std::uint8_t ipv6_prefix, char* to) {
@@ -49,7 +45,7 @@ char* shorten(char* begin, char* end) {
   std::string hex;
   append_hex(digest, hex);
   *begin = '#';
-  return put(hex, begin + 1);
+  return put_text(hex, begin + 1);
 }
 
 // The most bytes that write_found() needs. `find` returns the value of a dimension, or nullptr if it is absent.
@@ -69,7 +65,7 @@ char* write_found(std::span<const DimensionRef> dimensions, std::uint8_t ipv6_pr
   char* const begin = to;
   for (const DimensionRef& dimension : dimensions) {
     if (to != begin) *to++ = '|';
-    to = put(dimension_name(dimension.dimension), to);
+    to = put_text(dimension_name(dimension.dimension), to);
     if (!dimension.name.empty()) {
       *to++ = '.';
       to = write_escaped(dimension.name, to);
@@ -96,13 +92,13 @@ std::size_t write_group_key(std::string_view key_head, const Rulebook& rulebook,
     most += 4 + rulebook.program->limits[compiled.first].name.size() + most_of(compiled.added, find);
   std::size_t tag_size = 0;
   out.resize_and_overwrite(most, [&](char* const begin, std::size_t) {
-    char* to = put(key_head, begin);
+    char* to = put_text(key_head, begin);
     to = write_found(enforcement.key_by, enforcement.ipv6_prefix, find, to);
     tag_size = static_cast<std::size_t>(to - begin);
-    to = put(tail, to);
+    to = put_text(tail, to);
     if (compiled.added.empty()) return to - begin;
-    to = put(":k=", to);
-    to = put(rulebook.program->limits[compiled.first].name, to);
+    to = put_text(":k=", to);
+    to = put_text(rulebook.program->limits[compiled.first].name, to);
     *to++ = '|';
     return write_found(compiled.added, enforcement.ipv6_prefix, find, to) - begin;
   });
