@@ -47,8 +47,10 @@ constexpr std::array kDimensionMembers{
     DimensionMember{Dimension::job_type, &v1::Request::job_type},
     DimensionMember{Dimension::priority, &v1::Request::priority},
 };
-// The core sets org, tenant and api_key itself.
-static_assert(kDimensionMembers.size() + 3 == kNamedDimensions);
+// The core sets these itself, but leaves them as they are where it has nothing to say.
+constexpr std::uint32_t bit_of(Dimension dimension) { return std::uint32_t{1} << static_cast<unsigned>(dimension); }
+constexpr std::uint32_t kOfCore = bit_of(Dimension::org) | bit_of(Dimension::tenant) | bit_of(Dimension::api_key);
+static_assert(kDimensionMembers.size() + std::popcount(kOfCore) == kNamedDimensions);
 
 constexpr std::string_view kNoDimension = "is required unless another dimension or a plan is given";
 constexpr std::string_view kNoPlan = "names no plan; leave it out to match policies";
@@ -144,7 +146,7 @@ bool RequestReader::take_resource(std::string_view resource, std::string_view& o
   return true;
 }
 
-// Returns the bit of the dimension that it has filled in, or 0 if the text breaks a rule.
+// Returns the dimension's bit, or 0 if the text breaks a rule.
 std::uint32_t RequestReader::take_dimension(Dimension dimension, std::string_view text, CheckRequest& out,
                                             v1::Status& status) {
   if (dimension == Dimension::resource) {
@@ -161,7 +163,7 @@ std::uint32_t RequestReader::take_dimension(Dimension dimension, std::string_vie
     text = *address;
   }
   out.dimensions[static_cast<std::size_t>(dimension)] = {text, true};
-  return std::uint32_t{1} << static_cast<unsigned>(dimension);
+  return bit_of(dimension);
 }
 
 template <std::size_t... i>
@@ -195,7 +197,7 @@ bool RequestReader::take_dimensions(const v1::Request& from, CheckRequest& out, 
 }
 
 bool RequestReader::read(const v1::Request& from, CheckRequest& out, v1::Status& status) {
-  for (std::uint32_t left = filled_; left != 0; left &= left - 1) {
+  for (std::uint32_t left = filled_ | kOfCore; left != 0; left &= left - 1) {
     out.dimensions[static_cast<std::size_t>(std::countr_zero(left))] = {};
   }
   out.tags.clear();

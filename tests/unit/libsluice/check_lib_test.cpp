@@ -111,6 +111,19 @@ TEST_CASE("whoever brings an API key is authenticated") {
   CHECK_FALSE(rig.decision.allowed);
 }
 
+TEST_CASE("an API key says nothing of the next request") {
+  const std::string key = mint_key("one");
+  EngineRig rig(fmt::format(R"({{"format":"sluice/v1","tenants":[{{"id":"shop"}}],
+"keys":[{{"tenant_id":"shop","id":"one","key_hash":"{}"}}],"policies":[{{"tenant_id":"shop","id":"by-key",
+"scope":{{"api_key":"one"}},"key_by":["api_key"],"limits":[{}]}}]}})",
+                            hash_secret(parse_key(key)->secret), fixed_window(1)));
+  Request keyed = kOrders;
+  keyed.api_key = key;
+  CHECK(rig.check(keyed).policy == "by-key");
+  CHECK(rig.check(kOrders).policy.empty());
+  CHECK(rig.decision.reason == v1::Reason::no_policy);
+}
+
 TEST_CASE("a request that breaks a rule is told which") {
   EngineRig rig(bundle_of(fixed_window(1)));
   const std::string longer(257, 'x');
