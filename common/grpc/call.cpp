@@ -232,9 +232,8 @@ void Call::write_headers() {
 void Call::send(std::string_view message) {
   if (over()) return;
   write_headers();
-  dispatcher_.framed_.clear();
-  append_framed(message, dispatcher_.framed_);
-  stream_->write(dispatcher_.framed_);
+  const auto prefix = prefix_of(message);
+  stream_->write({prefix.data(), prefix.size()}, message);
 }
 
 void Call::finish(const Status& status, std::string_view message, bool with_message) {

@@ -81,7 +81,6 @@ class Dispatcher final : public http2::Handler {
   bool draining_ = false;
   std::string message_;  // scratch: the value of grpc-message
   std::string details_;  // scratch: the value of grpc-status-details-bin
-  std::string framed_;   // scratch
 };
 
 }  // namespace sluice::grpc

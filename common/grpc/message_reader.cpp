@@ -4,13 +4,6 @@
 
 namespace sluice::grpc {
 
-void append_framed(std::string_view message, std::string& out) {
-  const auto size = static_cast<std::uint32_t>(message.size());
-  const char prefix[kPrefix] = {0, static_cast<char>(size >> 24), static_cast<char>(size >> 16),
-                                static_cast<char>(size >> 8), static_cast<char>(size)};
-  out.append(prefix, kPrefix).append(message);
-}
-
 void MessageReader::push(std::string_view bytes) {
   if (at_ > 0 && at_ >= buffer_.size() / 2 && !has_message_) {
     buffer_.erase(0, at_);

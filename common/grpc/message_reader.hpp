@@ -3,6 +3,7 @@
 // Keeps its memory between calls, up to kKept bytes. Thread safety: none.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,8 +14,12 @@ namespace sluice::grpc {
 
 inline constexpr std::size_t kPrefix = 5;
 
-// Appends a message with its prefix.
-void append_framed(std::string_view message, std::string& out);
+// What stands before a message that is sent.
+inline std::array<char, kPrefix> prefix_of(std::string_view message) {
+  const auto size = static_cast<std::uint32_t>(message.size());
+  return {0, static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8),
+          static_cast<char>(size)};
+}
 
 class MessageReader {
  public:

@@ -369,9 +369,14 @@ void Stream::respond(std::span<const Field> headers, bool end) {
   session_->submit_response(*this, headers, end);
 }
 
-void Stream::write(std::string_view bytes) {
-  output_.append(bytes);
-  session_->waiting_bytes_ += bytes.size();
+void Stream::write(std::string_view bytes, std::string_view more) {
+  const std::size_t size = bytes.size() + more.size();
+  output_.resize_and_overwrite(output_.size() + size, [&](char* text, std::size_t whole) {
+    char* const to = text + (whole - size);
+    more.copy(to + bytes.copy(to, bytes.size()), more.size());
+    return whole;
+  });
+  session_->waiting_bytes_ += size;
   session_->resume(*this);
 }
 

@@ -51,8 +51,8 @@ class Stream final : public boost::intrusive::list_base_hook<> {
   static constexpr std::size_t kMaxFields = 16;
   void respond(std::initializer_list<Field> headers, bool end = false) { respond(std::span(headers), end); }
   void respond(std::span<const Field> headers, bool end);
-  // Appends to the body. REQUIRES: respond() without `end` was called, end() was not.
-  void write(std::string_view bytes);
+  // Appends both to the body. REQUIRES: respond() without `end` was called, end() was not.
+  void write(std::string_view bytes, std::string_view more = {});
   // Ends the reply with these trailers. REQUIRES: as for write().
   void end(std::span<const Field> trailers);
   // Ends the stream without a reply, or within one.

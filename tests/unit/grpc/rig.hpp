@@ -76,9 +76,8 @@ class TestService final : public Service, private CallListener {
 };
 
 inline std::string framed(std::string_view message) {
-  std::string out;
-  append_framed(message, out);
-  return out;
+  const auto prefix = prefix_of(message);
+  return std::string(prefix.data(), prefix.size()).append(message);
 }
 
 class Rig {

@@ -9,6 +9,7 @@
 #include "common/grpc/status.hpp"
 #include "common/grpc/timeout.hpp"
 #include "common/http2/flood_guard.hpp"
+#include "tests/unit/grpc/rig.hpp"
 
 using namespace sluice;
 using namespace std::chrono_literals;
@@ -22,7 +23,7 @@ std::string text_of(std::span<char> bytes) { return {bytes.data(), bytes.size()}
 
 TEST_CASE("messages are found however their bytes are cut") {
   std::string body;
-  for (const char* message : {"first", "", "third"}) grpc::append_framed(message, body);
+  for (const char* message : {"first", "", "third"}) body += grpc::framed(message);
   for (std::size_t piece = 1; piece <= body.size(); ++piece) {
     MessageReader reader;
     reader.begin(5);
