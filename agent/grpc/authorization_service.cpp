@@ -139,12 +139,11 @@ const api::Peer& AuthorizationService::find_peer(std::string_view text) {
 
 void AuthorizationService::answer(grpc::Reply& reply, const Decision& decision, api::DecisionForm form,
                                   std::span<const std::string_view> remove) {
-  const http::Response answered = writer_.write(decision, form);
   out_.clear();
   if (decision.allowed) {
-    write_authz_allowed(decision, answered, remove, out_);
+    write_authz_allowed(decision, parts_.headers, remove, out_);
   } else {
-    write_authz_denied(code_of(decision), answered, &decision, out_);
+    write_authz_denied(code_of(decision), writer_.write(decision, form), &decision, out_);
   }
   reply.finish(out_);
 }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "agent/grpc/allowed_headers.hpp"
 #include "agent/grpc/dynamic_metadata.hpp"
 #include "common/base/protobuf_parts.hpp"
 
@@ -19,11 +22,27 @@ using protobuf::FieldHead;
 using protobuf::NumberField;
 using protobuf::TextField;
 using protobuf::write_bytes;
+using protobuf::write_message;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using protozero::pbf_writer;
 
 constexpr std::size_t kKeptHeaders = 1024;  // more are freed, because a message can have very many
+
+// The first two bytes of a field as one number: its tag, and above it the length if that has one byte.
+constexpr std::ptrdiff_t kHead = 2;
+unsigned head_at(const char* at) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint16_t head = 0;
+  std::memcpy(&head, at, sizeof head);
+  return head;
+}
+constexpr unsigned kTagOfHead = 0x80ff;                               // and the bit of a length that has more bytes
+constexpr unsigned tag_of(unsigned field) { return field << 3 | 2; }  // of a text or a message
+
+// The number of the field, less 1; more than kMostField if the field is no text, or its tag or its length is longer.
+constexpr unsigned kMostField = 14;
+constexpr unsigned field_in(unsigned head) { return std::rotr((head & kTagOfHead) - tag_of(1), 3); }
 
 // Reads the fields of a message that are texts or messages, and skips the others. Nearly all of them have a tag and a
 // length of one byte each, so they are read here; protozero reads the rest, and finds what is faulty.
@@ -42,21 +61,34 @@ class FieldReader {
   std::string_view text() const { return text_; }
 
  private:
-  bool read_usual() {
-    constexpr std::ptrdiff_t kHead = 2;
-    constexpr unsigned kLengthDelimited = 2;
-    if (end_ - at_ < kHead) return false;
-    const unsigned tag = static_cast<unsigned char>(at_[0]);
-    const unsigned size = static_cast<unsigned char>(at_[1]);
-    if ((tag & 0x87) != kLengthDelimited || tag == kLengthDelimited || size > 0x7f || end_ - at_ - kHead < size) {
-      return false;
-    }
-    field_ = tag >> 3;
-    text_ = {at_ + kHead, size};
+  struct Rare {
+    std::uint32_t field = 0;
+    bool is_text = false;
+    std::string_view text;
+    const char* end = nullptr;
+  };
+
+  [[gnu::always_inline]] bool read_usual() {
+    const std::ptrdiff_t room = end_ - at_ - kHead;
+    if (room < 0) return false;
+    const unsigned head = head_at(at_);
+    const unsigned field = field_in(head);
+    const std::ptrdiff_t size = head >> 8;
+    if (field > kMostField || size > room) return false;
+    field_ = field + 1;
+    text_ = {at_ + kHead, static_cast<std::size_t>(size)};
     at_ += kHead + size;
     return true;
   }
-  [[gnu::noinline]] bool read_rare();
+  bool read_rare() {
+    const Rare read = read_rare(at_, static_cast<std::size_t>(end_ - at_));
+    at_ = read.end;
+    field_ = read.field;
+    text_ = read.text;
+    return read.is_text;
+  }
+  // Has no access to the members, so that they stay in registers.
+  [[gnu::noinline]] static Rare read_rare(const char* at, std::size_t size);
 
   const char* at_;
   const char* end_;
@@ -64,29 +96,57 @@ class FieldReader {
   std::string_view text_;
 };
 
-bool FieldReader::read_rare() {
-  pbf_reader reader(at_, static_cast<std::size_t>(end_ - at_));
+FieldReader::Rare FieldReader::read_rare(const char* at, std::size_t size) {
+  Rare read;
+  constexpr std::size_t kLongHead = 3;
+  if (size >= kLongHead) {  // a length of two bytes, as the messages around all others have
+    const unsigned field = field_in(static_cast<unsigned char>(at[0]));
+    const std::size_t low = static_cast<unsigned char>(at[1]);
+    const std::size_t high = static_cast<unsigned char>(at[2]);
+    const std::size_t length = high << 7 | (low & 0x7f);
+    if (field <= kMostField && low > 0x7f && high <= 0x7f && length <= size - kLongHead) {
+      return {.field = field + 1, .is_text = true, .text = {at + kLongHead, length}, .end = at + kLongHead + length};
+    }
+  }
+  pbf_reader reader(at, size);
   reader.next();
-  field_ = reader.tag();
-  const bool is_text = reader.wire_type() == pbf_wire_type::length_delimited;
-  if (is_text) {
+  read.field = reader.tag();
+  read.is_text = reader.wire_type() == pbf_wire_type::length_delimited;
+  if (read.is_text) {
     const protozero::data_view view = reader.get_view();
-    text_ = {view.data(), view.size()};
+    read.text = {view.data(), view.size()};
   } else {
     reader.skip();
   }
-  at_ = reader.data().data();
-  return is_text;
+  read.end = reader.data().data();
+  return read;
 }
 
-// An entry of map<string, string>, and a HeaderValue, whose raw_value stands in for its value.
-AuthzMessage::Named read_named(std::string_view entry) {
+[[gnu::noinline]] AuthzMessage::Named read_unusual_named(std::string_view entry) {
   AuthzMessage::Named named;
   for (FieldReader reader(entry); reader.next();) {
     if (reader.field() == 1) named.name = reader.text();
     if (reader.field() == 2 || reader.field() == 3) named.text = reader.text();
   }
   return named;
+}
+
+// An entry of map<string, string>, and a HeaderValue, whose raw_value stands in for its value. Nearly all of them have
+// a name (field 1) and a text (field 2 or 3) of less than 128 bytes each, in this order, and nothing else.
+[[gnu::always_inline]] inline AuthzMessage::Named read_named(std::string_view entry) {
+  constexpr std::size_t kHeads = 2 * kHead;
+  const char* const at = entry.data();
+  if (entry.size() < kHeads) return read_unusual_named(entry);
+  const unsigned name_head = head_at(at);
+  const std::size_t name = name_head >> 8;
+  if ((name_head & kTagOfHead) != tag_of(1) || name > entry.size() - kHeads) return read_unusual_named(entry);
+  const unsigned text_head = head_at(at + kHead + name);
+  const unsigned text_tag = text_head & kTagOfHead;
+  const std::size_t text = text_head >> 8;
+  if ((text_tag != tag_of(2) && text_tag != tag_of(3)) || kHeads + name + text != entry.size()) {
+    return read_unusual_named(entry);
+  }
+  return {.name = {at + kHead, name}, .text = {at + kHeads + name, text}};
 }
 
 void read_header_map(std::string_view bytes, AuthzMessage& out) {
@@ -159,11 +219,6 @@ void read_attributes(std::string_view bytes, AuthzMessage& out) {
   }
 }
 
-// All names that write_decision_headers() can write, spelled as there, but Retry-After.
-constexpr auto kLimitHeaders = std::to_array<std::string_view>(
-    {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit",
-     "RateLimit-Partition", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"});
-
 // Calls `take(name, value)` for each of the header lines, "Name: value\r\n".
 template <class Take>
 void for_each_line(std::string_view lines, Take take) {
@@ -204,74 +259,6 @@ void add_header(std::string& out, std::string_view name, std::string_view value)
   append(out, FieldHead(2, option.size()), option);
 }
 
-// The fields that remove kLimitHeaders, one behind the other.
-constexpr std::uint32_t kRemove = 5;
-constexpr std::size_t kRemovedBytes = [] {
-  std::size_t size = 0;
-  for (const std::string_view name : kLimitHeaders) size += field_size(name.size());
-  return size;
-}();
-constexpr auto kRemovedFields = [] {
-  std::array<char, kRemovedBytes> fields{};
-  char* to = fields.data();
-  for (const std::string_view name : kLimitHeaders) {
-    *to++ = kRemove << 3 | 2;
-    *to++ = static_cast<char>(name.size());
-    to = std::ranges::copy(name, to).out;
-  }
-  return fields;
-}();
-
-// Gives the application (field 2) and the client (field 6) the headers of limits. Those that are not among the lines
-// are removed from the request (field 5), so that no client can invent them; `others` are removed too.
-class AllowedHeaders {
- public:
-  AllowedHeaders(std::string_view lines, std::span<const std::string_view> others) : others_(others) {
-    std::size_t likely = 0;  // the lines have the order of kLimitHeaders, so the next name is most likely the next line
-    for_each_line(lines, [this, &likely](std::string_view name, std::string_view value) {
-      const HeaderOption& option = options_.at(count_++) = HeaderOption(name, value);
-      size_ += 2 * field_size(option.size());
-      for (std::size_t tried = 0; tried < kLimitHeaders.size(); ++tried) {
-        const std::size_t i = likely;
-        likely = i + 1 == kLimitHeaders.size() ? 0 : i + 1;
-        if (name != kLimitHeaders[i]) continue;
-        if (!there_[i]) size_ -= field_size(name.size());
-        there_[i] = true;
-        break;
-      }
-    });
-    for (const std::string_view name : others) size_ += field_size(name.size());
-  }
-
-  std::size_t size() const { return size_; }
-  char* write(char* to) const {
-    for (const HeaderOption& option : std::span(options_).first(count_)) {
-      char* const first = to;
-      to = option.write(FieldHead(2, option.size()).write(to));
-      char* const second = to;
-      to = write_bytes({first, second}, second);
-      *second = 6 << 3 | 2;
-    }
-    const char* from = kRemovedFields.data();
-    for (std::size_t i = 0; i < kLimitHeaders.size(); ++i) {
-      const std::size_t size = field_size(kLimitHeaders[i].size());
-      if (!there_[i]) to = write_bytes({from, size}, to);
-      from += size;
-    }
-    for (const std::string_view name : others_) to = write_bytes(name, FieldHead(kRemove, name.size()).write(to));
-    return to;
-  }
-
- private:
-  static constexpr std::size_t kMostLines = 13;  // three of each of the four families, and Retry-After
-
-  std::span<const std::string_view> others_;
-  std::array<HeaderOption, kMostLines> options_;
-  std::size_t count_ = 0;
-  std::array<bool, kLimitHeaders.size()> there_{};
-  std::size_t size_ = kRemovedBytes;
-};
-
 }  // namespace
 
 void AuthzMessage::add_header(const Named& header) {
@@ -279,9 +266,8 @@ void AuthzMessage::add_header(const Named& header) {
   header_sizes_ |= size_bit(header.name);
 }
 
-std::string_view AuthzMessage::header(std::string_view name) {
+std::string_view AuthzMessage::find_header(std::string_view name) {
   std::string_view found;
-  if ((header_sizes_ & size_bit(name)) == 0) return found;
   std::string* joined = nullptr;
   for (const Named& each : headers) {
     if (each.name != name) continue;
@@ -321,13 +307,20 @@ bool read_authz_message(std::string_view message, AuthzMessage& out) {
   return true;
 }
 
-void write_authz_allowed(const Decision& decision, const http::Response& answer,
-                         std::span<const std::string_view> remove, std::string& text) {
+void write_authz_allowed(const Decision& decision, HeaderFamilies families, std::span<const std::string_view> remove,
+                         std::string& text) {
   using namespace std::string_view_literals;
   constexpr std::string_view kStatusOk = "\x0a\x02\x08\x00"sv;
-  const AllowedHeaders headers(answer.headers, remove);
+  const AllowedHeaders headers(decision, families, remove);
   const DynamicMetadata metadata(decision);
-  append(text, kStatusOk, FieldHead(3, headers.size()), headers, FieldHead(4, metadata.size()), metadata);
+  const std::size_t before = text.size();
+  const std::size_t bound = kStatusOk.size() + 2 * protobuf::kMaxHead + headers.bound() + metadata.bound();
+  text.resize_and_overwrite(before + bound, [&](char* bytes, std::size_t) {
+    char* to = write_bytes(kStatusOk, bytes + before);
+    to = write_message(3, to, [&headers](char* at) { return headers.write(at); });
+    to = write_message(4, to, [&metadata](char* at) { return metadata.write(at); });
+    return to - bytes;
+  });
 }
 
 void write_authz_denied(grpc::Code code, const http::Response& answer, const Decision* decision, std::string& text) {
@@ -345,7 +338,10 @@ void write_authz_denied(grpc::Code code, const http::Response& answer, const Dec
   }
   if (decision == nullptr) return;
   const DynamicMetadata metadata(*decision);
-  append(text, FieldHead(4, metadata.size()), metadata);
+  const std::size_t before = text.size();
+  text.resize_and_overwrite(before + protobuf::kMaxHead + metadata.bound(), [&](char* bytes, std::size_t) {
+    return write_message(4, bytes + before, [&metadata](char* at) { return metadata.write(at); }) - bytes;
+  });
 }
 
 }  // namespace sluice::agent::rpc

@@ -37,11 +37,14 @@ struct AuthzMessage {
 
   void add_header(const Named& header);
   // The value of a header, "" if there is none. Values of a name that is there more than once are joined by ", ".
-  std::string_view header(std::string_view name);
+  std::string_view header(std::string_view name) {
+    return (header_sizes_ & size_bit(name)) == 0 ? std::string_view() : find_header(name);
+  }
   std::string_view extension(std::string_view name) const;
   void clear();
 
  private:
+  std::string_view find_header(std::string_view name);
   static constexpr std::uint64_t size_bit(std::string_view name) { return std::uint64_t{1} << (name.size() % 64); }
 
   // A bit for each size of a name in `headers`: most names that are asked for are not there, and no other is as long.
@@ -52,10 +55,10 @@ struct AuthzMessage {
 // Returns false if the bytes are no CheckRequest. Then do not use `out`.
 bool read_authz_message(std::string_view bytes, AuthzMessage& out);
 
-// Appends a CheckResponse that lets the request pass. The application and the client get the headers of `answer`.
+// Appends a CheckResponse that lets the request pass. The application and the client get the headers of the decision.
 // The application gets neither other headers of rate limits, which the client may have invented, nor those of `remove`.
-void write_authz_allowed(const Decision& decision, const http::Response& answer,
-                         std::span<const std::string_view> remove, std::string& out);
+void write_authz_allowed(const Decision& decision, HeaderFamilies families, std::span<const std::string_view> remove,
+                         std::string& out);
 
 // Appends a CheckResponse that stops the request: the client gets `answer`. `decision`: nullptr if there is none.
 void write_authz_denied(grpc::Code code, const http::Response& answer, const Decision* decision, std::string& out);

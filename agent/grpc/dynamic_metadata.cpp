@@ -45,6 +45,15 @@ constexpr auto kFlagHead = kHead<kName, '\x20', kFlag>;
 template <Name kName>
 constexpr auto kNumberHead = kHead<kName, '\x11', kNumber>;
 
+// The same for a text. The three lengths that depend on it are still 0; they have one byte each if the text is short.
+template <Name kName>
+constexpr auto kTextHead = [] {
+  constexpr std::string_view kText = kName.text();
+  std::array<char, 4 + kText.size() + 4> head{'\x0a', '\0', '\x0a', static_cast<char>(kText.size())};
+  std::ranges::copy(std::array{'\x12', '\0', '\x1a', '\0'}, std::ranges::copy(kText, head.data() + 4).out);
+  return head;
+}();
+
 constexpr std::size_t text_member_content(std::size_t name, std::size_t text) {
   return field_size(name) + field_size(field_size(text));
 }
@@ -55,28 +64,6 @@ char* write_text_member(std::string_view name, std::string_view text, char* to) 
   to = FieldHead(2, field_size(text.size())).write(to);
   return write_bytes(text, FieldHead(3, text.size()).write(to));
 }
-
-// Both have the same functions, one for each type of value.
-class Sizer {
- public:
-  std::size_t size() const { return size_; }
-
-  template <Name kName>
-  void add_flag(bool /*set*/) {
-    size_ += kFlagHead<kName>.size() + kFlag;
-  }
-  template <Name kName>
-  void add_number(std::int64_t /*number*/) {
-    size_ += kNumberHead<kName>.size() + kNumber;
-  }
-  template <Name kName>
-  void add_text(std::string_view text) {
-    if (!text.empty()) size_ += field_size(text_member_content(kName.text().size(), text.size()));
-  }
-
- private:
-  std::size_t size_ = 0;
-};
 
 class Writer {
  public:
@@ -96,7 +83,20 @@ class Writer {
   }
   template <Name kName>
   void add_text(std::string_view text) {
-    if (!text.empty()) to_ = write_text_member(kName.text(), text, to_);
+    if (text.empty()) return;
+    constexpr auto& kStart = kTextHead<kName>;
+    constexpr std::size_t kMember = 2;  // bytes of the tag and the length of the member
+    const std::size_t member = kStart.size() - kMember + text.size();
+    if (member >= 0x80) [[unlikely]] {
+      to_ = write_text_member(kName.text(), text, to_);
+      return;
+    }
+    char* const begin = to_;
+    copy(kStart);
+    begin[1] = static_cast<char>(member);
+    to_[-3] = static_cast<char>(2 + text.size());
+    to_[-1] = static_cast<char>(text.size());
+    to_ = write_bytes(text, to_);
   }
 
  private:
@@ -109,26 +109,25 @@ class Writer {
   char* to_;
 };
 
-template <class Members>
-void add_members(const Decision& decision, Members& out) {
-  out.template add_flag<"allowed">(decision.allowed);
-  out.template add_text<"action">(to_string(decision.action));
-  out.template add_text<"reason">(to_string(decision.reason));
+void add_members(const Decision& decision, Writer& out) {
+  out.add_flag<"allowed">(decision.allowed);
+  out.add_text<"action">(to_string(decision.action));
+  out.add_text<"reason">(to_string(decision.reason));
   if (decision.has_limit) {
-    out.template add_number<"limit">(decision.report.limit);
-    out.template add_number<"remaining">(decision.report.remaining);
-    out.template add_number<"reset_at">(unix_seconds_up(decision.now_us, decision.report.reset_after_us));
-    out.template add_text<"limit_name">(decision.limit_name);
+    out.add_number<"limit">(decision.report.limit);
+    out.add_number<"remaining">(decision.report.remaining);
+    out.add_number<"reset_at">(unix_seconds_up(decision.now_us, decision.report.reset_after_us));
+    out.add_text<"limit_name">(decision.limit_name);
   }
   if (!decision.policy_id.empty()) {
-    out.template add_text<"policy_id">(decision.policy_id);
-    out.template add_number<"policy_version">(decision.policy_version);
+    out.add_text<"policy_id">(decision.policy_id);
+    out.add_number<"policy_version">(decision.policy_version);
   }
-  out.template add_text<"plan_id">(decision.plan_id);
-  out.template add_flag<"shadow">(decision.shadow);
-  if (decision.shadow) out.template add_flag<"would_allow">(decision.would_allow);
-  if (decision.action == Action::downgrade) out.template add_text<"downgrade_to">(decision.downgrade_to);
-  out.template add_text<"request_id">(decision.request_id);
+  out.add_text<"plan_id">(decision.plan_id);
+  out.add_flag<"shadow">(decision.shadow);
+  if (decision.shadow) out.add_flag<"would_allow">(decision.would_allow);
+  if (decision.action == Action::downgrade) out.add_text<"downgrade_to">(decision.downgrade_to);
+  out.add_text<"request_id">(decision.request_id);
 }
 
 // The member `metadata`, a Struct too. A policy without any has no such member.
@@ -150,14 +149,19 @@ char* write_of_policy(const Metadata& texts, std::size_t members, char* to) {
 }  // namespace
 
 DynamicMetadata::DynamicMetadata(const Decision& decision) : decision_(decision) {
-  Sizer sizer;
-  add_members(decision, sizer);
-  size_ = sizer.size();
-  if (decision.metadata == nullptr || decision.metadata->empty()) return;
+  if (decision.metadata == nullptr) return;
   for (const auto& [name, text] : *decision.metadata) {
     of_policy_ += field_size(text_member_content(name.size(), text.size()));
   }
-  size_ += field_size(of_policy_content(of_policy_));
+}
+
+std::size_t DynamicMetadata::bound() const {
+  constexpr std::size_t kMostMembers = 16;
+  constexpr std::size_t kAround = 4 * protobuf::kMaxHead + std::string_view("policy_version").size() + kNumber;
+  const std::size_t texts = to_string(decision_.action).size() + to_string(decision_.reason).size() +
+                            decision_.limit_name.size() + decision_.policy_id.size() + decision_.plan_id.size() +
+                            decision_.downgrade_to.size() + decision_.request_id.size();
+  return kMostMembers * kAround + texts + of_policy_;
 }
 
 char* DynamicMetadata::write(char* to) const {

@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@ namespace sluice::protobuf {
 
 // A byte for every seven bits that have begun. 9/64 stands for 1/7: it rounds the same for 1 to 64 bits.
 constexpr std::size_t varint_size(std::uint64_t number) {
+  if (number < 0x80) [[likely]]
+    return 1;
   return (static_cast<std::size_t>(std::bit_width(number | 1)) * 9 + 64) / 64;
 }
 inline char* write_varint(std::uint64_t number, char* to) {
@@ -96,6 +99,20 @@ char* write_short_message(std::uint32_t field, char* to, const WriteContent& wri
   char* const end = write_content(to);
   *length = static_cast<char>(end - to);
   return end;
+}
+
+// The same for a message of any size; one of 128 to 16,383 bytes stays where it is written.
+constexpr std::size_t kMaxHead = 1 + 10;  // bytes of a tag and a length
+template <class WriteContent>
+char* write_message(std::uint32_t field, char* to, const WriteContent& write_content) {
+  constexpr std::size_t kUsualHead = 1 + 2;
+  char* const begin = to + kUsualHead;
+  char* const end = write_content(begin);
+  const FieldHead head(field, static_cast<std::size_t>(end - begin));
+  if (head.size() != kUsualHead) [[unlikely]]
+    std::memmove(to + head.size(), begin, static_cast<std::size_t>(end - begin));
+  head.write(to);
+  return end + head.size() - kUsualHead;
 }
 
 template <class Part>

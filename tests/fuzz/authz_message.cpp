@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::array<std::string_view, rpc::kCredentialHeaders> credentials;
   std::string out;
-  rpc::write_authz_allowed({}, {.headers = {}}, rpc::credential_headers(message, credentials), out);
+  rpc::write_authz_allowed({}, {}, rpc::credential_headers(message, credentials), out);
   REQUIRE_THAT(!out.empty());
   return 0;
 }

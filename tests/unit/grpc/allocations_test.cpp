@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <protozero/pbf_writer.hpp>
 
+#include "agent/grpc/authorization_service.hpp"
 #include "agent/grpc/decisions_service.hpp"
 #include "common/grpc/dispatcher.hpp"
 #include "tests/unit/agent/api/api_rig.hpp"
@@ -29,6 +30,23 @@ std::string check() {
   return message;
 }
 
+std::string authz_check() {
+  std::string message;
+  protozero::pbf_writer out(message);
+  protozero::pbf_writer attributes(out, 1);
+  protozero::pbf_writer request(attributes, 4);
+  protozero::pbf_writer http(request, 2);
+  http.add_string(2, "GET");
+  for (const char* name : {"accept", "x-request-id", "user-agent"}) {
+    protozero::pbf_writer header(http, 3);
+    header.add_string(1, name);
+    header.add_string(2, "7a1f0c52-5d0e-4f6f-9d53-0a4f9f4f1f0a");
+  }
+  http.add_string(4, "/orders?page=2");
+  http.add_string(5, "shop.example");
+  return message;
+}
+
 std::string batch_of(std::size_t checks) {
   std::string message;
   protozero::pbf_writer out(message);
@@ -39,7 +57,12 @@ std::string batch_of(std::size_t checks) {
 // The client's frames are written by hand, so that only the agent's allocations count.
 class World {
  public:
-  World() : rig_(kPolicies), service_(rig_.decider, rig_.metrics.refusals), pair_(dispatcher_) {}
+  World()
+      : rig_(kPolicies),
+        service_(rig_.decider, rig_.metrics.refusals),
+        authorization_(
+            {.decider = rig_.decider, .refusals = rig_.metrics.refusals, .authz = &authz_, .authz_key = &authz_key_}),
+        pair_(dispatcher_) {}
 
   // Allocations of so many calls, when others went before.
   std::size_t allocations_of(std::string_view method, std::string_view message, int calls = 20) {
@@ -65,7 +88,7 @@ class World {
   std::string request(std::string_view method, std::string_view message) {
     using http2::literal;
     std::string fields = literal(":method", "POST") + literal(":scheme", "http") + literal(":authority", "here") +
-                         literal(":path", "/sluice.v1.Decisions/" + std::string(method)) + literal("te", "trailers") +
+                         literal(":path", std::string(method)) + literal("te", "trailers") +
                          literal("content-type", "application/grpc") + literal("x-api-key", rig_.shop_key) +
                          literal("grpc-timeout", "1S");
     const std::string body = grpc::framed(message);
@@ -75,9 +98,12 @@ class World {
 
   api::ApiRig rig_;
   DecisionsService service_;
+  api::AuthzOptions authz_;
+  std::string authz_key_;
+  AuthorizationService authorization_;
   grpc::SetAlarm alarm_;
   grpc::Outcomes outcomes_;
-  grpc::Service* services_[1] = {&service_};
+  grpc::Service* services_[2] = {&service_, &authorization_};
   grpc::Dispatcher dispatcher_{services_, outcomes_, alarm_};
   http2::Pair pair_;
   std::uint32_t next_ = 1;
@@ -85,12 +111,17 @@ class World {
 
 TEST_CASE("in the steady state a check over gRPC allocates nothing") {
   World world;
-  CHECK(world.allocations_of("Check", check()) == 0);
+  CHECK(world.allocations_of("/sluice.v1.Decisions/Check", check()) == 0);
+}
+
+TEST_CASE("in the steady state a call of Envoy's external authorization allocates nothing") {
+  World world;
+  CHECK(world.allocations_of("/envoy.service.auth.v3.Authorization/Check", authz_check()) == 0);
 }
 
 TEST_CASE("in the steady state a batch of checks over gRPC allocates nothing") {
   World world;
-  CHECK(world.allocations_of("CheckBatch", batch_of(16)) == 0);
+  CHECK(world.allocations_of("/sluice.v1.Decisions/CheckBatch", batch_of(16)) == 0);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The messages of Envoy's external authorization, and the check that one becomes.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -142,6 +144,32 @@ std::string members_of(std::string_view bytes) {
   return out;
 }
 
+// What write_decision_headers() writes, as header_of() has it.
+std::vector<std::string> lines_of(const Decision& decision, HeaderFamilies families) {
+  std::string lines;
+  write_decision_headers(decision, families, lines);
+  std::vector<std::string> found;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = lines.find("\r\n", at);
+    found.push_back(lines.substr(at, end - at) + " (2)");
+    at = end + 2;
+  }
+  return found;
+}
+
+void check_headers(const Decision& decision, HeaderFamilies families) {
+  std::string bytes;
+  write_authz_allowed(decision, families, {}, bytes);
+  const std::string ok = fields_of(bytes, 3).at(0);
+  const std::vector<std::string> lines = lines_of(decision, families);
+  CHECK(headers_of(ok, 2) == lines);
+  CHECK(headers_of(ok, 6) == lines);
+  for (const std::string& removed : fields_of(ok, 5)) {
+    CHECK(std::ranges::none_of(lines, [&](const std::string& line) { return line.starts_with(removed + ": "); }));
+  }
+  CHECK(fields_of(bytes, 4).size() == 1);
+}
+
 bool is_one_of(const std::vector<std::string>& all, const char* text) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
@@ -226,12 +254,17 @@ TEST_CASE("An entry of headers is read however it is written") {
     std::string entry;
     std::string_view expected;
   };
-  const Row rows[] = {
-      {std::string("\x0a\x01n\x12\x01v"), "v"},          {std::string("\x12\x01v\x0a\x01n"), "v"},
-      {std::string("\x0a\x01n\x1a\x01v"), "v"},  // raw_value
-      {std::string("\x0a\x01n\x12\x00", 5), ""},         {std::string("\x0a\x01n"), ""},
-      {std::string("\x0a\x81\x00n\x12\x01v", 7), "v"},  // a longer varint than needed
-      {std::string("\x0a\x01n\x12\x01v\x12\x01w"), "w"}, {std::string("\x0a\x01n\x12\xac\x02") + long_text, long_text}};
+  const Row rows[] = {{std::string("\x0a\x01n\x12\x01v"), "v"},
+                      {std::string("\x12\x01v\x0a\x01n"), "v"},
+                      {std::string("\x0a\x01n\x1a\x01v"), "v"},  // raw_value
+                      {std::string("\x0a\x01n\x12\x81\x00v", 7), "v"},
+                      // As long as with a text of 0x81 bytes.
+                      {std::string("\x0a\x01n\x12\x81\x00v\x2a\x7d", 9) + std::string(125, 'u'), "v"},
+                      {std::string("\x0a\x01n\x12\x00", 5), ""},
+                      {std::string("\x0a\x01n"), ""},
+                      {std::string("\x0a\x81\x00n\x12\x01v", 7), "v"},  // a longer varint than needed
+                      {std::string("\x0a\x01n\x12\x01v\x12\x01w"), "w"},
+                      {std::string("\x0a\x01n\x12\xac\x02") + long_text, long_text}};
   for (const Row& row : rows) {
     CAPTURE(row.entry);
     std::string bytes;
@@ -302,26 +335,57 @@ TEST_CASE("Credentials of Sluice are named, and an application's own key is not"
 TEST_CASE("An admission gives both sides its headers, and removes those that a client invented") {
   const std::array<std::string_view, 1> remove{"x-api-key"};
   std::string bytes;
-  write_authz_allowed(decision_with_limit(), {.headers = "X-RateLimit-Limit: 10\r\nRateLimit: \"burst\";r=7\r\n"},
-                      remove, bytes);
+  write_authz_allowed(decision_with_limit(), {.x = true, .ietf = false}, remove, bytes);
   CHECK(fields_of(bytes, 1) == std::vector<std::string>{std::string("\x08\x00", 2)});
   const std::string ok = fields_of(bytes, 3).at(0);
-  const std::vector<std::string> expected{"X-RateLimit-Limit: 10 (2)", "RateLimit: \"burst\";r=7 (2)"};
+  const std::vector<std::string> expected{"X-RateLimit-Limit: 10 (2)", "X-RateLimit-Remaining: 7 (2)",
+                                          "X-RateLimit-Reset: 3 (2)"};
   CHECK(headers_of(ok, 2) == expected);
   CHECK(headers_of(ok, 6) == expected);
-  const auto removed = fields_of(ok, 5);
-  CHECK(is_one_of(removed, "x-api-key"));
-  CHECK(is_one_of(removed, "X-RateLimit-Remaining"));
-  CHECK(!is_one_of(removed, "X-RateLimit-Limit"));
-  CHECK(!is_one_of(removed, "RateLimit"));
+  CHECK(fields_of(ok, 5) == std::vector<std::string>{"RateLimit-Policy", "RateLimit", "RateLimit-Partition",
+                                                     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+                                                     "x-api-key"});
+}
+
+TEST_CASE("An admission has the headers of the answer over HTTP, in each family and of any length") {
+  const std::vector<DimensionRef> key_by{{Dimension::subject, ""}, {Dimension::tag, std::string(100, 't')}};
+  Decision decision = decision_with_limit();
+  decision.key_by = key_by;
+  decision.window_us = 60'000'000;
+  decision.spent = 1;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  // Around those at which a length takes two bytes, and three.
+  constexpr std::size_t kSizes[] = {0, 1, 60, 61, 62, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 120, 128, 20'000};
+  for (unsigned bits = 0; bits < 32; ++bits) {
+    const HeaderFamilies families{.x = (bits & 1) != 0,
+                                  .ietf = (bits & 2) != 0,
+                                  .ietf_next = (bits & 4) != 0,
+                                  .draft6 = (bits & 8) != 0,
+                                  .retry_after = (bits & 16) != 0};
+    for (const std::size_t size : kSizes) {
+      for (const std::int64_t number : {std::int64_t{0}, std::int64_t{9'999}, kMost, -kMost - 1}) {
+        for (const Expose expose : {Expose::all, Expose::remaining, Expose::none}) {
+          const std::string name = std::string(size, 'n') + (size % 2 == 0 ? "" : "\"\\\n");
+          decision.limit_name = name;
+          decision.report.limit = decision.report.remaining = number;
+          decision.expose = expose;
+          CAPTURE(bits);
+          CAPTURE(size);
+          CAPTURE(number);
+          check_headers(decision, families);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("Every header of a decision is one that a client cannot invent") {
   Decision decision = decision_with_limit();
   std::string lines;
   write_decision_headers(decision, {.x = true, .ietf = true, .ietf_next = true, .draft6 = true}, lines);
+  decision.expose = Expose::none;
   std::string none;
-  write_authz_allowed(decision, {.headers = {}}, {}, none);
+  write_authz_allowed(decision, {}, {}, none);
   const auto removed = fields_of(fields_of(none, 3).at(0), 5);
   std::size_t names = 0;
   for (std::size_t at = 0; at < lines.size(); at = lines.find("\r\n", at) + 2, ++names) {
@@ -338,14 +402,14 @@ TEST_CASE("The dynamic metadata are the members of the answer to a check, and th
   decision.request_id = "id-1";
   const Metadata metadata{{"team", "shop"}, {"tier", std::string(200, 'g')}};
   std::string bytes;
-  write_authz_allowed(decision, {.headers = {}}, {}, bytes);
+  write_authz_allowed(decision, {}, {}, bytes);
   const std::string alone =
       "allowed=true action=allow reason=within_limit limit=10 remaining=7 reset_at=3 limit_name=burst "
       "policy_id=orders policy_version=3 plan_id=two shadow=false request_id=id-1 ";
   CHECK(members_of(fields_of(bytes, 4).at(0)) == alone);
   decision.metadata = &metadata;
   bytes.clear();
-  write_authz_allowed(decision, {.headers = {}}, {}, bytes);
+  write_authz_allowed(decision, {}, {}, bytes);
   CHECK(members_of(fields_of(bytes, 4).at(0)) == alone + "metadata={team=shop tier=" + std::string(200, 'g') + " } ");
 }
 
