@@ -77,7 +77,7 @@ constexpr std::array kOtherOptions{
     OtherOption{"redis_deadline_ms",
                 [](v1::Options& o, std::string_view name, std::string_view value) {
                   std::int64_t ms = 0;
-                  v1::Status status = set_number(ms, name, value, 1, 60'000);
+                  v1::Status status = set_number(ms, name, value, 1, 10'000);
                   if (status.ok()) o.redis.deadline = std::chrono::milliseconds(ms);
                   return status;
                 }},

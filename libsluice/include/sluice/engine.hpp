@@ -6,7 +6,7 @@
 //   const auto decision = opened.engine->check({.resource = "GET:/orders", .subject = "user:42"});
 //   if (!decision.allowed) return too_many_requests(decision.retry_after);
 //
-// - **Threads.** The engine starts none, unless an option asks for it (`watch_file`, `server_url`, `threads`). Every
+// - **Threads.** The engine starts none, unless an option asks for it (`watch_file`, `server`, `threads`). Every
 //   function may be called from any thread, unless Options::concurrency says that one thread uses the engine.
 // - **Errors.** No function throws. What goes wrong is a Status. A program that ignores it denies nothing by accident:
 //   a check that fails has `allowed == false` and a `status` that is not ok.
@@ -71,7 +71,7 @@ struct Amount {  // the cost of a unit, or the number of a limit
 // absent; "" is an empty value, which is not the same. The dimensions are those of `POST /v1/check`.
 struct Request {
   std::string_view tenant = {};   // may be absent if the policies have one tenant, or if Options::tenant names it
-  std::string_view api_key = {};  // "sk_…", instead of `tenant`: who brings it must be authenticated
+  std::string_view api_key = {};  // "slk_…", instead of `tenant`: who brings it must be authenticated
 
   std::string_view resource = {};
   std::string_view subject = {};

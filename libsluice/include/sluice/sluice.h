@@ -244,7 +244,7 @@ void sluice_options_free(sluice_options* options); /* NULL is taken */
  *   redis_url           redis://, rediss://, redis+sentinel://, redis+cluster://, unix:PATH; default: counters in memory
  *   redis_password_file path, read again when it changes
  *   redis_tls_ca_file, redis_tls_cert_file, redis_tls_key_file   paths
- *   redis_deadline_ms   milliseconds of one call, 1 to 60000; default 25
+ *   redis_deadline_ms   milliseconds of one call, 1 to 10000; default 25
  *   memory_limit        bytes that counters in memory may take, roughly; 0 (default): no limit
  *   threads             how many threads run the loop of Redis, 0 (default) to 1024; with 0 each check runs it
  *   concurrency         many (default) or one: only one thread calls at a time, so the engine takes no lock
