@@ -13,6 +13,7 @@
 
 #include "common/domain/credential.hpp"
 #include "tests/unit/libsluice/engine_rig.hpp"
+#include "tests/unit/libsluice/folder.hpp"
 
 namespace sluice {
 namespace {
@@ -21,29 +22,6 @@ using v1::Code;
 using v1::Engine;
 
 const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
-class Folder {
- public:
-  Folder() {
-    static std::atomic<int> made = 0;
-    path_ = std::filesystem::temp_directory_path() / fmt::format("libsluice-{}-{}", ::getpid(), made++);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string file(std::string_view name) const { return path_ / name; }
-  // As programs replace files: whole, by renaming.
-  std::string write(std::string_view name, std::string_view text) const {
-    std::ofstream(file("new")) << text;
-    std::filesystem::rename(file("new"), file(name));
-    return file(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 template <class Done>
 bool until(Done done) {
