@@ -63,12 +63,16 @@ std::string bundle_with(const std::vector<std::string>& policies) {
   return text + "]}";
 }
 
-TEST_CASE("each member of a request is the dimension of its name, and is forgotten after the check") {
+std::string bundle_of_members() {
   std::vector<std::string> policies;
   for (const Member& each : kMembers) {
     policies.push_back(policy_for(id_of(each), fmt::format(R"("scope":{{"{}":"{}"}})", each.name, each.value)));
   }
-  EngineRig rig(bundle_with(policies));
+  return bundle_with(policies);
+}
+
+TEST_CASE("each member of a request is the dimension of its name, and is forgotten after the check") {
+  EngineRig rig(bundle_of_members());
   for (const Member& each : kMembers) {
     CAPTURE(each.name);
     Request request;
@@ -76,6 +80,22 @@ TEST_CASE("each member of a request is the dimension of its name, and is forgott
     CHECK(rig.check(request).policy == id_of(each));
     CHECK(rig.check({.user = "another"}).reason == v1::Reason::no_policy);
   }
+}
+
+TEST_CASE("all dimensions of a request are forgotten after the check") {
+  EngineRig rig(bundle_of_members());
+  Request request;
+  for (const Member& each : kMembers) request.*each.member = each.value;
+  CHECK(rig.check(request).reason == v1::Reason::within_limit);
+  CHECK(rig.check({.user = "another"}).reason == v1::Reason::no_policy);
+}
+
+TEST_CASE("an address is taken without its port") {
+  EngineRig rig(bundle_with({policy_for("four", R"("scope":{"source_ip":"203.0.113.7"})"),
+                             policy_for("six", R"("scope":{"source_ip":"2001:db8::1"})")}));
+  CHECK(rig.check({.source_ip = "203.0.113.7:443"}).policy == "four");
+  CHECK(rig.check({.source_ip = "[2001:db8::1]:443"}).policy == "six");
+  CHECK(rig.check({.source_ip = "203.0.113.70"}).policy.empty());
 }
 
 TEST_CASE("each member that is a text has at most 256 bytes, of UTF-8") {
