@@ -55,8 +55,8 @@ v1::Status Callers::unknown_tenant(std::string_view tenant) const {
   NearestNames nearest(wanted);
   tenants.for_each([&](const auto& known) { nearest.offer(known->name->id); });
   return {v1::Code::unknown_tenant,
-          fmt::format("{}: the policies have no tenant {}.{}", tenant.empty() ? "Options::tenant" : "tenant",
-                      quoted(wanted), did_you_mean(nearest.names()))};
+          visible(fmt::format("{}: the policies have no tenant {}.{}", tenant.empty() ? "Options::tenant" : "tenant",
+                              quoted(wanted), did_you_mean(nearest.names())))};
 }
 
 Callers::Found Callers::authenticate(const v1::Request& request, v1::Status& status) {

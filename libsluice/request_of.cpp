@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "common/base/short_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/utf8.hpp"
 #include "common/domain/check_rules.hpp"
 #include "common/domain/ip_address.hpp"
@@ -62,7 +63,8 @@ constexpr std::string_view kNotUtf8 = "not UTF-8";
 // `entry`: the name in tags, attributes, costs or limits; "" if the field itself is at fault.
 bool refuse(v1::Status& status, std::string_view field, std::string_view entry, std::string_view rule) {
   status.code = v1::Code::invalid_request;
-  status.message = entry.empty() ? fmt::format("{}: {}", field, rule) : fmt::format("{}.{}: {}", field, entry, rule);
+  status.message =
+      visible(entry.empty() ? fmt::format("{}: {}", field, rule) : fmt::format("{}.{}: {}", field, entry, rule));
   return false;
 }
 

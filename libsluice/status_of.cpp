@@ -72,7 +72,7 @@ v1::Status status_of(const decide::Refusal& refusal) {
               "limits: needs an API key with may_override: leave it out, or let an administrator set may_override on "
               "the key"};
     case Kind::limits:
-      return {Code::invalid_request, text_of(refusal.limit_faults.front())};
+      return {Code::invalid_request, visible(text_of(refusal.limit_faults.front()))};
     case Kind::malformed_lease:
       return {Code::unknown_lease, "lease_id: is not a lease id; copy it from the check's decision"};
     case Kind::unknown_lease:

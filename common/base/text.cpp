@@ -114,4 +114,27 @@ std::string quoted(std::string_view text) {
   return fmt::format("\"{}…\"", utf8_prefix(text, kMaxQuoted));
 }
 
+std::string visible(std::string text) {
+  // U+0080 to U+009F are control characters too; in UTF-8 they begin with C2.
+  const auto is_control = [&](std::size_t i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte == 0xC2 && i + 1 < text.size()) return (static_cast<unsigned char>(text[i + 1]) & 0xE0) == 0x80;
+    return byte < 0x20 || byte == 0x7F;
+  };
+  std::string result;
+  std::size_t shown = 0;  // of `text`
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_control(i)) continue;
+    result.append(text, shown, i - shown);
+    if (text[i] == '\n') {
+      result += "\\n";
+    } else {
+      if (text[i] == '\xC2') ++i;
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[i]));
+    }
+    shown = i + 1;
+  }
+  return shown == 0 ? text : result.append(text, shown);
+}
+
 }  // namespace sluice

@@ -13,6 +13,7 @@
 
 #include "common/base/crypto.hpp"
 #include "common/base/file_descriptor.hpp"
+#include "common/base/text.hpp"
 #include "common/json/fault_place.hpp"
 #include "common/objects/bundle_json.hpp"
 #include "common/policy/match.hpp"
@@ -132,7 +133,7 @@ std::string describe(const Fault& fault) {
   if (fault.line > 0) {
     place += fmt::format("{}line {}, column {}", place.empty() ? "" : ", ", fault.line, fault.column);
   }
-  return place.empty() ? fault.text : fmt::format("{}: {}", place, fault.text);
+  return visible(place.empty() ? fault.text : fmt::format("{}: {}", place, fault.text));
 }
 
 void log_faults(telemetry::Log& log, const std::string& path, const Faults& faults, std::size_t limit) {

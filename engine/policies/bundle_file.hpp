@@ -48,7 +48,7 @@ LoadedBundle load_bundle_file(const std::string& path, std::int64_t now_us, Mode
 // SHA-256 of the bytes in hex.
 std::string digest_of(std::string_view text);
 
-// Returns a text such as "/plans/0/id, line 3, column 12: must …".
+// Returns one line such as "/plans/0/id, line 3, column 12: must …".
 std::string describe(const Fault& fault);
 
 // One line for each fault, at most `limit` lines.

@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
-#include "common/json/tree.hpp"
 #include "sluice/engine.hpp"
 #include "tests/fuzz/require.hpp"
+#include "tests/fuzz/texts.hpp"
 
 namespace {
 
 namespace v1 = sluice::v1;
+using sluice::fuzz::is_json;
+using sluice::fuzz::is_line;
 
 constexpr std::string_view kBundle = R"({"format":"sluice/v1",
 "tenants":[{"id":"shop"},{"id":"bank"}],
@@ -97,14 +99,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   v1::Decision decision;
   engine().check(request, decision);
   if (!decision.status.ok()) {
-    REQUIRE_THAT(!decision.allowed && !decision.status.message.empty());
+    REQUIRE_THAT(!decision.allowed && is_line(decision.status.message));
     return 0;
   }
   REQUIRE_THAT(static_cast<std::size_t>(decision.reason) <= static_cast<std::size_t>(v1::Reason::overload));
   if (decision.has_limit) REQUIRE_THAT(decision.remaining >= 0 && decision.remaining <= decision.limit);
   REQUIRE_THAT(decision.retry_after >= v1::kNever && decision.reset_after.count() >= 0);
-  sluice::json::Tree tree;
-  REQUIRE_THAT(tree.parse(decision.explanation));
+  REQUIRE_THAT(is_json(decision.explanation));
   require_lines(decision.headers);
   const v1::Lease lease = engine().lease(request, decision);  // and back at once
   return 0;

@@ -7,28 +7,20 @@
 #include <string_view>
 #include <utility>
 
-#include "common/base/utf8.hpp"
-#include "common/json/tree.hpp"
 #include "sluice/engine.hpp"
 #include "tests/fuzz/require.hpp"
+#include "tests/fuzz/texts.hpp"
 
 namespace {
 
 namespace v1 = sluice::v1;
+using sluice::fuzz::is_json;
+using sluice::fuzz::is_line;
 
 constexpr std::string_view kFormer = R"({"format":"sluice/v1","tenants":[{"id":"shop"}],"policies":[
 {"tenant_id":"shop","id":"former","scope":{"resource":"GET:/former"},"key_by":["subject"],
  "limits":[{"name":"hourly","algorithm":"fixed_window","limit":1000,"window":"1h"}]}]})";
 constexpr std::int64_t kNow = 1'800'230'400'000'000;
-
-bool is_json(std::string_view text) {
-  sluice::json::Tree tree;
-  return tree.parse(text).has_value();
-}
-
-bool is_line(std::string_view text) {
-  return !text.empty() && sluice::is_utf8(text) && text.find_first_of("\r\n") == std::string_view::npos;
-}
 
 v1::Options options(std::string_view bundle) {
   return {.bundle = std::string(bundle),

@@ -6,15 +6,10 @@
 
 #include "common/domain/check_request.hpp"
 #include "common/json/text.hpp"
-#include "common/json/tree.hpp"
 #include "tests/fuzz/require.hpp"
+#include "tests/fuzz/texts.hpp"
 
 namespace sluice::fuzz {
-
-inline bool reads_as_json(const std::string& text) {
-  json::Tree tree;
-  return tree.parse(text).has_value();
-}
 
 inline void require_orderly(const std::vector<RequestFault>& faults) {
   REQUIRE_THAT(faults.size() <= 32);
@@ -28,7 +23,7 @@ inline void require_orderly(const std::vector<RequestFault>& faults) {
     // Pointers quote names of the body, which are UTF-8: nothing of them is lost when they are written.
     std::string written;
     json::append_string(written, fault.pointer);
-    REQUIRE_THAT(reads_as_json(written));
+    REQUIRE_THAT(is_json(written));
     REQUIRE_THAT(fault.pointer.find("\xEF\xBF\xBD") != std::string::npos ||
                  written.find("\xEF\xBF\xBD") == std::string::npos);
   }

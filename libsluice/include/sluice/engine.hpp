@@ -51,7 +51,7 @@ enum class Code : std::uint8_t {
 
 struct Status {
   Code code = Code::ok;
-  std::string message;  // one sentence for people: the field, the rule, the fix; "" if ok
+  std::string message;  // one line for people: the field, the rule, the fix; "" if ok
 
   bool ok() const noexcept { return code == Code::ok; }
 };

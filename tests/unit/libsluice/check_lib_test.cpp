@@ -169,6 +169,20 @@ TEST_CASE("a request that breaks a rule is told which") {
   CHECK(rig.code({.subject = ""}) == Code::ok);
 }
 
+TEST_CASE("a text for people is one line, whatever the program asked for") {
+  EngineRig rig(bundle_of(fixed_window(1), R"(,"max_override":5)"));
+  const std::array<v1::Named, 2> twice{{{"a\nb", "x"}, {"a\nb", "x"}}};
+  CHECK(rig.code({.user = "u", .tags = twice}) == Code::invalid_request);
+  CHECK(rig.decision.status.message == R"(tags.a\nb: given twice)");
+  CHECK(rig.code({.tenant = "sh\x1b[2Jop", .user = "u"}) == Code::unknown_tenant);
+  CHECK(rig.decision.status.message.starts_with(R"(tenant: the policies have no tenant "sh\u001b[2Jop")"));
+  const std::array<v1::Amount, 1> limits{{{"ra\rte", 1}}};
+  CHECK(rig.code({.resource = "GET:/orders", .subject = "a", .limits = limits}) == Code::invalid_request);
+  CHECK(rig.decision.status.message.starts_with(R"(limits.ra\u000dte: there is no limit of this name)"));
+  const v1::Status status = rig.engine->load(R"({"format":"sluice/v1","tenants":[{"id":"a\nb"}]})");
+  CHECK(status.message.find(R"(got "a\nb")") != std::string::npos);
+}
+
 TEST_CASE("what the policies refuse has a code of its own") {
   EngineRig rig(
       bundle_of(fixed_window(1), R"(,"max_override":5)",
