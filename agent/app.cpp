@@ -183,6 +183,7 @@ engine::CoreOptions App::core_options() {
           .mode = config_.mode,
           .redis = config_.redis,
           .memory_limit = config_.memory_limit,
+          .one_thread = config_.workers == 1,
           .record_decisions = config_.record_decisions,
           .lanes = {.lanes = config_.workers,
                     .max_in_flight = config_.max_in_flight,

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/core/metrics.hpp"
 #include "engine/policies/bundle_file.hpp"
 #include "libsluice/decision_of.hpp"
 #include "libsluice/redis_options.hpp"
@@ -42,13 +43,28 @@ telemetry::Log::Take take_lines(const LogHook& hook) {
   };
 }
 
-// Overrides of a watched file are written on its thread. A server brings none.
-limiter::MemoryCounters::UsedBy users_of_counters(const Options& options) {
-  const bool one = options.concurrency == Concurrency::one && !options.watch_file && options.redis.url.empty();
-  return one ? limiter::MemoryCounters::UsedBy::one_thread : limiter::MemoryCounters::UsedBy::any_thread;
+// The program trusts itself: nothing is held, and no tenant is kept from what it asks for.
+engine::CoreOptions core_options(const Options& options) {
+  const bool one = options.concurrency == Concurrency::one;
+  const bool redis = !options.redis.url.empty();
+  engine::LaneOptions lanes{.lanes = redis ? lib::redis_lane_count(options) : lib::lane_count(one),
+                            .max_waiting = 0,
+                            .max_wait = {},
+                            .matching_budget = std::chrono::seconds(1),
+                            .redis_budget = std::chrono::seconds(1),
+                            .allow_without_snapshot = options.allow_without_policies};
+  if (!redis) lanes.max_in_flight = SIZE_MAX;  // the program itself bounds how much it asks
+  return {.memory_limit = options.memory_limit == 0 ? limiter::MemoryBudget::kUnlimited : options.memory_limit,
+          .counter_shards = one ? std::size_t{1} : kShards,
+          // Overrides of a watched file are written on its thread. A server brings none.
+          .one_thread = one && !options.watch_file && !redis,
+          .lanes = lanes};
 }
 
-WallTime wall_time(const Clock& clock) { return WallTime(Micros(clock.now_us())); }
+telemetry::MetricsOptions metrics_options(const Options& options) {
+  const bool redis = !options.redis.url.empty();
+  return engine::metrics_options(redis ? lib::redis_lane_count(options) : 1, false, redis);
+}
 
 // One sentence: the first fault, and how many there are.
 Status refused(const Faults& faults) {
@@ -63,46 +79,59 @@ Engine::Impl::Impl(Options options)
     : options_(std::move(options)),
       clock_(make_clock(options_)),
       log_(take_lines(options_.log)),
-      counters_(*clock_, options_.concurrency == Concurrency::one ? 1 : kShards,
-                options_.memory_limit == 0 ? limiter::MemoryBudget::kUnlimited : options_.memory_limit,
-                users_of_counters(options_)) {}
+      metrics_(metrics_options(options_), *clock_),
+      decision_log_(*clock_) {}
 
 // Callbacks of checks that are given up may still use the engine, so nothing is gone by then.
 Engine::Impl::~Impl() {
   file_.reset();
-  server_.reset();
+  if (core_) core_->stop();
   if (redis_) redis_->close();
 }
 
-Status Engine::Impl::open_counters() {
-  const bool one = options_.concurrency == Concurrency::one;
-  const bool server = !options_.server.url.empty();
-  const bool redis = !options_.redis.url.empty();
-  const std::size_t lanes = redis ? lib::redis_lane_count(options_) : lib::lane_count(one);
-  if (options_.metrics || server || redis) counting_.emplace(*clock_, counters_, redis ? lanes : 0);
-  if (server) usage_.emplace(lanes, usage::UsageBounds{}, wall_time(*clock_));
-  usage::Usage* const usage = usage_ ? &*usage_ : nullptr;
-  if (!redis) {
-    const lib::CheckerParts parts{.counters = counters_,
-                                  .clock = *clock_,
-                                  .in_flight = in_flight_,
-                                  .waiting = waiting_,
-                                  .tenant = options_.tenant,
-                                  .allow_without_policies = options_.allow_without_policies};
-    lanes_.emplace(one, parts, lib::LaneObserving{.counting = counting_ ? &*counting_ : nullptr, .usage = usage});
-    return {};
+Status Engine::Impl::start() {
+  if (Status status = open_core(); !status.ok()) return status;
+  open_lanes();
+  core_->add([this](const policies::Publication& publication, const std::function<void()>& on_used) {
+    take(publication, on_used);
+  });
+  core_->load();
+  core_->start();
+  if (!options_.bundle_file.empty()) return start_file();
+  return options_.bundle.empty() ? Status() : load(options_.bundle);
+}
+
+Status Engine::Impl::open_core() {
+  engine::CoreOptions options = core_options(options_);
+  if (!options_.redis.url.empty()) {
+    auto redis = lib::redis_options(options_.redis);
+    if (!redis) return std::move(redis.error());
+    options.redis = *std::move(redis);
   }
-  auto target = lib::redis_options(options_.redis);
-  if (!target) return std::move(target.error());
-  redis_.emplace(options_, *std::move(target), *clock_, *counting_, log_, counters_, usage);
+  if (!options_.server.url.empty()) {
+    auto server = lib::server_options(options_.server);
+    if (!server) return std::move(server.error());
+    options.server = *std::move(server);
+  }
+  core_.emplace(std::move(options), *clock_, metrics_, log_, decision_log_);
   return {};
 }
 
-Status Engine::Impl::start() {
-  if (Status status = open_counters(); !status.ok()) return status;
-  if (!options_.server.url.empty()) return start_server();
-  if (!options_.bundle_file.empty()) return start_file();
-  return options_.bundle.empty() ? Status() : load(options_.bundle);
+void Engine::Impl::open_lanes() {
+  engine::Shared& shared = core_->shared();
+  if (shared.redis) {
+    redis_.emplace(options_, *core_);
+    return;
+  }
+  const lib::CheckerParts parts{.counters = core_->counters(),
+                                .clock = *clock_,
+                                .in_flight = shared.in_flight,
+                                .waiting = shared.waiting,
+                                .tenant = options_.tenant,
+                                .allow_without_policies = options_.allow_without_policies};
+  const lib::LaneObserving observing{.metrics = metrics_, .log = decision_log_, .usage = shared.usage};
+  const bool observed = options_.metrics || shared.usage != nullptr;
+  lanes_.emplace(options_.concurrency == Concurrency::one, parts, observed ? &observing : nullptr);
 }
 
 Status Engine::Impl::start_file() {
@@ -120,28 +149,6 @@ Status Engine::Impl::start_file() {
 void Engine::Impl::file_changed(const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (policies::digest_of(text) != in_force_->chain) load_text(text, options_.bundle_file);
-}
-
-Status Engine::Impl::start_server() {
-  auto options = lib::server_options(options_.server);
-  if (!options) return std::move(options.error());
-  policies::ServerHooks hooks{
-      .collect = [this](sync::ReportQueue& queue) { usage_->collect(queue, wall_time(*clock_)); },
-      .live_agents =
-          [this](const sync::LiveAgents& live) {
-            if (redis_) redis_->set_live_agents(live);
-          }};
-  auto publish = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
-    {
-      const std::lock_guard lock(mutex_);
-      put_in_force(publication.snapshot);
-    }
-    on_used();
-  };
-  server_.emplace(*std::move(options), std::move(hooks), *clock_, counting_->metrics(), log_, std::move(publish), 1);
-  server_->load_first();
-  server_->start();
-  return {};
 }
 
 void Engine::Impl::check(const Request& request, Decision& decision, bool batch) noexcept {
@@ -253,7 +260,8 @@ Status Engine::Impl::renew(std::string_view tenant, std::string_view lease_id, s
 }
 
 Status Engine::Impl::load(std::string_view bundle) {
-  if (server_) return {Code::invalid_options, "load(): policies come from Options::server, which would replace them"};
+  if (core_->has_source())
+    return {Code::invalid_options, "load(): policies come from Options::server, which would replace them"};
   const std::lock_guard lock(mutex_);
   return load_text(bundle, {});
 }
@@ -287,21 +295,28 @@ Status Engine::Impl::load_text(std::string_view text, const std::string& path) {
   return {};
 }
 
+// REQUIRES: mutex_ is locked.
 void Engine::Impl::put_in_force(const std::shared_ptr<const policy::Snapshot>& snapshot) {
   if (in_force_) removed_.change(*in_force_, *snapshot);
-  counters_.set_tenants(snapshot->tenants.size());
-  if (redis_) {
-    redis_->publish({snapshot, removed_.keys()});
-  } else {
-    for (const std::string& key : *removed_.keys()) counters_.put_overrides(key, {});
-    for (const policy::KeyOverrides& each : snapshot->overrides)
-      counters_.put_overrides(each.counter_key, each.entries);
-    lanes_->publish(snapshot);
-  }
+  core_->publish({snapshot, removed_.keys()});
   in_force_ = snapshot;
-  if (counting_ && !server_)
-    counting_->metrics().set_snapshot(static_cast<std::int64_t>(revision() + 1), snapshot->made_at_us);
-  revision_.fetch_add(1, std::memory_order_release);
+  metrics_.set_snapshot(static_cast<std::int64_t>(revision()), snapshot->made_at_us);
+}
+
+// The core hands on all policies, whether they come from the program or from a server.
+void Engine::Impl::take(const policies::Publication& publication, const std::function<void()>& on_used) {
+  if (lanes_) {
+    limiter::MemoryCounters& counters = core_->counters();
+    if (publication.removed) {
+      for (const std::string& key : *publication.removed) counters.put_overrides(key, {});
+    }
+    if (publication.snapshot) {
+      for (const auto& each : publication.snapshot->overrides) counters.put_overrides(each.counter_key, each.entries);
+    }
+    lanes_->publish(publication.snapshot);
+  }
+  if (publication.snapshot) revision_.fetch_add(1, std::memory_order_release);
+  if (on_used) on_used();
 }
 
 void Engine::Impl::run() {

@@ -1,19 +1,20 @@
-// What an Engine owns: the clock, the counters, the policies in force, and the lanes that decide.
+// What an Engine owns: the core of the engine with the counters, the policies that the program gives, and the lanes
+// that decide.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 
-#include "common/limiter/memory_store.hpp"
+#include "common/telemetry/decision_log.hpp"
 #include "common/telemetry/log.hpp"
+#include "common/telemetry/metrics.hpp"
+#include "engine/core/core.hpp"
 #include "engine/policies/override_publisher.hpp"
-#include "engine/policies/server_source.hpp"
-#include "engine/usage/usage.hpp"
 #include "libsluice/file_follower.hpp"
 #include "libsluice/lanes.hpp"
-#include "libsluice/observers.hpp"
 #include "libsluice/redis_side.hpp"
 #include "sluice/engine.hpp"
 
@@ -44,39 +45,36 @@ class Engine::Impl {
   void run();
   std::size_t poll();
   void stop();
-  std::string metrics() const { return options_.metrics ? counting_->render() : std::string(); }
+  std::string metrics() const { return options_.metrics ? metrics_.render() : std::string(); }
 
  private:
   void ask_redis(std::span<const Request> requests, std::span<Decision> decisions, bool batch) noexcept;
   lib::Pause check_once(const Request& request, Decision& decision) noexcept;
   void check_in(lib::Checker& checker, const Request& request, Decision& decision, bool batch) noexcept;
   void tell(const Request& request, const Decision& decision) noexcept;
+  Status open_core();
+  void open_lanes();
   Status start_file();
-  Status start_server();
   Status load_text(std::string_view text, const std::string& path);
   void file_changed(const std::string& text);
   void put_in_force(const std::shared_ptr<const policy::Snapshot>& snapshot);
-  Status open_counters();
+  void take(const policies::Publication& publication, const std::function<void()>& on_used);
 
   const Options options_;
   const std::unique_ptr<const Clock> clock_;
   telemetry::Log log_;
-  limiter::MemoryCounters counters_;
-  std::optional<lib::Counting> counting_;  // only with Options::metrics, with a server, and with Redis
-  std::optional<usage::Usage> usage_;      // only with a server, which gets reports of it
-  decide::InFlight in_flight_{SIZE_MAX};   // the program itself bounds how much it asks
-  decide::WaitingPlaces waiting_{0};       // nothing is held: Engine::wait() waits
-  std::optional<lib::Lanes> lanes_;        // only with counters in memory
-  std::optional<lib::RedisSide> redis_;    // only with counters in Redis
+  telemetry::Metrics metrics_;
+  telemetry::DecisionLog decision_log_;  // logs nothing
+  std::optional<engine::Core> core_;     // from start() on
+  std::optional<lib::Lanes> lanes_;      // only with counters in memory
+  std::optional<lib::RedisSide> redis_;  // only with counters in Redis
 
   std::mutex mutex_;  // guards the members below; one load at a time
   std::shared_ptr<const policy::Snapshot> in_force_;
   policies::RemovedOverrides removed_;
   std::atomic<std::uint64_t> revision_{0};  // any thread reads it
 
-  // The sources with a thread.
-  std::optional<lib::FileFollower> file_;         // only with Options::watch_file
-  std::optional<policies::ServerSource> server_;  // only with Options::server
+  std::optional<lib::FileFollower> file_;  // only with Options::watch_file
 };
 
 }  // namespace sluice::v1

@@ -12,18 +12,17 @@ namespace {
 constexpr std::size_t kMostLanes = 256;
 
 std::vector<std::unique_ptr<Lane>> make_lanes(std::size_t count, const CheckerParts& parts,
-                                              const LaneObserving& observing) {
+                                              const LaneObserving* observing) {
   std::vector<std::unique_ptr<Lane>> lanes;
   lanes.reserve(count);
   while (lanes.size() < count) lanes.push_back(std::make_unique<Lane>(lanes.size(), parts, observing));
   return lanes;
 }
 
-std::optional<usage::Recorder> recorder_of(std::size_t index, const LaneObserving& observing) {
-  Counting* const counting = observing.counting;
-  if (counting == nullptr) return std::nullopt;
-  usage::WorkerUsage* const usage = observing.usage != nullptr ? &observing.usage->worker(index) : nullptr;
-  return std::make_optional<usage::Recorder>(counting->metrics(), counting->log(), false, usage);
+std::optional<usage::Recorder> recorder_of(std::size_t index, const LaneObserving* observing) {
+  if (observing == nullptr) return std::nullopt;
+  usage::WorkerUsage* const usage = observing->usage != nullptr ? &observing->usage->worker(index) : nullptr;
+  return std::make_optional<usage::Recorder>(observing->metrics, observing->log, false, usage);
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ std::size_t lane_count(bool one) {
   return std::min(std::bit_ceil(std::size_t{2} * std::max(std::thread::hardware_concurrency(), 1U)), kMostLanes);
 }
 
-Lane::Lane(std::size_t index, const CheckerParts& parts, const LaneObserving& observing)
+Lane::Lane(std::size_t index, const CheckerParts& parts, const LaneObserving* observing)
     : recorder_(recorder_of(index, observing)),
       checker_(parts, recorder_ ? static_cast<decide::DecisionObserver&>(*recorder_) : nobody_) {}
 
@@ -60,7 +59,7 @@ void Lane::take_news() {
   checker_.set_snapshot(std::move(snapshot));
 }
 
-Lanes::Lanes(bool one, const CheckerParts& parts, const LaneObserving& observing)
+Lanes::Lanes(bool one, const CheckerParts& parts, const LaneObserving* observing)
     : one_(one), lanes_(make_lanes(lane_count(one), parts, observing)), first_(*lanes_.front()) {}
 
 Lanes::Taken Lanes::take_free() {

@@ -13,16 +13,27 @@
 #include <optional>
 #include <vector>
 
+#include "engine/decide/observer.hpp"
 #include "engine/usage/recorder.hpp"
 #include "libsluice/checker.hpp"
-#include "libsluice/observers.hpp"
 
 namespace sluice::lib {
 
-// Who counts the decisions of all lanes. Each is nullptr if nobody does.
+// Who counts the decisions of all lanes. Outlives them.
 struct LaneObserving {
-  Counting* counting = nullptr;
-  usage::Usage* usage = nullptr;  // for as many workers as there are lanes. REQUIRES: `counting`
+  telemetry::Metrics& metrics;
+  telemetry::DecisionLog& log;
+  usage::Usage* usage = nullptr;  // for as many workers as there are lanes; nullptr: no server asks for it
+};
+
+class NoObserver final : public decide::DecisionObserver {
+ public:
+  void decided(const decide::DecidedCheck&) override {}
+  void decided_without_tenant(const Decision&, decide::OverloadCause) override {}
+  void key_used(const policy::KeyView&) noexcept override {}
+  void waited(const policy::TenantView&, decide::WaitOutcome) override {}
+  bool wants_time() const override { return false; }
+  void snapshot_replaced() override {}
 };
 
 std::size_t lane_count(bool one);
@@ -30,7 +41,7 @@ std::size_t number_of_thread();  // of this one; others have most likely another
 
 class alignas(64) Lane {
  public:
-  Lane(std::size_t index, const CheckerParts& parts, const LaneObserving& observing);
+  Lane(std::size_t index, const CheckerParts& parts, const LaneObserving* observing);
 
   bool try_take() { return !taken_.exchange(true, std::memory_order_acquire); }
   void give_back() { taken_.store(false, std::memory_order_release); }
@@ -59,8 +70,8 @@ class alignas(64) Lane {
 
 class Lanes {
  public:
-  // `one`: only one thread at a time calls take().
-  Lanes(bool one, const CheckerParts& parts, const LaneObserving& observing);
+  // `one`: only one thread at a time calls take(). `observing`: nullptr if nobody counts.
+  Lanes(bool one, const CheckerParts& parts, const LaneObserving* observing);
 
   // One lane, until the end of this object.
   class Taken {

@@ -158,7 +158,7 @@ struct RedisLane::LeaseTicket final : limiter::LeaseListener {
 RedisLane::RedisLane(std::size_t index, engine::Shared& shared, const std::string& tenant,
                      const v1::DecisionHook& on_decision)
     : on_decision_(on_decision),
-      lane_(index, loop_.context(), shared),
+      lane_(index, loop_.context(), shared, [this] { callers_.set_snapshot(lane_.in_force().snapshot); }),
       callers_(lane_.decider(), tenant),
       ticker_(loop_.context()) {
   lane_.start();
@@ -305,14 +305,6 @@ v1::Status RedisLane::renew(std::string_view tenant, std::string_view lease_id, 
   if (!outcome.live) return {v1::Code::unknown_lease, "lease_id: the lease has ended"};
   if (expires_us != nullptr) *expires_us = outcome.expires_at_us;
   return status;
-}
-
-void RedisLane::publish(const policies::Publication& publication) {
-  boost::asio::post(loop_.context(), [this, publication] {
-    if (closing_) return;
-    lane_.use(publication);
-    callers_.set_snapshot(publication.snapshot);
-  });
 }
 
 }  // namespace sluice::lib

@@ -42,9 +42,8 @@ class RedisLane {
   v1::Status release(std::string_view tenant, std::string_view lease_id);
   v1::Status renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us);
 
-  // For checks that begin from now on.
-  void publish(const policies::Publication& publication);
-
+  // Takes policies, for checks that begin from then on.
+  engine::Lane& lane() { return lane_; }
   Loop& loop() { return loop_; }
 
  private:

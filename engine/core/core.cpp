@@ -9,21 +9,15 @@
 #include "engine/usage/metrics.hpp"
 
 namespace sluice::engine {
-namespace {
-
-constexpr std::size_t kCounterShards = 64;
-
-}  // namespace
-
 Core::Core(CoreOptions options, const Clock& clock, telemetry::Metrics& metrics, telemetry::Log& log,
            telemetry::DecisionLog& decision_log)
     : options_(std::move(options)),
       clock_(clock),
       metrics_(metrics),
       log_(log),
-      counters_(clock, kCounterShards, options_.memory_limit,
-                options_.lanes.lanes == 1 ? limiter::MemoryCounters::UsedBy::one_thread  // the only lane's
-                                          : limiter::MemoryCounters::UsedBy::any_thread),
+      counters_(clock, options_.counter_shards, options_.memory_limit,
+                options_.one_thread ? limiter::MemoryCounters::UsedBy::one_thread
+                                    : limiter::MemoryCounters::UsedBy::any_thread),
       shared_{.clock = clock,
               .metrics = metrics,
               .log = log,
@@ -55,8 +49,7 @@ bool Core::load() {
   const auto publish_to_lanes = [this](const policies::Publication& publication, const std::function<void()>& on_used) {
     publish(publication, on_used);
   };
-  bundle_.emplace(options_.policies_file, options_.mode, clock_, metrics_, log_, publish_to_lanes,
-                  options_.lanes.lanes);
+  bundle_.emplace(options_.policies_file, options_.mode, clock_, metrics_, log_, publish_to_lanes, users());
   return bundle_->load_first();
 }
 
@@ -76,7 +69,7 @@ void Core::follow_server() {
       [this](const policies::Publication& publication, const std::function<void()>& on_used) {
         publish(publication, on_used);
       },
-      options_.lanes.lanes);
+      users());
   server_->load_first();
 }
 
@@ -95,6 +88,7 @@ void Core::publish(const policies::Publication& publication, const std::function
   policy_metrics_.set_snapshot(publication.snapshot);
   if (recording_ && publication.snapshot) recording_->note_tenants(*publication.snapshot, clock_.now_us());
   for (Lane* const lane : lanes_) lane->set_snapshot(publication, on_used);
+  for (const auto& taker : takers_) taker(publication, on_used);
 }
 
 bool Core::had_policies() const { return std::ranges::all_of(lanes_, &Lane::had_policies); }

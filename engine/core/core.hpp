@@ -1,7 +1,8 @@
 // One engine: what its lanes share, and the source that brings their policies. A program can have several.
 //
 // Its owner makes the lanes, each on an io_context of its own, and calls, in this order: the constructor, add() for
-// each lane, load(), start(), stop(). stop() comes before the lanes end.
+// each lane, load(), start(), stop(). stop() comes before the lanes end. A program whose lanes are others than
+// engine/lane has adds a function that takes policies instead.
 //
 // Thread: the owner's, except the functions marked "from any thread". A source of policies starts a thread in start().
 #pragma once
@@ -11,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/clock.hpp"
@@ -26,6 +28,7 @@
 #include "engine/policies/live_agents.hpp"
 #include "engine/policies/policy_metrics.hpp"
 #include "engine/policies/server_source.hpp"
+#include "engine/policies/snapshot_swap.hpp"
 #include "engine/usage/usage.hpp"
 #include "engine/whatif/recording.hpp"
 
@@ -38,6 +41,8 @@ struct CoreOptions {
   Mode mode = Mode::enforce;                           // the strictest mode of the policies in `policies_file`
   std::optional<redis::Options> redis = {};            // nullopt: counters in memory
   std::size_t memory_limit = 0;                        // bytes that counters in memory may take; 0: there can be none
+  std::size_t counter_shards = 64;                     // of the counters in memory
+  bool one_thread = false;                             // one thread at a time uses them, so they take no lock
   std::size_t record_decisions = 0;                    // bytes of recorded checks, of all lanes; 0: none are recorded
   LaneOptions lanes = {};
   std::string without_source = {};  // why there are no policies, if there is no source; a sentence
@@ -56,6 +61,8 @@ class Core {
   limiter::MemoryCounters& counters() { return counters_; }
 
   void add(Lane& lane) { lanes_.push_back(&lane); }
+  // Called with all policies after the lanes, on the thread that publishes. It calls `on_used` once, on any thread.
+  void add(policies::SnapshotSwap::Publish taker) { takers_.push_back(std::move(taker)); }
   // Puts the first policies in force: the file's, or the last good state of the server. Returns false if the file is
   // refused; the log has its faults. Without a source it does nothing.
   bool load();
@@ -66,8 +73,8 @@ class Core {
 
   // From any thread, after load():
 
-  // Hands policies to all lanes. Each lane calls `on_used` once. REQUIRES: there is no source, or it is the source that
-  // calls. The caller keeps the former snapshot until no lane refers to it.
+  // Hands policies to all lanes and takers. Each calls `on_used` once. REQUIRES: there is no source, or it is the
+  // source that calls. The caller keeps the former snapshot until no lane refers to it.
   void publish(const policies::Publication& publication, const std::function<void()>& on_used = {});
   // Each lane has policies, or had some before.
   bool had_policies() const;
@@ -79,6 +86,7 @@ class Core {
 
  private:
   void follow_server();
+  std::size_t users() const { return lanes_.size() + takers_.size(); }  // of policies
   std::string why_no_policies() const;
   WallTime now() const;
 
@@ -97,6 +105,7 @@ class Core {
   std::optional<policies::BundleSource> bundle_;
   std::optional<policies::ServerSource> server_;
   std::vector<Lane*> lanes_;
+  std::vector<policies::SnapshotSwap::Publish> takers_;
 };
 
 }  // namespace sluice::engine

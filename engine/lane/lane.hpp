@@ -51,6 +51,7 @@ class Lane {
   // Replaces the snapshot in force, then calls `on_used`, which may be absent. The caller keeps the former snapshot
   // until no lane refers to it, because a lane that freed a snapshot would delay decisions.
   void use(policies::Publication publication, const std::function<void()>& on_used = {});
+  const policies::Publication& in_force() const { return in_force_; }
 
   // From any thread:
 
