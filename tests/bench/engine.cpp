@@ -2,6 +2,8 @@
 //
 //   bench_engine [--rounds N] [--subjects N] [--only NAME]      prints JSON; --only is for a profiler
 //
+// bare      the least that counts, without a clock and a limit: bare_counters.hpp; and a counter of a metric, which is
+//           found when policies are loaded, so that it is one addition for several threads
 // counter   MemoryCounters::judge alone: find the key's cell, bring it forward, judge, charge
 // engine    what follows authentication: match, build the key, judge in memory, conclude
 //           Both judge by a token bucket; the rows ", fixed window" by a fixed window, and ", one thread" by a
@@ -10,14 +12,9 @@
 // and the handler's parts by themselves. "One" is one subject; "many" goes through all subjects in random order.
 #include <fcntl.h>
 
-#include <charconv>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 
@@ -33,15 +30,12 @@
 #include "common/telemetry/line_writer.hpp"
 #include "engine/decide/decision.hpp"
 #include "engine/usage/recorder.hpp"
+#include "tests/bench/bare_counters.hpp"
 #include "tests/bench/measure.hpp"
+#include "tests/bench/program.hpp"
 
 namespace sluice::bench {
 namespace {
-
-[[noreturn]] void stop(const std::string& why) {
-  std::fprintf(stderr, "bench_engine: %s\n", why.c_str());
-  std::_Exit(1);  // nothing here is to be put in order
-}
 
 // A hundred million tokens, one in ten seconds; or a thousand million a day: no subject is ever denied here, and none
 // is forgotten between two rounds.
@@ -52,28 +46,6 @@ constexpr std::string_view kBundle = R"({{"format":"sluice/v1","tenants":[{{"id"
   "limits":[{{"name":"burst",{}}}]}}],
 "keys":[{{"tenant_id":"bench","id":"bench","key_hash":"{}"}}]}})";
 constexpr std::string_view kBody = R"({"resource":"GET:/orders","subject":"user:0000000","cost":1})";
-constexpr std::size_t kSubjectSize = 12;
-
-// "user:0000042", in random order, one behind the other.
-class Subjects {
- public:
-  explicit Subjects(std::size_t count) {
-    std::vector<std::uint32_t> order(count);
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::shuffle(order, std::mt19937(1));  // NOLINT(bugprone-random-generator-seed): the same each time
-    text_.reserve(count * kSubjectSize);
-    for (std::uint32_t number : order) text_ += fmt::format("user:{:07}", number);
-  }
-  std::size_t size() const { return text_.size() / kSubjectSize; }
-  std::string_view next() {
-    at_ = at_ + kSubjectSize < text_.size() ? at_ + kSubjectSize : 0;
-    return {text_.data() + at_, kSubjectSize};
-  }
-
- private:
-  std::string text_;
-  std::size_t at_ = 0;
-};
 
 struct Keeper final : limiter::JudgeListener {
   explicit Keeper(decide::Judgement& its_judgement) : judgement(its_judgement) {}
@@ -226,18 +198,47 @@ class World {
   }
 };
 
+// A counter's key as it is; only its subject changes. What precedes the subject is the same text for all.
+class KeyOfSubject {
+ public:
+  explicit KeyOfSubject(std::string& key) : key_(key), at_(key.find("user%3A") + 7) {}
+  void set(std::string_view subject) { std::memcpy(key_.data() + at_, subject.data() + 5, subject.size() - 5); }
+
+ private:
+  std::string& key_;
+  const std::size_t at_;
+};
+
+template <class Next>
+void add_bare(std::vector<Timed>& all, BareCounters& counters, const World& world, const std::string& keys,
+              std::size_t times, Next next) {
+  all.push_back({"bare counter", keys,
+                 [&counters, text = world.judgement.call.keys[0], next](std::size_t count) mutable {
+                   for (KeyOfSubject key(text); count > 0; --count) {
+                     key.set(next());
+                     keep(counters.increment(text));
+                   }
+                 },
+                 times});
+}
+
+void add_metric(std::vector<Timed>& all, World& world, std::size_t times) {
+  telemetry::DecisionCounters& counters = world.metrics.decisions.counters("bench");
+  all.push_back({"bare counter of a metric", "one",
+                 [&counters](std::size_t count) {
+                   for (; count > 0; --count) counters.count(true, Reason::within_limit);
+                 },
+                 times});
+}
+
 // What both one subject and many are asked of. `next` gives the subject, `what` is added to the names.
 template <class Next>
 void add_both(std::vector<Timed>& all, World& world, const std::string& what, const std::string& keys,
               std::size_t times, Next next) {
   auto counter = [&world, next](std::size_t count) {
-    // The key as it is, only its subject changes: what precedes it is the same text for all.
-    std::string& key = world.judgement.call.keys[0];
     world.judgement.call.first_hash = {};  // the counters take the hash
-    const std::size_t at = key.find("user%3A") + 7;
-    for (; count > 0; --count) {
-      const std::string_view subject = next();
-      std::memcpy(key.data() + at, subject.data() + 5, subject.size() - 5);
+    for (KeyOfSubject key(world.judgement.call.keys[0]); count > 0; --count) {
+      key.set(next());
       keep(world.counters.judge(world.judgement.call)->allowed);
     }
   };
@@ -287,61 +288,31 @@ void add_parts(std::vector<Timed>& all, World& world, std::size_t times) {
       });
 }
 
-void print(const std::vector<Timed>& all, const World& world, std::size_t subjects) {
-  fmt::print("{{\"subjects\":{},\"keys_kept\":{},\"rows\":[", subjects, world.counters.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    std::vector<double> ns = all[i].ns;
-    std::ranges::sort(ns);
-    fmt::print(
-        "{}\n  {{\"name\":\"{}\",\"keys\":\"{}\",\"ns_min\":{:.1f},\"ns_median\":{:.1f},\"allocations\":{:.4f}}}",
-        i == 0 ? "" : ",", all[i].name, all[i].keys, ns.front(), ns[ns.size() / 2], all[i].allocations);
-  }
-  fmt::print("\n]}}\n");
-}
-
-std::size_t number_of(std::string_view text) {
-  std::size_t number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0)
-    stop("not a number above 0: " + std::string(text));
-  return number;
-}
-
 }  // namespace
 }  // namespace sluice::bench
 
 int main(int count, char** words) {
   using namespace sluice::bench;
-  std::size_t rounds = 7, subject_count = 1'000'000;
-  std::string_view only;
-  for (int i = 1; i < count; i += 2) {
-    const std::string_view flag = words[i], value = i + 1 < count ? words[i + 1] : "";
-    if (flag == "--rounds")
-      rounds = number_of(value);
-    else if (flag == "--subjects")
-      subject_count = number_of(value);
-    else if (flag == "--only")
-      only = value;
-    else
-      stop("bench_engine [--rounds N] [--subjects N] [--only NAME]");
-  }
-  if (subject_count > 10'000'000) stop("subjects are numbered with seven digits");
-
+  const Flags flags = read_flags(count, words);
   // For as long as the program runs.
   World& world = *new World(kBucket);
   World& windows = *new World(kWindow);
   World& alone = *new World(kBucket, World::Counters::UsedBy::one_thread);
-  Subjects subjects(subject_count);
+  Subjects subjects(flags.subjects);
   std::vector<Timed> all;
   const auto same = [] { return std::string_view("user:0000000"); };
   const auto next = [&subjects] { return subjects.next(); };
+  BareCounters& bare = *new BareCounters;
+  add_bare(all, bare, world, "one", 200'000, same);
+  add_bare(all, bare, world, "many", flags.subjects, next);
+  add_metric(all, world, 200'000);
   add_both(all, world, "", "one", 200'000, same);
   add_both(all, windows, ", fixed window", "one", 200'000, same);
   add_both(all, alone, ", one thread", "one", 200'000, same);
-  add_both(all, world, "", "many", subject_count, next);
-  add_both(all, windows, ", fixed window", "many", subject_count, next);
+  add_both(all, world, "", "many", flags.subjects, next);
+  add_both(all, windows, ", fixed window", "many", flags.subjects, next);
   add_parts(all, world, 200'000);
-  if (!only.empty()) std::erase_if(all, [&](const Timed& timed) { return timed.name != only; });
-  measure(all, rounds);
-  print(all, world, subject_count);
+  if (!flags.only.empty()) std::erase_if(all, [&](const Timed& timed) { return timed.name != flags.only; });
+  measure(all, flags.rounds);
+  print(fmt::format("\"subjects\":{},\"keys_kept\":{}", flags.subjects, world.counters.size()), all);
 }

@@ -25,17 +25,13 @@
 #include "common/policy/snapshot_delta.hpp"
 #include "engine/decide/decision.hpp"
 #include "tests/bench/measure.hpp"
+#include "tests/bench/program.hpp"
 
 namespace sluice::bench {
 namespace {
 
 constexpr std::int64_t kNow = 1'800'000'000'000'000;
 constexpr int kTagNames = 20;
-
-[[noreturn]] void stop(const std::string& why) {
-  std::fprintf(stderr, "bench_policy: %s\n", why.c_str());
-  std::_Exit(1);
-}
 
 using SnapshotPtr = std::shared_ptr<const policy::Snapshot>;
 
