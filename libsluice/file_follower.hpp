@@ -2,17 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/telemetry/log.hpp"
-#include "engine/policies/bundle_file.hpp"
-#include "engine/policies/file_watch.hpp"
-#include "engine/policies/reload_schedule.hpp"
+#include "engine/policies/followed_file.hpp"
 
 namespace sluice::lib {
 
@@ -31,18 +27,11 @@ class FileFollower {
 
  private:
   void run();
-  void on_event(policies::FileWatch::Event event);
-  void schedule_poll();
-  void poll();
-  void read();
 
   const std::string path_;
   telemetry::Log& log_;
-  const std::function<void(const std::string& text)> take_;
   boost::asio::io_context context_{1};
-  policies::FileWatch watch_;
-  boost::asio::steady_timer poll_timer_;
-  std::optional<policies::ReloadSchedule> schedule_;  // from start() on
+  policies::FollowedFile file_;
   std::thread thread_;
 };
 

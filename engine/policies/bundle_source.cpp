@@ -41,14 +41,25 @@ BundleSource::BundleSource(std::string path, Mode mode, const Clock& clock, tele
       clock_(clock),
       metrics_(metrics),
       log_(log),
-      watch_(context_, path_, [this](FileWatch::Event event) { on_event(event); }),
+      file_(context_, path_,
+            {.read =
+                 [this](FileText file) {
+                   apply(file);
+                   file = {};
+                   swap_.give_memory_back();
+                 },
+             .unreadable = [this](const Fault& fault) { refuse({fault}); },
+             .changing =
+                 [this] {
+                   log_.debug("bundle_changing", "The bundle has changed; the agent reads it once it is complete.",
+                              {{"file", path_}});
+                 }}),
       hangups_(context_),
-      poll_timer_(context_),
       swap_(context_, metrics, log, std::move(publish), workers, {"file", path_}) {}
 
 bool BundleSource::load_first() {
   auto began = steady_clock::now();
-  auto watching = watch_.start();  // before the first read, so that no later change is missed
+  auto watching = file_.watch();  // before the first read, so that no later change is missed
   FileIdentity identity;
   auto loaded = load_bundle_file(path_, clock_.now_us(), mode_, &identity);
   if (!loaded) {
@@ -67,8 +78,7 @@ bool BundleSource::load_first() {
     log_.warn("bundle_not_watched", "The bundle cannot be watched: the agent checks it for changes every 2 s.",
               {{"file", path_}, {"reason", watching.error().text}});
   }
-  schedule_.emplace(identity, steady_clock::now());
-  schedule_poll();
+  file_.follow(identity);
   return true;
 }
 
@@ -86,64 +96,13 @@ void BundleSource::stop() {
   thread_.join();
 }
 
-void BundleSource::on_event(FileWatch::Event event) {
-  if (!schedule_) return;
-  auto now = steady_clock::now();
-  switch (event) {
-    case FileWatch::Event::replaced:
-      schedule_->replaced(now);
-      break;
-    case FileWatch::Event::modified:
-      schedule_->modified(now);
-      break;
-    case FileWatch::Event::moved_nearby:
-      schedule_->moved_nearby(now);
-      break;
-  }
-  schedule_poll();
-}
-
 // After a SIGHUP the agent reads a regular file again, even if the file seems unchanged.
 void BundleSource::wait_for_hangup() {
   hangups_.async_wait([this](const boost::system::error_code& stopped, int) {
     if (stopped) return;
-    if (schedule_) {
-      load();
-      schedule_poll();
-    }
+    file_.read_now();
     wait_for_hangup();
   });
-}
-
-void BundleSource::schedule_poll() {
-  poll_timer_.expires_at(schedule_->next_poll());
-  poll_timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (!stopped) poll();
-  });
-}
-
-void BundleSource::poll() {
-  watch_.refresh();
-  FileIdentity found = current_identity(path_);
-  if (schedule_->poll(found, steady_clock::now())) {
-    load();
-  } else if (found != schedule_->last_read()) {
-    log_.debug("bundle_changing", "The bundle has changed; the agent reads it once it is complete.", {{"file", path_}});
-  }
-  schedule_poll();
-}
-
-void BundleSource::load() {
-  auto file = read_whole(path_, true);
-  if (!file) {
-    schedule_->read(current_identity(path_));
-    return refuse({file.error()});
-  }
-  if (!*file) return;  // another process is writing the file
-  schedule_->read((*file)->identity);
-  apply(**file);
-  file = std::nullopt;
-  swap_.give_memory_back();
 }
 
 void BundleSource::apply(const FileText& file) {

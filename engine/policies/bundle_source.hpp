@@ -14,14 +14,12 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/base/clock.hpp"
 #include "common/telemetry/metrics.hpp"
 #include "engine/policies/bundle_file.hpp"
-#include "engine/policies/file_watch.hpp"
+#include "engine/policies/followed_file.hpp"
 #include "engine/policies/override_publisher.hpp"
-#include "engine/policies/reload_schedule.hpp"
 #include "engine/policies/snapshot_swap.hpp"
 
 namespace sluice::policies {
@@ -48,11 +46,7 @@ class BundleSource {
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  void on_event(FileWatch::Event event);
   void wait_for_hangup();
-  void schedule_poll();
-  void poll();
-  void load();
   void apply(const FileText& file);
   void publish(BundleContent content, Time began);
   void refuse(const Faults& faults);
@@ -65,11 +59,9 @@ class BundleSource {
   telemetry::Log& log_;
 
   boost::asio::io_context context_{1};
-  FileWatch watch_;
+  FollowedFile file_;
   boost::asio::signal_set hangups_;
-  boost::asio::steady_timer poll_timer_;
   SnapshotSwap swap_;
-  std::optional<ReloadSchedule> schedule_;  // nullopt for a file that is not regular, which is read only once
 
   RemovedOverrides removed_;
   std::optional<std::int64_t> refused_since_us_;

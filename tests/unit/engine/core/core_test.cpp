@@ -4,10 +4,12 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -165,6 +167,29 @@ TEST_CASE("an engine without a source takes policies from its owner, and says un
   program.run_loops();
   CHECK(program.check(0, "ann")->reason == Reason::no_snapshot);
   CHECK(program.core.had_policies());
+}
+
+TEST_CASE("an owner with lanes of its own takes policies by a function, from a source too") {
+  const BundleFile file(kTwoADay);
+  Program program({.policies_file = file.path, .lanes = {.lanes = 2}});
+  std::vector<std::string> taken;
+  program.core.add([&](const policies::Publication& publication, const std::function<void()>& on_used) {
+    for (const auto* tenant : {"acme", "none"}) {
+      if (publication.snapshot && publication.snapshot->tenants.find(tenant) != nullptr) taken.emplace_back(tenant);
+    }
+    on_used();
+  });
+  REQUIRE(program.core.load());
+  CHECK(taken == std::vector<std::string>{"acme"});
+  program.run_loops();
+  CHECK(program.allows(0, "a"));
+
+  Program owner({.lanes = {.lanes = 2}});
+  owner.core.add([](const policies::Publication&, const std::function<void()>& on_used) { on_used(); });
+  int used = 0;
+  owner.core.publish({}, [&] { ++used; });
+  owner.run_loops();
+  CHECK(used == 3);  // by two lanes and the function
 }
 
 TEST_CASE("a faulty file is refused at the start") {
