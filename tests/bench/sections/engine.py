@@ -47,7 +47,7 @@ def run(rig: Rig, report: Report) -> None:
     agent = rig.output_of(rig.program("bench_engine"), "--rounds", rounds, "--subjects", count)
     engine = rows_of(agent)
     show(engine, report, subjects)
-    # Its authors give neither the machine nor the program: a figure to read, not to compare with.
+    # Of another machine, so it is a figure to read, not to compare with.
     report.measured("beside the bare counter: RLAAS' sharded counter, as published (rlaas-io.github.io/rlaas)", "6 ns", "not measured here")
     report.at_most("engine, one subject", 200, engine["engine", "one"]["ns_min"], "ns")
     report.at_most(f"engine, {subjects}", 300, engine["engine", "many"]["ns_min"], "ns")
