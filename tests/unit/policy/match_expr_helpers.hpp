@@ -12,10 +12,10 @@
 namespace sluice::policy {
 
 // A parsed check that owns the text it points into.
-struct Asked {
-  explicit Asked(std::string body) : text(std::move(body)) { REQUIRE(parse_check(text, request).empty()); }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
+struct ParsedCheck {
+  explicit ParsedCheck(std::string body) : text(std::move(body)) { REQUIRE(parse_check(text, request).empty()); }
+  ParsedCheck(const ParsedCheck&) = delete;
+  ParsedCheck& operator=(const ParsedCheck&) = delete;
   std::string text;
   CheckRequest request;
 };
@@ -24,7 +24,7 @@ inline bool matches(std::string_view expression, const std::string& body) {
   const auto parsed = MatchExpr::parse(expression);
   const std::string refused = parsed ? "" : std::to_string(parsed.error().column) + ": " + parsed.error().text;
   REQUIRE_MESSAGE(parsed, expression << " is refused at " << refused);
-  return parsed->matches(Asked(body).request);
+  return parsed->matches(ParsedCheck(body).request);
 }
 
 }  // namespace sluice::policy

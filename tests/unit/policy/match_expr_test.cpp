@@ -216,8 +216,8 @@ TEST_CASE("an expression can be moved and is then the same") {
   auto parsed = MatchExpr::parse("region==us-east-1 && method =~ ^G");
   REQUIRE(parsed);
   const MatchExpr moved = std::move(*parsed);
-  CHECK(moved.matches(Asked(kEast).request));
-  CHECK_FALSE(moved.matches(Asked(kNoRegion).request));
+  CHECK(moved.matches(ParsedCheck(kEast).request));
+  CHECK_FALSE(moved.matches(ParsedCheck(kNoRegion).request));
 }
 
 #ifdef SLUICE_COUNTS_ALLOCATIONS
@@ -226,8 +226,9 @@ TEST_CASE("asking an expression allocates nothing once its patterns have met suc
       "!(region==eu) && region in [a,b,us-east-1] && tag.env !in (x, y) && region =~ '^us-(east|west)-\\d+$' && "
       "(method =~ '[\\pL\\pN]+' || user==nobody) && resource =~ '/orders/.*/items' && attr.x != 1");
   REQUIRE(sound);
-  const Asked yes(R"({"region":"us-east-1","method":"GET","resource":"GET:/orders/17/items","tags":{"env":"prod"}})");
-  const Asked no(R"({"region":"us-east-1","method":"GET","resource":"GET:/orders/17","tags":{"env":"prod"}})");
+  const ParsedCheck yes(
+      R"({"region":"us-east-1","method":"GET","resource":"GET:/orders/17/items","tags":{"env":"prod"}})");
+  const ParsedCheck no(R"({"region":"us-east-1","method":"GET","resource":"GET:/orders/17","tags":{"env":"prod"}})");
   CHECK(sound->matches(yes.request));
   CHECK_FALSE(sound->matches(no.request));
   const AllocationCount count;
@@ -240,7 +241,7 @@ TEST_CASE("asking an expression allocates nothing once its patterns have met suc
 TEST_CASE("an expression without patterns allocates nothing from the first time on") {
   const auto sound = MatchExpr::parse("(region in [a,b,us-east-1] || tag.env=='x y') && !(method != GET)");
   REQUIRE(sound);
-  const Asked asked(kEast);
+  const ParsedCheck asked(kEast);
   const AllocationCount count;
   CHECK(sound->matches(asked.request));
   CHECK(count.so_far() == 0);
