@@ -63,14 +63,15 @@ function(sluice_library name)
   endif()
 endfunction()
 
-# sluice_test(NAME [THREADS] [OPTIMIZED] [FOLDERS folder...] DEPENDS lib...): a doctest program from every .cpp of this folder and of
-# the subfolders FOLDERS, run by ctest.
+# sluice_test(NAME [THREADS] [OPTIMIZED] [FOLDERS folder...] [APART file...] DEPENDS lib...): a doctest program from every .cpp of this
+# folder and of the subfolders FOLDERS, run by ctest. Most of what a test compiles is headers, so SLUICE_QUICK_COMPILE compiles eight together.
+# APART: files that define a name in their anonymous namespace as another file does: each is compiled by itself.
 # THREADS: the program starts threads; ThreadSanitizer runs these (ctest -L threads), and the target thread_tests builds them.
 # OPTIMIZED: the tests' own code works long enough to be worth optimizing; with SLUICE_QUICK_COMPILE the others compile at -O0, in half the time.
 # ctest stops the program after 300 s unless its folder sets another TIMEOUT. tests/unit/doctest_main.cpp limits single cases.
 add_custom_target(thread_tests)
 function(sluice_test name)
-  cmake_parse_arguments(arg "THREADS;OPTIMIZED" "" "DEPENDS;FOLDERS" ${ARGN})
+  cmake_parse_arguments(arg "THREADS;OPTIMIZED" "" "DEPENDS;FOLDERS;APART" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   foreach(folder IN LISTS arg_FOLDERS)
     list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
@@ -79,6 +80,8 @@ function(sluice_test name)
   if(NOT sources)
     return()
   endif()
+  set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  sluice_unity(sources SOURCES ${sources})
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} doctest_main)
   if(SLUICE_QUICK_COMPILE AND NOT arg_OPTIMIZED)
@@ -101,7 +104,8 @@ function(sluice_fuzzer name)
     add_executable(fuzz_${name} ${source})
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   else()
-    add_executable(fuzz_${name} ${source} ${CMAKE_CURRENT_SOURCE_DIR}/replay_main.cpp)
+    add_executable(fuzz_${name} ${source})
+    target_link_libraries(fuzz_${name} PRIVATE fuzz_replay)
     add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
     set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 300)
   endif()

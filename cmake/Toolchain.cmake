@@ -6,7 +6,7 @@ endif()
 set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
 option(SLUICE_COVERAGE "Instrument for line coverage" OFF)
 option(SLUICE_LTO "Link with ThinLTO" OFF)
-option(SLUICE_QUICK_COMPILE "Compile the files of a folder eight at a time, and tests at -O0: twice as fast, but it hides a missing #include" OFF)
+option(SLUICE_QUICK_COMPILE "Compile the files of a folder eight at a time, tests too and these at -O0: twice as fast, but it hides a missing #include" OFF)
 set(SLUICE_ALONE "" CACHE STRING "Sources, relative to the root, that SLUICE_QUICK_COMPILE leaves alone: scripts/mutate changes them one by one")
 option(SLUICE_FUZZ "Build the libFuzzer targets as fuzzers (else they only replay their corpus)" OFF)
 
