@@ -17,7 +17,7 @@ using v1::Action;
 using v1::Code;
 using v1::Reason;
 
-constexpr std::string_view kBundle = R"({"format":"sluice/v1","tenants":[{"id":"shop"}],
+constexpr std::string_view kDecisionBundle = R"({"format":"sluice/v1","tenants":[{"id":"shop"}],
 "plans":[{"tenant_id":"shop","id":"pro","limits":[{"name":"rate","algorithm":"fixed_window","limit":3,"window":"1h"}]}],
 "policies":[
 {"tenant_id":"shop","id":"planned","version":7,"scope":{"user":"planned"},"key_by":[],"plan_id":"pro"},
@@ -33,7 +33,7 @@ constexpr std::string_view kBundle = R"({"format":"sluice/v1","tenants":[{"id":"
  "limits":[{"name":"places","algorithm":"concurrency","limit":2,"lease_ttl":"30s"}]}]})";
 
 // The members of a decision. Of a lease id and of the texts that are asked for, only whether they are there.
-struct Want {
+struct WantedDecision {
   bool allowed = false;
   Action action = Action::allow;
   Reason reason = Reason::no_policy;
@@ -55,7 +55,7 @@ struct Want {
   std::int64_t lease_expires_us = 0;
 };
 
-void check_equal(const v1::Decision& got, const Want& want, bool texts) {
+void check_equal(const v1::Decision& got, const WantedDecision& want, bool texts) {
   CHECK(got.allowed == want.allowed);
   CHECK(got.action == want.action);
   CHECK(got.reason == want.reason);
@@ -79,13 +79,13 @@ void check_equal(const v1::Decision& got, const Want& want, bool texts) {
   CHECK(got.headers.empty() == !(texts && want.has_limit));
 }
 
-struct Row {
+struct DecisionRow {
   std::string_view user;
-  Want want;
+  WantedDecision want;
 };
 
 // In this order, each on the object of the one before. Who is asked for the second time is over the limit.
-std::vector<Row> rows(std::int64_t now_us) {
+std::vector<DecisionRow> decision_rows(std::int64_t now_us) {
   return {
       {"planned",
        {.allowed = true,
@@ -211,20 +211,20 @@ std::vector<Row> rows(std::int64_t now_us) {
 }
 
 TEST_CASE("each member of a decision is that of the core, and none is left of the decision before") {
-  EngineRig rig{std::string(kBundle)};
-  for (const Row& row : rows(rig.now_us)) {
+  EngineRig rig{std::string(kDecisionBundle)};
+  for (const DecisionRow& row : decision_rows(rig.now_us)) {
     CAPTURE(row.user);
     check_equal(rig.check({.user = row.user, .request_id = "r", .explain = true, .headers = true}), row.want, true);
-    const Want nobody{.allowed = true, .action = Action::allow, .reason = Reason::no_policy};
+    const WantedDecision nobody{.allowed = true, .action = Action::allow, .reason = Reason::no_policy};
     check_equal(rig.check({.user = "nobody"}), nobody, false);
     CHECK(rig.decision.status.ok());
   }
 }
 
 TEST_CASE("a decision that was used before is cleared when a check cannot be decided") {
-  EngineRig rig{std::string(kBundle)};
-  const Want none{.allowed = false, .action = Action::deny, .reason = Reason::no_policy};
-  for (const Row& row : rows(rig.now_us)) {
+  EngineRig rig{std::string(kDecisionBundle)};
+  const WantedDecision none{.allowed = false, .action = Action::deny, .reason = Reason::no_policy};
+  for (const DecisionRow& row : decision_rows(rig.now_us)) {
     CAPTURE(row.user);
     check_equal(rig.check({.user = row.user, .request_id = "r", .explain = true, .headers = true}), row.want, true);
     CHECK(rig.code({.user = row.user, .cost = -1, .explain = true, .headers = true}) == Code::invalid_request);
@@ -241,7 +241,7 @@ TEST_CASE("a decision that was used before is cleared when a check cannot be dec
 }
 
 TEST_CASE("headers and the explanation come each by itself") {
-  EngineRig rig{std::string(kBundle)};
+  EngineRig rig{std::string(kDecisionBundle)};
   rig.check({.user = "planned", .explain = true, .headers = true});
   rig.check({.user = "planned", .headers = true});
   CHECK(rig.decision.explanation.empty());

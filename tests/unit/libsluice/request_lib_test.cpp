@@ -18,33 +18,33 @@ namespace {
 using v1::Code;
 using v1::Request;
 
-struct Member {
+struct RequestMember {
   std::string_view name;
   std::string_view Request::* member;
   std::string_view value;
 };
-constexpr Member kMembers[] = {{"resource", &Request::resource, "GET:/r"},
-                               {"subject", &Request::subject, "s"},
-                               {"method", &Request::method, "m"},
-                               {"endpoint", &Request::endpoint, "e"},
-                               {"user", &Request::user, "u"},
-                               {"client", &Request::client, "c"},
-                               {"client_id", &Request::client_id, "ci"},
-                               {"source_ip", &Request::source_ip, "203.0.113.7"},
-                               {"application", &Request::application, "a"},
-                               {"service", &Request::service, "sv"},
-                               {"environment", &Request::environment, "en"},
-                               {"signal", &Request::signal, "sg"},
-                               {"operation", &Request::operation, "o"},
-                               {"region", &Request::region, "rg"},
-                               {"severity", &Request::severity, "sy"},
-                               {"span_name", &Request::span_name, "sn"},
-                               {"topic", &Request::topic, "t"},
-                               {"consumer_group", &Request::consumer_group, "cg"},
-                               {"job_type", &Request::job_type, "j"},
-                               {"priority", &Request::priority, "p"}};
+constexpr RequestMember kRequestMembers[] = {{"resource", &Request::resource, "GET:/r"},
+                                             {"subject", &Request::subject, "s"},
+                                             {"method", &Request::method, "m"},
+                                             {"endpoint", &Request::endpoint, "e"},
+                                             {"user", &Request::user, "u"},
+                                             {"client", &Request::client, "c"},
+                                             {"client_id", &Request::client_id, "ci"},
+                                             {"source_ip", &Request::source_ip, "203.0.113.7"},
+                                             {"application", &Request::application, "a"},
+                                             {"service", &Request::service, "sv"},
+                                             {"environment", &Request::environment, "en"},
+                                             {"signal", &Request::signal, "sg"},
+                                             {"operation", &Request::operation, "o"},
+                                             {"region", &Request::region, "rg"},
+                                             {"severity", &Request::severity, "sy"},
+                                             {"span_name", &Request::span_name, "sn"},
+                                             {"topic", &Request::topic, "t"},
+                                             {"consumer_group", &Request::consumer_group, "cg"},
+                                             {"job_type", &Request::job_type, "j"},
+                                             {"priority", &Request::priority, "p"}};
 
-std::string id_of(const Member& member) {
+std::string policy_id_of(const RequestMember& member) {
   std::string id(member.name);
   std::ranges::replace(id, '_', '-');
   return id;
@@ -65,19 +65,19 @@ std::string bundle_with(const std::vector<std::string>& policies) {
 
 std::string bundle_of_members() {
   std::vector<std::string> policies;
-  for (const Member& each : kMembers) {
-    policies.push_back(policy_for(id_of(each), fmt::format(R"("scope":{{"{}":"{}"}})", each.name, each.value)));
+  for (const RequestMember& each : kRequestMembers) {
+    policies.push_back(policy_for(policy_id_of(each), fmt::format(R"("scope":{{"{}":"{}"}})", each.name, each.value)));
   }
   return bundle_with(policies);
 }
 
 TEST_CASE("each member of a request is the dimension of its name, and is forgotten after the check") {
   EngineRig rig(bundle_of_members());
-  for (const Member& each : kMembers) {
+  for (const RequestMember& each : kRequestMembers) {
     CAPTURE(each.name);
     Request request;
     request.*each.member = each.value;
-    CHECK(rig.check(request).policy == id_of(each));
+    CHECK(rig.check(request).policy == policy_id_of(each));
     CHECK(rig.check({.user = "another"}).reason == v1::Reason::no_policy);
   }
 }
@@ -85,7 +85,7 @@ TEST_CASE("each member of a request is the dimension of its name, and is forgott
 TEST_CASE("all dimensions of a request are forgotten after the check") {
   EngineRig rig(bundle_of_members());
   Request request;
-  for (const Member& each : kMembers) request.*each.member = each.value;
+  for (const RequestMember& each : kRequestMembers) request.*each.member = each.value;
   CHECK(rig.check(request).reason == v1::Reason::within_limit);
   CHECK(rig.check({.user = "another"}).reason == v1::Reason::no_policy);
 }
@@ -101,7 +101,7 @@ TEST_CASE("an address is taken without its port") {
 TEST_CASE("each member that is a text has at most 256 bytes, of UTF-8") {
   EngineRig rig(bundle_of(fixed_window(1)));
   const std::string longest(256, 'x'), longer(257, 'x'), longest_broken = std::string(255, 'x') + '\xff';
-  for (const Member& each : kMembers) {
+  for (const RequestMember& each : kRequestMembers) {
     if (each.name == "source_ip") continue;
     CAPTURE(each.name);
     Request request;
@@ -138,7 +138,7 @@ TEST_CASE("a request names a dimension, a plan, a tag or an attribute") {
   CHECK(rig.code({.cost = 0, .costs = costs, .request_id = "r"}) == Code::invalid_request);
   CHECK(rig.code({.tags = named}) == Code::ok);
   CHECK(rig.code({.attributes = named}) == Code::ok);
-  for (const Member& each : kMembers) {
+  for (const RequestMember& each : kRequestMembers) {
     CAPTURE(each.name);
     Request request;
     request.*each.member = "";
