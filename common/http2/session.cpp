@@ -370,13 +370,15 @@ void Stream::respond(std::span<const Field> headers, bool end) {
 }
 
 void Stream::write(std::string_view bytes, std::string_view more) {
-  const std::size_t size = bytes.size() + more.size();
-  output_.resize_and_overwrite(output_.size() + size, [&](char* text, std::size_t whole) {
-    char* const to = text + (whole - size);
+  const std::size_t before = output_.size();
+  const std::size_t after = before + bytes.size() + more.size();
+  // libstdc++ 12 may pass more than `after`.
+  output_.resize_and_overwrite(after, [&](char* text, std::size_t) {
+    char* const to = text + before;
     more.copy(to + bytes.copy(to, bytes.size()), more.size());
-    return whole;
+    return after;
   });
-  session_->waiting_bytes_ += size;
+  session_->waiting_bytes_ += after - before;
   session_->resume(*this);
 }
 

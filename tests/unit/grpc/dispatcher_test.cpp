@@ -24,6 +24,14 @@ TEST_CASE("a call is answered with a message and the status OK") {
   CHECK(rig.outcomes.all == std::vector{Outcome{TestService::kEcho, Code::ok}});
 }
 
+TEST_CASE("answers arrive whole, whatever size the memory had that they use again") {
+  Rig rig;
+  for (std::size_t size = 0; size <= TestService::kMost; ++size) {
+    const std::string text(size, 'x');
+    CHECK(rig.got(rig.call("Echo", text)).body == framed(text));
+  }
+}
+
 TEST_CASE("a method that nobody has is UNIMPLEMENTED, and counted as other") {
   Rig rig;
   const auto id = rig.call("Nothing", "hello");
