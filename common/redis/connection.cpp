@@ -51,6 +51,20 @@ void Connection::fail(Error error, bool nothing_written) {
   owner->on_lost(std::move(error), nothing_written);
 }
 
+// With TLS 1.3 a server looks at our certificate after our handshake has succeeded. It refuses by an alert, which is
+// lost if the server closes the connection before we read it.
+Error Connection::explain(const error_code& error) {
+  const bool ended = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
+  Error result{"disconnected", ended ? std::string("the server closed the connection")
+                                     : fmt::format("the connection broke: {}", error.message())};
+  if (handshake_ == nullptr || stream_.tls() == nullptr) return result;
+  if (error.category() == asio::error::get_ssl_category()) result.code = "tls";
+  result.text += options_.tls_cert_file.empty()
+                     ? ", right after the TLS handshake: perhaps it demands a client certificate"
+                     : ", right after the TLS handshake: perhaps it does not trust the client certificate";
+  return result;
+}
+
 void Connection::begin() {
   Result<Login> login = read_login(options_);
   if (!login) return fail(std::move(login.error()));
@@ -84,11 +98,7 @@ void Connection::read() {
       return;
     }
     if (self->owner_ == nullptr) return;  // closed inside on_read()
-    if (error) {
-      const bool ended = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
-      return self->fail({"disconnected", ended ? std::string("the server closed the connection")
-                                               : fmt::format("the connection broke: {}", error.message())});
-    }
+    if (error) return self->fail(self->explain(error));
     self->read();
   });
 }
@@ -119,7 +129,7 @@ void Connection::write_rest() {
     if (error) {
       // With TLS a part of a record may have been sent although no byte counts as written.
       const bool nothing = self->written_ == 0 && self->stream_.tls() == nullptr;
-      return self->fail({"disconnected", fmt::format("the connection broke: {}", error.message())}, nothing);
+      return self->fail(self->explain(error), nothing);
     }
     if (self->written_ < self->out_.size()) return self->write_rest();
     self->writing_ = false;

@@ -65,6 +65,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_read(std::string_view bytes);
   void write_rest();
   void fail(Error error, bool nothing_written = false);
+  Error explain(const boost::system::error_code& error);  // why the connection is lost
 
   boost::asio::io_context& context_;
   const Options options_;
