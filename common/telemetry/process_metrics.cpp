@@ -1,12 +1,12 @@
 #include "common/telemetry/process_metrics.hpp"
 
+#include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -50,12 +50,13 @@ std::optional<double> pages_in_bytes(Pages wanted) {
   return (wanted == Pages::total ? total : resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
+// Without std::filesystem, whose iterator ends the program if an allocation fails.
 std::optional<double> open_descriptors() {
-  std::error_code error;
-  std::filesystem::directory_iterator entries("/proc/self/fd", error);
-  double count = -1;  // leaves out the descriptor of the directory itself
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) ++count;
-  if (error) return std::nullopt;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return std::nullopt;
+  double count = -3;  // leaves out ".", ".." and the descriptor of the directory itself
+  while (::readdir(folder) != nullptr) ++count;
+  ::closedir(folder);
   return count;
 }
 

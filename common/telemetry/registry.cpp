@@ -2,6 +2,8 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <ios>
+#include <sstream>
 #include <utility>
 
 #include "common/base/version.hpp"
@@ -56,7 +58,10 @@ std::string Registry::render() const {
     }
   }
   std::erase_if(families, [](const MetricFamily& made) { return made.metric.empty(); });
-  return prometheus::TextSerializer().Serialize(families);
+  std::ostringstream text;
+  text.exceptions(std::ios::badbit);  // otherwise a text for which there is no memory would be cut
+  prometheus::TextSerializer().Serialize(text, families);
+  return std::move(text).str();
 }
 
 std::vector<MetricSpec> Registry::specs() const {
