@@ -44,7 +44,8 @@ void RedisStore::JointJudgement::answered(const redis::Reply& reply) {
   std::size_t again = 0;  // calls_[0, again) are judged once more
   std::int64_t now_us = 0;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
-    StoreResult<CheckReply> read = read_part(reply.elements[i], *calls_[i].call, i < enforced && enforced > 1);
+    StoreResult<CheckReply> read =
+        reading([&] { return read_part(reply.elements[i], *calls_[i].call, i < enforced && enforced > 1); });
     if (read && !read->outcome && !has_new_periods_) {
       now_us = read->wrong_period.now_us;
       calls_[again++] = calls_[i];
@@ -85,8 +86,8 @@ void RedisStore::JointJudgement::failed(const StoreError& error) {
 }
 
 void RedisStore::JointJudgement::become_idle() {
-  calls_.clear();
-  store_.idle_joint_judgements_.emplace_back(this);
+  forget();
+  retire(store_.idle_joint_judgements_, *this);
 }
 
 }  // namespace sluice::limiter

@@ -17,6 +17,7 @@ class RedisStore::JointJudgement final : public Pending {
 
   // REQUIRES: the enforced calls come first, and in a Cluster the keys of all calls share a hash tag.
   void add(const RulebookCall& call) { calls_.push_back(call); }
+  void forget() { calls_.clear(); }  // what was added
   void begin();
 
  private:

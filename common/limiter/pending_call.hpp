@@ -4,16 +4,17 @@
 #pragma once
 
 #include <chrono>
+#include <expected>
+#include <new>
 #include <optional>
 
 #include "common/limiter/redis_store.hpp"
 
 namespace sluice::limiter {
 
-class RedisStore::Pending : public redis::Command {
+class RedisStore::Pending : public redis::Command, public InFlightHook {
  public:
   explicit Pending(RedisStore& store) : store_(store) {}
-  virtual ~Pending() = default;
 
   // Without `answer_by` the call may wait in the client's queue; redis::Options::deadline begins when the call is sent.
   // With `answer_by` the call does not wait in that queue.
@@ -30,6 +31,9 @@ class RedisStore::Pending : public redis::Command {
   void on_failure(redis::Failure failure) final;
 
  protected:
+  // As of a reply that is lost.
+  static constexpr StoreError kNoMemory{StoreFault::disconnected, true};
+
   virtual void answered(const redis::Reply& reply) = 0;
   virtual void failed(const StoreError& error) = 0;
   // Called after TRYAGAIN: while Redis Cluster moves a slot, the call's keys can be on different nodes. Sends several
@@ -37,7 +41,22 @@ class RedisStore::Pending : public redis::Command {
   virtual bool split() { return false; }
   virtual std::string_view key() const = 0;  // one of the call's keys
 
-  void resend() { store_.client_.resubmit(*this, key()); }
+  void resend() {
+    try {
+      store_.client_.resubmit(*this, key());
+    } catch (const std::bad_alloc&) {
+      fail(kNoMemory);
+    }
+  }
+  // What `read()` makes of a reply. The call has an answer also if there is no memory for reading.
+  template <class Read>
+  static auto reading(Read read) noexcept -> decltype(read()) {
+    try {
+      return read();
+    } catch (const std::bad_alloc&) {
+      return std::unexpected(kNoMemory);
+    }
+  }
   void fail(const StoreError& error) {
     if (store_.observer_.failed) store_.observer_.failed(error.fault);
     failed(error);
@@ -48,5 +67,11 @@ class RedisStore::Pending : public redis::Command {
  private:
   TimePoint started_;
 };
+
+template <class PendingCall>
+void RedisStore::retire(Pool<PendingCall>& idle, PendingCall& call) {
+  call.unlink();
+  idle.give_back(call);
+}
 
 }  // namespace sluice::limiter

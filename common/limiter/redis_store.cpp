@@ -68,7 +68,7 @@ class RedisStore::Judgement final : public Pending {
   void write(redis::CommandWriter& out, CallBy by) override { write_check(out, *call_, periods_, by); }
 
   void answered(const redis::Reply& reply) override {
-    auto read = read_check(reply, *call_);
+    auto read = reading([&] { return read_check(reply, *call_); });
     if (!read) return fail(read.error());
     if (read->outcome) return settle(std::move(*read->outcome));
     if (has_new_periods_) return fail({StoreFault::clock, false});
@@ -81,7 +81,7 @@ class RedisStore::Judgement final : public Pending {
 
   void settle(StoreResult<Outcome> result) {
     JudgeListener* listener = listener_;
-    store_.idle_judgements_.emplace_back(this);
+    retire(store_.idle_judgements_, *this);
     listener->judged(std::move(result));
   }
 
@@ -115,7 +115,7 @@ class RedisStore::LeaseChange final : public Pending {
   std::string_view key() const override { return leases_[0].counter_key; }
   void write(redis::CommandWriter& out, CallBy by) override { write_leases(out, script_, leases_, by); }
   void answered(const redis::Reply& reply) override {
-    auto read = read_leases(reply, script_);
+    auto read = reading([&] { return read_leases(reply, script_); });
     if (!read) return fail(read.error());
     LeaseOutcome& all = whole_->outcome;
     if (read->live) {
@@ -130,7 +130,7 @@ class RedisStore::LeaseChange final : public Pending {
   }
   void settle() {
     auto whole = std::move(whole_);
-    store_.idle_lease_changes_.emplace_back(this);
+    retire(store_.idle_lease_changes_, *this);
     if (--whole->open > 0) return;
     if (whole->error)
       whole->listener->settled(std::unexpected(*whole->error));
@@ -163,7 +163,7 @@ class RedisStore::StateWrite final : public Pending {
   void failed(const StoreError& error) override { settle(std::unexpected(error)); }
   void settle(StoreResult<void> result) {
     OverrideListener* listener = listener_;
-    store_.idle_state_writes_.emplace_back(this);
+    retire(store_.idle_state_writes_, *this);
     listener->stored(result);
   }
 
@@ -175,32 +175,43 @@ class RedisStore::StateWrite final : public Pending {
 RedisStore::RedisStore(redis::Client& client, const Clock& clock, RedisStoreObserver observer)
     : client_(client), clock_(clock), observer_(std::move(observer)) {}
 
-RedisStore::~RedisStore() = default;
-
-// While a call is in flight, nothing owns its PendingCall. When the call ends, the PendingCall goes back to `idle`.
-template <class PendingCall>
-PendingCall& RedisStore::take(std::vector<std::unique_ptr<PendingCall>>& idle) {
-  if (idle.empty()) return *new PendingCall(*this);
-  PendingCall* taken = idle.back().release();
-  idle.pop_back();
-  return *taken;
+RedisStore::~RedisStore() {
+  in_flight_.clear_and_dispose([](InFlightHook* lost) { delete lost; });
 }
 
-void RedisStore::judge(const Call& call, JudgeListener& listener) { take(idle_judgements_).begin(call, listener); }
+// `begin(pending)` submits it. When the call ends, the PendingCall goes back to `idle`. If `begin` throws, the call was
+// not submitted.
+template <class PendingCall, class Begin>
+void RedisStore::send(Pool<PendingCall>& idle, Begin begin) {
+  PendingCall& pending = idle.take(*this);
+  in_flight_.push_back(pending);
+  try {
+    begin(pending);
+  } catch (...) {
+    retire(idle, pending);
+    throw;
+  }
+}
+
+void RedisStore::judge(const Call& call, JudgeListener& listener) {
+  send(idle_judgements_, [&](Judgement& pending) { pending.begin(call, listener); });
+}
 
 void RedisStore::judge_until(TimePoint deadline, const Call& call, JudgeListener& listener) {
-  take(idle_judgements_).begin(call, listener, deadline);
+  send(idle_judgements_, [&](Judgement& pending) { pending.begin(call, listener, deadline); });
 }
 
 void RedisStore::judge_all(std::span<const RulebookCall> calls) {
   const std::string_view tag = tag_of(calls[0].call->keys[0]);
   const auto joins = [&](const RulebookCall& each) { return each.enforced || tag_of(each.call->keys[0]) == tag; };
   if (std::ranges::count_if(calls, joins) > 1) {
-    JointJudgement& joint = take(idle_joint_judgements_);
-    for (const RulebookCall& each : calls) {
-      if (joins(each)) joint.add(each);
-    }
-    joint.begin();
+    send(idle_joint_judgements_, [&](JointJudgement& joint) {
+      joint.forget();
+      for (const RulebookCall& each : calls) {
+        if (joins(each)) joint.add(each);
+      }
+      joint.begin();
+    });
   } else {
     judge(*calls[0].call, *calls[0].listener);
   }
@@ -218,9 +229,11 @@ void RedisStore::judge_each(std::span<const RulebookCall> calls) {
       judge(*together[0].call, *together[0].listener);
       continue;
     }
-    JointJudgement& joint = take(idle_joint_judgements_);
-    for (const RulebookCall& each : together) joint.add(each);
-    joint.begin();
+    send(idle_joint_judgements_, [&](JointJudgement& joint) {
+      joint.forget();
+      for (const RulebookCall& each : together) joint.add(each);
+      joint.begin();
+    });
   }
 }
 
@@ -232,14 +245,16 @@ void RedisStore::put_overrides(std::string_view counter_key, std::span<const Ove
                                OverrideListener& listener) {
   auto write = [kept = std::vector(entries.begin(), entries.end())](redis::CommandWriter& out, std::string_view key,
                                                                     CallBy by) { write_overrides(out, key, kept, by); };
-  take(idle_state_writes_).begin(Script::overrides, counter_key, std::move(write), listener);
+  send(idle_state_writes_,
+       [&](StateWrite& pending) { pending.begin(Script::overrides, counter_key, std::move(write), listener); });
 }
 
 void RedisStore::reset(std::string_view counter_key, std::span<const std::string> collections,
                        OverrideListener& listener) {
   auto write = [kept = std::vector(collections.begin(), collections.end())](
                    redis::CommandWriter& out, std::string_view key, CallBy by) { write_reset(out, key, kept, by); };
-  take(idle_state_writes_).begin(Script::reset, counter_key, std::move(write), listener);
+  send(idle_state_writes_,
+       [&](StateWrite& pending) { pending.begin(Script::reset, counter_key, std::move(write), listener); });
 }
 
 void RedisStore::release(std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener) {
@@ -264,7 +279,9 @@ void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, 
   auto whole = std::make_shared<LeaseChange::Whole>();
   whole->listener = &listener;
   whole->open = by_tag.size();
-  for (auto& group : by_tag) take(idle_lease_changes_).begin(script, std::move(group), origin, whole);
+  for (auto& group : by_tag) {
+    send(idle_lease_changes_, [&](LeaseChange& pending) { pending.begin(script, std::move(group), origin, whole); });
+  }
 }
 
 }  // namespace sluice::limiter

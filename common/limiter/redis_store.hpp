@@ -11,10 +11,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <vector>
+
+#include <boost/intrusive/list.hpp>
 
 #include "common/base/clock.hpp"
+#include "common/base/pool.hpp"
 #include "common/limiter/counter_store.hpp"
 #include "common/limiter/script_calls.hpp"
 #include "common/redis/client.hpp"
@@ -53,6 +54,9 @@ class RedisStore final : public CounterStore {
   static constexpr std::size_t kMostTogether = 16;
 
  private:
+  struct InFlightHook : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    virtual ~InFlightHook() = default;
+  };
   class Pending;
   class Judgement;
   class JointJudgement;
@@ -60,8 +64,10 @@ class RedisStore final : public CounterStore {
   class StateWrite;
   using TimePoint = std::chrono::steady_clock::time_point;
 
+  template <class PendingCall, class Begin>
+  void send(Pool<PendingCall>& idle, Begin begin);
   template <class PendingCall>
-  PendingCall& take(std::vector<std::unique_ptr<PendingCall>>& idle);
+  static void retire(Pool<PendingCall>& idle, PendingCall& call);
   void judge_until(TimePoint deadline, const Call& call, JudgeListener& listener);
   void change_leases(Script script, std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener);
   std::int64_t redis_now_us() const;
@@ -72,10 +78,13 @@ class RedisStore final : public CounterStore {
   RedisStoreObserver observer_;
   std::int64_t clock_ahead_us_ = 0;  // Redis' clock minus clock_
 
-  std::vector<std::unique_ptr<Judgement>> idle_judgements_;
-  std::vector<std::unique_ptr<JointJudgement>> idle_joint_judgements_;
-  std::vector<std::unique_ptr<LeaseChange>> idle_lease_changes_;
-  std::vector<std::unique_ptr<StateWrite>> idle_state_writes_;
+  // Calls in flight. A call is still here at the end if an allocation failed while the client had it.
+  using InFlight = boost::intrusive::list<InFlightHook, boost::intrusive::constant_time_size<false>>;
+  InFlight in_flight_;
+  Pool<Judgement> idle_judgements_;
+  Pool<JointJudgement> idle_joint_judgements_;
+  Pool<LeaseChange> idle_lease_changes_;
+  Pool<StateWrite> idle_state_writes_;
 };
 
 }  // namespace sluice::limiter

@@ -7,9 +7,13 @@ namespace {
 
 constexpr std::size_t index(Patience patience) { return static_cast<std::size_t>(patience); }
 
+// So that giving it back never allocates, there is room for all among the idle ones.
 template <class T>
 T& take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& idle) {
-  if (idle.empty()) return *all.emplace_back(std::make_unique<T>());
+  if (idle.empty()) {
+    if (idle.capacity() <= all.size()) idle.reserve(2 * all.size() + 1);
+    return *all.emplace_back(std::make_unique<T>());
+  }
   T& taken = *idle.back();
   idle.pop_back();
   return taken;
@@ -61,13 +65,20 @@ FairQueue::TimePoint FairQueue::next_overdue() const {
   return next;
 }
 
+// If an allocation fails, no key and no tenant without commands has a turn.
 QueuedKey& FairQueue::key_of(const Flow& flow) {
   QueuedKey*& key = key_by_flow_[flow];
   if (key == nullptr) {
-    key = &take(all_keys_, idle_keys_);
-    key->flow = flow;
-    key->tenant = &tenant_of(flow.tenant);
-    key->tenant->keys.push_back(*key);
+    QueuedKey& made = take(all_keys_, idle_keys_);
+    try {
+      made.tenant = &tenant_of(flow.tenant);
+    } catch (...) {
+      idle_keys_.push_back(&made);
+      throw;
+    }
+    made.flow = flow;
+    made.tenant->keys.push_back(made);
+    key = &made;
   }
   return *key;
 }

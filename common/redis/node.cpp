@@ -79,8 +79,9 @@ Endpoint::Settings Node::settings(Redirect redirect) {
 
 // All commands of one turn (iteration) of the event loop share one write.
 void Node::schedule_turn() {
-  if (std::exchange(turn_scheduled_, true)) return;
+  if (turn_scheduled_) return;
   asio::post(context_, [self = shared_from_this()] { self->end_turn(); });
+  turn_scheduled_ = true;  // only now: posting may have found no memory
 }
 
 void Node::end_turn() {

@@ -1,6 +1,7 @@
 #include "engine/policies/override_publisher.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -65,14 +66,28 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
   // Lets other work on this loop run first.
   void yield() {
     yielding_ = true;
-    boost::asio::post(publisher_.context_, [self = self_] {
-      self->yielding_ = false;
-      self->send_some();
-    });
+    try {
+      boost::asio::post(publisher_.context_, [self = self_] {
+        self->yielding_ = false;
+        self->send_some();
+      });
+    } catch (const std::bad_alloc&) {
+      yielding_ = false;
+    }
   }
 
+  // A write for which there is no memory counts as failed, so it is tried again.
   void send(std::size_t index) {
     ++unanswered_;
+    try {
+      put(index);
+    } catch (const std::bad_alloc&) {
+      --unanswered_;
+      ++failed_;
+    }
+  }
+
+  void put(std::size_t index) {
     if (index < removal_count()) return publisher_.store_.put_overrides((*publication_.removed)[index], {}, *this);
     const policy::KeyOverrides& overrides = publication_.snapshot->overrides[index - removal_count()];
     publisher_.store_.put_overrides(overrides.counter_key, overrides.entries, *this);
