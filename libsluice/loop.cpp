@@ -1,9 +1,16 @@
 #include "libsluice/loop.hpp"
 
 #include <algorithm>
-#include <exception>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 namespace sluice::lib {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenMendings{1};
+
+}  // namespace
 
 void Loop::run_until_finished(Waiter& waiter, const std::function<void()>& begin) {
   if (is_here()) {
@@ -49,20 +56,31 @@ void Loop::finish(Waiter& waiter) {
   waiter.wake_.notify_one();  // under the lock: afterwards the waiter may be gone
 }
 
-// An allocation that fails ends one event. The loop goes on with the others.
-void Loop::turn() noexcept {
+// An allocation that fails ends one event, and what this event would have begun. The loop goes on with the others.
+template <class Run>
+std::size_t Loop::guarded(Run run) noexcept {
   try {
-    context_.run_one();
-  } catch (const std::exception&) {
+    if (std::exchange(broken_, false)) mend_soon();  // which may run the loop itself
+    return run();
+  } catch (...) {
+    broken_ = true;
+    return 1;
   }
 }
 
+// While there is no memory, the thread must not do nothing else than this.
+void Loop::mend_soon() {
+  std::this_thread::sleep_until(mended_at_ + kBetweenMendings);
+  mended_at_ = std::chrono::steady_clock::now();
+  mend_();
+}
+
+void Loop::turn() noexcept {
+  guarded([this] { return context_.run_one(); });
+}
+
 std::size_t Loop::run_ready() noexcept {
-  try {
-    return context_.poll();
-  } catch (const std::exception&) {
-    return 1;
-  }
+  return guarded([this] { return context_.poll(); });
 }
 
 void Loop::leave() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -32,7 +33,9 @@ class Loop {
     std::condition_variable wake_;
   };
 
-  Loop() : work_(boost::asio::make_work_guard(context_)) {}
+  // `mend`: called on the loop after something on it has thrown, which may have ended a timer or a read that others
+  // wait for. It begins them anew. If it throws, it is called again.
+  explicit Loop(std::function<void()> mend) : mend_(std::move(mend)), work_(boost::asio::make_work_guard(context_)) {}
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
@@ -42,7 +45,8 @@ class Loop {
   // loop itself, but not while it works on something else than what was posted to it. Throws std::bad_alloc before
   // `begin`.
   void run_until_finished(Waiter& waiter, const std::function<void()>& begin);
-  void finish(Waiter& waiter);  // on the loop
+  void finish(Waiter& waiter);             // on the loop
+  void want_mending() { broken_ = true; }  // on the loop
 
   // Leads until stop(). A stop() that comes before ends it at once.
   void run();
@@ -60,10 +64,18 @@ class Loop {
   void wake_next();
 
   void lead_until_done(Waiter& waiter);
+  template <class Run>
+  std::size_t guarded(Run run) noexcept;
+  void mend_soon();
   void turn() noexcept;
   std::size_t run_ready() noexcept;
 
-  boost::asio::io_context context_{1};
+  const std::function<void()> mend_;
+  bool broken_ = false;  // the leader's; so is mended_at_
+  std::chrono::steady_clock::time_point mended_at_{};
+  // One thread at a time runs it. But with the hint 1, what a handler posts would wait until the handler returns, and a
+  // callback that asks again runs the loop itself.
+  boost::asio::io_context context_{2};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::atomic<bool> stopping_{false};
 

@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
 
+// How many ticks Redis may be asked at most, with all waits. Then the answer was lost: an allocation failed somewhere.
+// Not a time, because a loop that nobody runs does not tick, and finds answers later.
+std::uint64_t patience(const redis::Options& redis) {
+  return static_cast<std::uint64_t>(2 * (redis.deadline + redis.batch_queue_wait) / kTick) + 4;
+}
+
 // The text fits into the string object, so it needs no memory.
 v1::Status stopped() noexcept { return {v1::Code::stopped, "engine closed"}; }
 
@@ -34,7 +40,7 @@ struct RedisLane::Ticket {
 };
 
 // One check on its way. Thread: the loop's.
-class RedisLane::Job final : public decide::CheckListener {
+class RedisLane::Job final : public Open, public decide::CheckListener {
  public:
   explicit Job(RedisLane& lane) : lane_(lane), check_(lane.lane_.decider()) {}
 
@@ -60,6 +66,7 @@ class RedisLane::Job final : public decide::CheckListener {
   }
 
   void decided(std::size_t, const Decision& decision) override {
+    if (ticket_ == nullptr) return;  // given up
     v1::Decision& to = *ticket_->decision;
     if (lane_.closing_) {
       clear(to);
@@ -71,17 +78,30 @@ class RedisLane::Job final : public decide::CheckListener {
     end();
   }
   void refused(std::size_t, const decide::Refusal& refusal) override {
+    if (ticket_ == nullptr) return;
+    if (check_.is_lost()) return give_up(status_of(refusal));  // Redis may still answer to this object
     clear(*ticket_->decision);
     ticket_->decision->status = status_of(refusal);
-    if (!check_.is_lost()) return end();
-    std::exchange(ticket_, nullptr)->ended();  // Redis may still answer to this object
+    end();
+  }
+  void give_up(v1::Status why) noexcept override {
+    Ticket& ticket = *std::exchange(ticket_, nullptr);
+    lane_.lose(*this);
+    clear(*ticket.decision);
+    ticket.decision->status = std::move(why);
+    ticket.ended();
+  }
+  void retire() noexcept {
+    ticket_ = nullptr;
+    lane_.open_.erase(lane_.open_.iterator_to(*this));
+    lane_.jobs_.give_back(*this);
   }
 
  private:
   void end() noexcept {
     caller_ = {};
     Ticket& ticket = *std::exchange(ticket_, nullptr);
-    lane_.jobs_.give_back(*this);
+    retire();
     ticket.ended();
   }
 
@@ -108,8 +128,7 @@ struct RedisLane::SyncTickets {
 };
 
 struct RedisLane::AsyncTicket final : Ticket {
-  AsyncTicket(RedisLane& its_lane, const v1::Request& its_request, v1::Engine::Callback its_callback)
-      : lane(its_lane), asked(its_request), callback(std::move(its_callback)) {
+  AsyncTicket(RedisLane& its_lane, const v1::Request& its_request) : lane(its_lane), asked(its_request) {
     request = &asked;
     decision = &made;
   }
@@ -138,27 +157,44 @@ struct RedisLane::AsyncTicket final : Ticket {
   RedisLane& lane;
   const v1::Request asked;
   v1::Decision made;
-  const v1::Engine::Callback callback;
+  v1::Engine::Callback callback;
 };
 
-struct RedisLane::LeaseTicket final : limiter::LeaseListener {
-  LeaseTicket(Loop& its_loop, Loop::Waiter& its_waiter) : loop(its_loop), waiter(its_waiter) {}
-  void settled(const limiter::StoreResult<limiter::LeaseOutcome>& its_result) override {
-    if (is_lost) return;
-    result = its_result;
-    loop.finish(waiter);
+// A release or renewal that a thread waits for.
+struct RedisLane::LeaseChange {
+  Loop::Waiter waiter{};
+  v1::Status status{};
+  limiter::StoreResult<limiter::LeaseOutcome> result{};
+};
+
+// A LeaseChange on its way to Redis.
+struct RedisLane::LeaseTicket final : Open, limiter::LeaseListener {
+  LeaseTicket(RedisLane& its_lane, LeaseChange& its_change) : lane(its_lane), change(&its_change) {}
+
+  void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override {
+    if (change == nullptr) return;  // given up
+    const std::unique_ptr<LeaseTicket> self(this);
+    lane.open_.erase(lane.open_.iterator_to(*this));
+    change->result = result;
+    lane.loop_.finish(change->waiter);
+  }
+  void give_up(v1::Status why) noexcept override {
+    lane.lose(*this);
+    LeaseChange& its = *std::exchange(change, nullptr);
+    its.status = std::move(why);
+    lane.loop_.finish(its.waiter);
   }
 
-  Loop& loop;
-  Loop::Waiter& waiter;
-  limiter::StoreResult<limiter::LeaseOutcome> result{};
-  bool is_lost = false;  // an allocation failed while Redis was asked, which may still answer
+  RedisLane& lane;
+  LeaseChange* change;
 };
 
 RedisLane::RedisLane(std::size_t index, engine::Shared& shared, const std::string& tenant,
                      const v1::DecisionHook& on_decision)
-    : on_decision_(on_decision),
-      lane_(index, loop_.context(), shared, [this] { callers_.set_snapshot(lane_.in_force().snapshot); }),
+    : loop_([this] { mend(); }),
+      on_decision_(on_decision),
+      patience_(patience(*shared.redis)),
+      lane_(index, loop_.context(), shared),
       callers_(lane_.decider(), tenant),
       ticker_(loop_.context()) {
   lane_.start();
@@ -176,6 +212,8 @@ void RedisLane::close() {
   closing_ = true;
   loop_.poll();   // checks that have not begun are given up,
   lane_.close();  // and those that wait for Redis
+  give_up_all(&stopped);
+  lost_.clear_and_dispose([](Open* each) { delete each; });
   while (!given_up_.empty()) {
     AsyncTicket* const ticket = given_up_.back();
     given_up_.pop_back();
@@ -187,8 +225,35 @@ void RedisLane::start_thread() {
   thread_ = std::thread([this] { loop_.run(); });
 }
 
+// After an allocation on the loop has failed: what was to happen next may be lost, a timer, a read or the answer to a
+// check. So the connection is opened anew, and who waited for Redis is answered.
+void RedisLane::mend() {
+  if (closing_) return;
+  lane_.stop();
+  give_up_all(&out_of_memory);
+  lane_.start();
+  take_news();
+  tick();
+}
+
+void RedisLane::open(Open& open) noexcept {
+  open.asked_at = ticks_;
+  open_.push_back(open);
+}
+
+void RedisLane::lose(Open& open) noexcept {
+  open_.erase(open_.iterator_to(open));
+  lost_.push_back(open);
+}
+
+void RedisLane::give_up_all(v1::Status (*why)() noexcept) noexcept {
+  while (!open_.empty()) open_.front().give_up(why());
+}
+
 void RedisLane::tick() {
   lane_.tick();
+  ++ticks_;
+  if (!open_.empty() && ticks_ - open_.front().asked_at > patience_) loop_.want_mending();
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) tick();
@@ -206,7 +271,10 @@ void RedisLane::begin(Ticket& ticket) noexcept {
   }
   Job* job = nullptr;
   try {
+    if (has_news_.load(std::memory_order_acquire)) [[unlikely]]
+      take_news();
     job = &jobs_.take(*this);
+    open(*job);
     return job->start(ticket);
   } catch (const std::bad_alloc&) {
     decision.status = out_of_memory();
@@ -214,7 +282,7 @@ void RedisLane::begin(Ticket& ticket) noexcept {
     decision.status = hook_failed();
   }
   clear(decision);
-  if (job != nullptr) jobs_.give_back(*job);
+  if (job != nullptr) job->retire();
   ticket.ended();
 }
 
@@ -243,48 +311,61 @@ Pause RedisLane::check_once(const v1::Request& request, v1::Decision& decision) 
   return ticket.pause;
 }
 
-void RedisLane::check_async(const v1::Request& request, v1::Engine::Callback callback) {
-  auto ticket = std::make_unique<AsyncTicket>(*this, request, std::move(callback));
+void RedisLane::check_async(const v1::Request& request, v1::Engine::Callback& callback) {
+  auto ticket = std::make_unique<AsyncTicket>(*this, request);
+  ticket->callback.swap(callback);
   if (closing_) return begin(*ticket.release());  // a callback asks again
-  boost::asio::post(loop_.context(), [this, &ticket = *ticket] { begin(ticket); });
+  try {
+    boost::asio::post(loop_.context(), [this, &ticket = *ticket] { begin(ticket); });
+  } catch (...) {
+    ticket->callback.swap(callback);
+    throw;
+  }
   static_cast<void>(ticket.release());  // it owns itself now
+}
+
+// Once Redis was asked, the answer may come at any time, and then the frame of `change` is gone.
+template <class Ask>
+void RedisLane::begin_change(LeaseChange& change, std::string_view tenant, std::string_view lease_id,
+                             Ask ask) noexcept {
+  LeaseTicket* asked = nullptr;
+  v1::Status refused;
+  try {
+    if (!closing_ && has_news_.load(std::memory_order_acquire)) take_news();
+    if (closing_) {
+      refused = stopped();
+    } else if (lane_.decider().snapshot() == nullptr) {
+      refused = status_of({.kind = decide::Refusal::Kind::no_policies});
+    } else if (const Callers::Found found = callers_.find(tenant, refused); found.caller != nullptr) {
+      const auto leases = lane_.decider().find_leases(*found.caller, lease_id);
+      if (leases) {
+        asked = new LeaseTicket(*this, change);
+        open(*asked);
+        return ask(*leases, found.origin, *asked);
+      }
+      refused = status_of(leases.error());
+    }
+  } catch (const std::bad_alloc&) {
+    if (asked != nullptr) return asked->give_up(out_of_memory());
+    refused = out_of_memory();
+  } catch (...) {  // of Options::clock_us
+    if (asked != nullptr) return asked->give_up(hook_failed());
+    refused = hook_failed();
+  }
+  change.status = std::move(refused);
+  loop_.finish(change.waiter);
 }
 
 // `ask(leases, origin, listener)` asks Redis.
 template <class Ask>
 v1::Status RedisLane::change_lease(std::string_view tenant, std::string_view lease_id, limiter::LeaseOutcome& outcome,
                                    Ask ask) {
-  Loop::Waiter waiter;
-  auto ticket = std::make_unique<LeaseTicket>(loop_, waiter);
-  std::vector<limiter::LeaseRef> leases;
-  v1::Status status;
-  bool asked = false;
-  const auto begin = [&] {
-    if (closing_) return stopped();
-    if (lane_.decider().snapshot() == nullptr) return status_of({.kind = decide::Refusal::Kind::no_policies});
-    v1::Status found_status;
-    const Callers::Found found = callers_.find(tenant, found_status);
-    if (found.caller == nullptr) return found_status;
-    auto known = lane_.decider().find_leases(*found.caller, lease_id);
-    if (!known) return status_of(known.error());
-    leases = *std::move(known);
-    asked = true;
-    ask(leases, found.origin, *ticket);
-    return v1::Status();
-  };
-  loop_.run_until_finished(waiter, [&] {
-    try {
-      status = begin();
-    } catch (const std::bad_alloc&) {
-      status = out_of_memory();
-      if (asked) ticket.release()->is_lost = true;
-    }
-    if (!status.ok()) loop_.finish(waiter);
-  });
-  if (!status.ok()) return status;
-  if (!ticket->result) return {v1::Code::unreachable, std::string(limiter::describe(ticket->result.error().fault))};
-  outcome = *ticket->result;
-  return status;
+  LeaseChange change;
+  loop_.run_until_finished(change.waiter, [&] { begin_change(change, tenant, lease_id, ask); });
+  if (!change.status.ok()) return std::move(change.status);
+  if (!change.result) return {v1::Code::unreachable, std::string(limiter::describe(change.result.error().fault))};
+  outcome = *change.result;
+  return {};
 }
 
 // A lease that has ended by itself has given its place back.
@@ -305,6 +386,42 @@ v1::Status RedisLane::renew(std::string_view tenant, std::string_view lease_id, 
   if (!outcome.live) return {v1::Code::unknown_lease, "lease_id: the lease has ended"};
   if (expires_us != nullptr) *expires_us = outcome.expires_at_us;
   return status;
+}
+
+// Without memory to wake the loop, the next check takes them.
+void RedisLane::publish(policies::Publication publication, std::function<void()> on_used) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    news_ = std::move(publication);
+    on_used_.swap(on_used);
+    has_news_.store(true, std::memory_order_release);
+  }
+  if (on_used) on_used();  // of policies that were replaced before a check could use them
+  try {
+    boost::asio::post(loop_.context(), [this] {
+      if (!closing_) take_news();
+    });
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// If there is no memory for writing overrides, that is done again when the connection is opened anew.
+void RedisLane::take_news() {
+  policies::Publication news;
+  std::function<void()> on_used;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_news_) return;
+    news = std::exchange(news_, {});
+    on_used.swap(on_used_);
+    has_news_.store(false, std::memory_order_relaxed);
+  }
+  callers_.set_snapshot(news.snapshot);
+  try {
+    lane_.use(std::move(news), on_used);
+  } catch (const std::bad_alloc&) {
+    loop_.want_mending();
+  }
 }
 
 }  // namespace sluice::lib

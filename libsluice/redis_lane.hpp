@@ -2,7 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include "common/base/pool.hpp"
 #include "engine/lane/lane.hpp"
@@ -37,13 +41,14 @@ class RedisLane {
   // Each returns when all are answered. Throws std::bad_alloc before it asks.
   void check(std::span<const v1::Request> requests, std::span<v1::Decision> decisions, bool batch);
   Pause check_once(const v1::Request& request, v1::Decision& decision);
-  // Calls back on the loop. Throws std::bad_alloc if it will not call back.
-  void check_async(const v1::Request& request, v1::Engine::Callback callback);
+  // Calls back on the loop. Throws std::bad_alloc if it will not; then `callback` is as it was.
+  void check_async(const v1::Request& request, v1::Engine::Callback& callback);
   v1::Status release(std::string_view tenant, std::string_view lease_id);
   v1::Status renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us);
 
-  // Takes policies, for checks that begin from then on.
-  engine::Lane& lane() { return lane_; }
+  // For checks that begin from now on. Calls `on_used`, which may be absent, once none begins with the policies before.
+  void publish(policies::Publication publication, std::function<void()> on_used) noexcept;
+
   Loop& loop() { return loop_; }
 
  private:
@@ -51,21 +56,45 @@ class RedisLane {
   struct Ticket;
   struct SyncTickets;
   struct AsyncTicket;
+  struct LeaseChange;
   struct LeaseTicket;
 
+  // What waits for an answer of Redis. If Redis may still answer when it is given up, it lives until the lane is
+  // closed.
+  struct Open : boost::intrusive::list_base_hook<> {
+    virtual ~Open() = default;
+    virtual void give_up(v1::Status why) noexcept = 0;
+    std::uint64_t asked_at = 0;  // the tick
+  };
+
   void begin(Ticket& ticket) noexcept;
+  void open(Open& open) noexcept;
+  void lose(Open& open) noexcept;
+  void give_up_all(v1::Status (*why)() noexcept) noexcept;
+  void take_news();
+  void mend();
   void tick();
+  template <class Ask>
+  void begin_change(LeaseChange& change, std::string_view tenant, std::string_view lease_id, Ask ask) noexcept;
   template <class Ask>
   v1::Status change_lease(std::string_view tenant, std::string_view lease_id, limiter::LeaseOutcome& outcome, Ask ask);
 
   Loop loop_;
   const v1::DecisionHook& on_decision_;
+  const std::uint64_t patience_;  // ticks
+  std::uint64_t ticks_ = 0;
+  boost::intrusive::list<Open> open_;  // the oldest first
+  boost::intrusive::list<Open> lost_;  // given up, but Redis may still answer
   engine::Lane lane_;
   Callers callers_;
   boost::asio::steady_timer ticker_;
   Pool<Job> jobs_;
   std::atomic<bool> closing_{false};
   std::vector<AsyncTicket*> given_up_;  // while the lane closes
+  std::atomic<bool> has_news_{false};
+  std::mutex mutex_;            // guards news_
+  policies::Publication news_;  // policies that the loop does not use yet
+  std::function<void()> on_used_;  // of news_
   std::thread thread_;
 };
 

@@ -30,12 +30,14 @@ namespace sluice::engine {
 
 class Lane {
  public:
-  // `index`: below LaneOptions::lanes; each lane has another. `on_snapshot`: called after each change of the snapshot;
-  // may be absent. The context and `shared` outlive the lane.
-  Lane(std::size_t index, boost::asio::io_context& context, Shared& shared, std::function<void()> on_snapshot = {});
+  // `index`: below LaneOptions::lanes; each lane has another. The context and `shared`
+  // outlive the lane.
+  Lane(std::size_t index, boost::asio::io_context& context, Shared& shared);
   ~Lane() { close(); }
 
   void start();  // connects to Redis
+  // Calls of Redis that wait fail, and no others are made until start().
+  void stop();
   // Calls of Redis that wait fail, so their checks end. Call this before the listeners of checks are destroyed. No
   // check may begin afterwards.
   void close();
@@ -67,7 +69,6 @@ class Lane {
   const std::size_t index_;
   boost::asio::io_context& context_;
   Shared& shared_;
-  const std::function<void()> on_snapshot_;
   std::optional<RedisLink> redis_;  // nullopt if counters are in memory
   std::unique_ptr<limiter::CounterStore> store_;
   std::optional<decide::LocalLimits> local_limits_;  // nullopt if counters are in memory

@@ -29,6 +29,7 @@ class RedisLink {
   limiter::RedisStoreObserver store_observer();
 
   void start() { client_->start(); }
+  void stop() { client_->stop(); }  // all calls that wait fail
   // All calls that wait fail. Nothing may be called afterwards, except ready().
   void close() { client_.reset(); }
   bool reachable() const { return client_->reachable(); }
