@@ -10,9 +10,11 @@
 
 #include "libsluice/c_convert.hpp"
 #include "libsluice/c_options.hpp"
+#include "libsluice/decision_of.hpp"
 
 struct sluice_engine {
   std::unique_ptr<sluice::v1::Engine> engine;
+  bool metrics = false;  // the option
 };
 
 namespace sluice::lib {
@@ -177,8 +179,14 @@ void sluice_options_free(sluice_options* options) { delete options; }
 
 int32_t sluice_options_set(sluice_options* options, const char* name, const char* value, sluice_error* error) {
   return sluice::lib::reported(error, [&] {
-    sluice::v1::Status status = sluice::lib::set_option(options->options, name, value);
-    if (options->fault.ok()) options->fault = status;
+    sluice::v1::Status status;
+    try {
+      status = sluice::lib::set_option(options->options, name, value);
+      if (options->fault.ok()) options->fault = status;
+    } catch (const std::bad_alloc&) {
+      status = sluice::lib::out_of_memory();
+      if (options->fault.ok()) options->fault = sluice::lib::out_of_memory();  // needs no memory itself
+    }
     return status;
   });
 }
@@ -216,6 +224,7 @@ sluice_engine* sluice_open(const sluice_options* options, sluice_error* error) {
     auto opened = sluice::v1::Engine::open(options->options);
     if (!opened) return opened.status;
     engine->engine = std::move(opened.engine);
+    engine->metrics = options->options.metrics;
     result = engine.release();
     return {};
   });
@@ -302,14 +311,11 @@ size_t sluice_poll(sluice_engine* engine) { return engine->engine->poll(); }
 void sluice_stop(sluice_engine* engine) { engine->engine->stop(); }
 
 char* sluice_metrics(const sluice_engine* engine) {
-  try {
-    const std::string text = engine->engine->metrics();
-    char* const copy = static_cast<char*>(std::malloc(text.size() + 1));
-    if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
-    return copy;
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  const std::string text = engine->engine->metrics();
+  if (engine->metrics && text.empty()) return nullptr;  // there was no memory for it
+  char* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
 }
 void sluice_free(char* text) { std::free(text); }
 

@@ -123,6 +123,13 @@ void Engine::stop() noexcept {
   });
 }
 
-std::string Engine::metrics() const { return impl_->metrics(); }
+std::string Engine::metrics() const noexcept {
+  std::string text;
+  guarded([&]() -> Status {
+    text = impl_->metrics();
+    return {};
+  });
+  return text;
+}
 
 }  // namespace sluice::v1

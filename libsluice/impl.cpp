@@ -39,7 +39,10 @@ telemetry::Log::Take take_lines(const LogHook& hook) {
   static_assert(static_cast<int>(telemetry::LogLevel::debug) == static_cast<int>(Level::debug));
   static_assert(static_cast<int>(telemetry::LogLevel::error) == static_cast<int>(Level::error));
   return [&hook](telemetry::LogLevel level, std::string_view event, std::string_view line) {
-    hook(static_cast<Level>(level), event, line);
+    try {
+      hook(static_cast<Level>(level), event, line);
+    } catch (...) {  // is the program's affair
+    }
   };
 }
 

@@ -181,7 +181,7 @@ class Lease {
 // ---- The engine ----------------------------------------------------------------------------------------------------
 
 enum class Level : std::uint8_t { debug, info, warn, error };
-// `line` is one line of JSON: time, level, event, message, fields.
+// `line` is one line of JSON: time, level, event, message, fields. What the hook throws is dropped.
 using LogHook = std::function<void(Level level, std::string_view event, std::string_view line)>;
 // Called for each decision, on the thread that decides. Must not call the engine. What it throws is dropped.
 using DecisionHook = std::function<void(const Request& request, const Decision& decision)>;
@@ -250,14 +250,16 @@ class Engine {
   void check(const Request& request, Decision& decision) noexcept;
   // Each check by itself, in their order. REQUIRES: as many decisions as requests.
   void check_batch(std::span<const Request> requests, std::span<Decision> decisions) noexcept;
-  // Calls back once: on the calling thread if the counters are in memory, else on a thread that runs the loop. What the
-  // request points to must live until then.
+  // Calls back once: on the calling thread if the counters are in memory, else on a thread that runs the loop. If there
+  // is no memory to begin the check, on the calling thread with Code::out_of_memory. What the request points to must
+  // live until then. What the callback throws is dropped.
   using Callback = std::function<void(const Decision& decision)>;
   void check_async(const Request& request, Callback callback) noexcept;
   // Asks again, at `retry_after`, until the check passes or `at_most` is over. Sleeps meanwhile.
   void wait(const Request& request, Micros at_most, Decision& decision) noexcept;
 
-  // The lease that a decision has brought; empty if it has none.
+  // The lease that a decision has brought; empty if it has none, or if there is no memory for the object. Then
+  // release() takes the lease by its id.
   Lease lease(const Request& request, const Decision& decision) noexcept;
   // `tenant`: as in the check; may be "".
   Status release(std::string_view tenant, std::string_view lease_id) noexcept;
@@ -274,7 +276,8 @@ class Engine {
   std::size_t poll() noexcept;  // runs what is ready, and returns how much that was
   void stop() noexcept;         // also from a callback; if nothing runs now, it ends the next run()
 
-  std::string metrics() const;  // in Prometheus' text format; "" without Options::metrics
+  // In Prometheus' text format; "" without Options::metrics, or if there is no memory.
+  std::string metrics() const noexcept;
 
  private:
   class Impl;

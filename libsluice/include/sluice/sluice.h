@@ -292,6 +292,7 @@ int32_t sluice_check(sluice_engine* engine, const sluice_request* request, sluic
 int32_t sluice_check_batch(sluice_engine* engine, const sluice_request* requests, sluice_decision* decisions, size_t count);
 
 /* Decides, and calls back once: on the calling thread if the counters are in memory, else on a thread that runs the loop.
+ * If there is no memory to begin the check, on the calling thread with SLUICE_OUT_OF_MEMORY.
  * The decision lives during the callback; it is not cleared. What the request points to lives until then; the
  * sluice_request itself need not. */
 typedef void (*sluice_callback)(void* context, const sluice_decision* decision);

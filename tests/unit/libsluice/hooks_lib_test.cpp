@@ -56,8 +56,9 @@ TEST_CASE("the program sees each decision, on the thread that decides") {
 }
 
 TEST_CASE("what the program's own code throws never leaves the engine") {
-  const auto engine = open_engine(
-      {.bundle = bundle_of(fixed_window(5)), .on_decision = [](const v1::Request&, const v1::Decision&) { throw 7; }});
+  const auto engine = open_engine({.bundle = bundle_of(fixed_window(5)),
+                                   .log = [](v1::Level, std::string_view, std::string_view) { throw 7; },
+                                   .on_decision = [](const v1::Request&, const v1::Decision&) { throw 7; }});
   CHECK(engine->check(kOrders).allowed);
   engine->check_async(kOrders, [](const v1::Decision&) { throw std::runtime_error("mine"); });
   CHECK(engine->check(kOrders).remaining == 2);
