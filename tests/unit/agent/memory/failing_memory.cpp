@@ -10,19 +10,28 @@ std::size_t allocations = 0;
 std::size_t first_to_fail = 0;
 std::size_t last_to_fail = 0;
 
-void* allocate(std::size_t size, std::size_t alignment) {
+void* allocate_or_null(std::size_t size, std::size_t alignment) noexcept {
   if (active) {
     const std::size_t number = allocations++;
-    if (number >= first_to_fail && number <= last_to_fail) throw std::bad_alloc();
+    if (number >= first_to_fail && number <= last_to_fail) return nullptr;
   }
-  void* const memory = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
-                           ? std::malloc(size > 0 ? size : 1)
-                           : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return std::malloc(size > 0 ? size : 1);
+  void* memory = nullptr;
+  return ::posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  void* const memory = allocate_or_null(size, alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
 }  // namespace
+
+// Boost.Asio's way to memory for handlers.
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  return allocate_or_null(size, alignment);
+}
 
 void* operator new(std::size_t size) { return allocate(size, 1); }
 void* operator new[](std::size_t size) { return allocate(size, 1); }
@@ -32,8 +41,12 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return allocate(size, static_cast<std::size_t>(alignment));
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate_or_null(size, 1); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return allocate_or_null(size, 1); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
