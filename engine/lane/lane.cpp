@@ -24,10 +24,11 @@ decide::TracedStore traced_store(const std::optional<redis::Options>& redis) {
 
 }  // namespace
 
-Lane::Lane(std::size_t index, boost::asio::io_context& context, Shared& shared)
+Lane::Lane(std::size_t index, boost::asio::io_context& context, Shared& shared, std::function<void()> on_snapshot)
     : index_(index),
       context_(context),
       shared_(shared),
+      on_snapshot_(std::move(on_snapshot)),
       store_(make_store()),
       local_limits_(shared.redis ? std::make_optional<decide::LocalLimits>(shared.memory, shared.live_agents)
                                  : std::nullopt),
@@ -68,6 +69,7 @@ void Lane::use(policies::Publication publication, const std::function<void()>& o
   in_force_ = std::move(publication);
   decider_.set_snapshot(in_force_.snapshot);
   if (in_force_.snapshot) had_policies_.store(true, std::memory_order_relaxed);
+  if (on_snapshot_) on_snapshot_();
   if (on_used) on_used();
   publish_overrides();
 }

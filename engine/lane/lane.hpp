@@ -30,9 +30,9 @@ namespace sluice::engine {
 
 class Lane {
  public:
-  // `index`: below LaneOptions::lanes; each lane has another. The context and `shared`
-  // outlive the lane.
-  Lane(std::size_t index, boost::asio::io_context& context, Shared& shared);
+  // `index`: below LaneOptions::lanes; each lane has another. `on_snapshot`: called after each change of the snapshot;
+  // may be absent. The context and `shared` outlive the lane.
+  Lane(std::size_t index, boost::asio::io_context& context, Shared& shared, std::function<void()> on_snapshot = {});
   ~Lane() { close(); }
 
   void start();  // connects to Redis
@@ -53,7 +53,6 @@ class Lane {
   // Replaces the snapshot in force, then calls `on_used`, which may be absent. The caller keeps the former snapshot
   // until no lane refers to it, because a lane that freed a snapshot would delay decisions.
   void use(policies::Publication publication, const std::function<void()>& on_used = {});
-  const policies::Publication& in_force() const { return in_force_; }
 
   // From any thread:
 
@@ -69,6 +68,7 @@ class Lane {
   const std::size_t index_;
   boost::asio::io_context& context_;
   Shared& shared_;
+  const std::function<void()> on_snapshot_;
   std::optional<RedisLink> redis_;  // nullopt if counters are in memory
   std::unique_ptr<limiter::CounterStore> store_;
   std::optional<decide::LocalLimits> local_limits_;  // nullopt if counters are in memory
