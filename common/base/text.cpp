@@ -114,27 +114,30 @@ std::string quoted(std::string_view text) {
   return fmt::format("\"{}…\"", utf8_prefix(text, kMaxQuoted));
 }
 
-std::string visible(std::string text) {
-  // U+0080 to U+009F are control characters too; in UTF-8 they begin with C2.
-  const auto is_control = [&](std::size_t i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte == 0xC2 && i + 1 < text.size()) return (static_cast<unsigned char>(text[i + 1]) & 0xE0) == 0x80;
-    return byte < 0x20 || byte == 0x7F;
-  };
+std::string visible(std::string_view text) {
   std::string result;
   std::size_t shown = 0;  // of `text`
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!is_control(i)) continue;
-    result.append(text, shown, i - shown);
-    if (text[i] == '\n') {
-      result += "\\n";
+  for (std::size_t i = 0, next = 0; i < text.size(); i = next) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t sequence = utf8_sequence(text, i);
+    next = i + std::max<std::size_t>(sequence, 1);
+    std::string escape;
+    if (sequence == 2 && byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
+      escape = fmt::format("\\u{:04x}", static_cast<unsigned char>(text[i + 1]));
+    } else if (sequence == 0 && byte >= 0x80) {
+      escape = fmt::format("\\x{:02x}", byte);
+    } else if (byte == '\n') {
+      escape = "\\n";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      escape = fmt::format("\\u{:04x}", byte);
     } else {
-      if (text[i] == '\xC2') ++i;
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[i]));
+      continue;
     }
-    shown = i + 1;
+    result.append(text, shown, i - shown);
+    result += escape;
+    shown = next;
   }
-  return shown == 0 ? text : result.append(text, shown);
+  return result.append(text, shown);
 }
 
 }  // namespace sluice

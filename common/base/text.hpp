@@ -11,8 +11,9 @@ namespace sluice {
 // `text` in quotes. A text of more than 64 bytes is cut between two characters and ends with an ellipsis.
 std::string quoted(std::string_view text);
 
-// `text` with its control characters written as \n or \u001b: one line that shows what it holds, also on a terminal.
-std::string visible(std::string text);
+// `text` with its control characters written as \n or \u001b, and bytes that are not UTF-8 as \xff: one line of UTF-8
+// that shows what it holds, also on a terminal.
+std::string visible(std::string_view text);
 
 // Returns the known name that a misspelt `name` most likely means, or "". The two names differ by at most two typing
 // errors, or by at most one if `name` has 2 to 4 bytes. A missing beginning ("ip" for "source_ip"), a missing or

@@ -47,12 +47,13 @@ TEST_CASE("the effort is bounded: of very many names the last ones are not compa
   CHECK(nearest.names().empty());
 }
 
-TEST_CASE("control characters are shown as escapes, and nothing else is") {
+TEST_CASE("control characters and bytes that are no text are shown as escapes, and nothing else is") {
   CHECK(visible("a \"b\" ü € \\n") == "a \"b\" ü € \\n");
   CHECK(visible("a\nb\r\t") == "a\\nb\\u000d\\u0009");
   CHECK(visible(std::string("\0\x1b[31m\x7f", 7)) == "\\u0000\\u001b[31m\\u007f");
   CHECK(visible("\u0080x\u009f\u00a0") == "\\u0080x\\u009f\u00a0");
-  CHECK(visible("\xC2") == "\xC2");  // cut within a character
+  CHECK(visible("a\xC2") == "a\\xc2");  // cut within a character
+  CHECK(visible("\xff\xfe€\xC0\x80") == "\\xff\\xfe€\\xc0\\x80");
   CHECK(visible("") == "");
 }
 
