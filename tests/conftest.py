@@ -18,7 +18,8 @@ from support.server import Installation, Server
 
 pytest_plugins = ("support.kube",     # control_plane, cluster, make_cluster, make_namespace, kubectl
                   "support.crew",     # make_crew, make_relay
-                  "support.faults")   # fault, and the options of scripts/faults
+                  "support.faults",   # fault, and the options of scripts/faults
+                  "support.alone")    # the marker of tests that need the machine for themselves
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,6 +12,8 @@ from support.client import Client
 from support.process import wait_until
 from support.redis_server import RedisServer
 
+pytestmark = pytest.mark.alone   # answers within 50 ms
+
 Connect = Callable[..., Agent]
 CHECKS = [{"plan_id": "open" if number % 2 else "closed", "subject": f"b{number}", "request_id": f"r{number}"}
           for number in range(256)]

@@ -31,6 +31,7 @@ def when_open(key: MintedKey) -> Bundle:
                                   failure_mode_when_open="fail_open")
 
 
+@pytest.mark.alone
 @pytest.mark.fault("always-late", least=1000)
 def test_a_redis_that_is_always_late_is_asked_no_more(
         key: MintedKey, make_redis: Callable[..., RedisServer], both_modes: Bundle, make_agent: Callable[..., Agent],
@@ -54,6 +55,7 @@ def test_a_redis_that_is_always_late_is_asked_no_more(
             wait_until("Redis' decision", lambda: client.check(plan_id="closed", subject="b").status == 200, BACK_WITHIN)
 
 
+@pytest.mark.alone
 @pytest.mark.fault("breaker-open", least=500)
 def test_while_it_is_open_nobody_waits(key: MintedKey, make_redis: Callable[..., RedisServer],
                                        connected: Callable[..., Agent], sanitized: bool) -> None:

@@ -130,6 +130,7 @@ def healthy_p99(agent: Agent, key: MintedKey) -> float:
     return sorted(times)[HEALTHY_CHECKS * 99 // 100]
 
 
+@pytest.mark.alone
 @pytest.mark.fault("slow-clients")
 def test_slow_clients_and_noise_do_not_slow_healthy_ones(agent: Agent, key: MintedKey, sanitized: bool) -> None:
     factor = 10 if sanitized else 2

@@ -16,6 +16,8 @@ from support.load import Load
 from support.process import wait_until
 from support.redis_server import RedisServer
 
+pytestmark = pytest.mark.alone   # as many calls as the machine takes, held to times
+
 BATCHES, SIZE = 40, 256
 
 

@@ -52,6 +52,7 @@ def back_in_service(load: Load, since: float) -> float:
     return max(failed, default=since) - since
 
 
+@pytest.mark.alone
 @pytest.mark.fault("redis-killed", least=1000)
 def test_redis_killed_under_load_every_request_is_answered_and_service_is_back(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect, answer_within: float,
@@ -93,6 +94,7 @@ def test_metrics_by_reason_add_up_to_all_requests_of_an_outage(
     assert counted() - before == load.reasons()
 
 
+@pytest.mark.alone
 @pytest.mark.fault("redis-down")
 def test_redis_down_answers_at_once(key: MintedKey, make_redis: Callable[..., RedisServer], connected: Connect,
                                     answer_within: float) -> None:
@@ -105,6 +107,7 @@ def test_redis_down_answers_at_once(key: MintedKey, make_redis: Callable[..., Re
     assert times[100] < answer_within / 5, "while Redis is known to be down nobody waits for it"
 
 
+@pytest.mark.alone
 @pytest.mark.fault("redis-frozen", least=2000)
 def test_redis_stopped_for_10_s_no_reply_is_ever_paired_with_another_request(
         key: MintedKey, make_redis: Callable[..., RedisServer], make_agent: Callable[..., Agent],

@@ -102,6 +102,7 @@ def test_a_reply_of_another_shape_fails_its_own_call_only(
         assert errors(agent, "protocol") == 1
 
 
+@pytest.mark.alone
 @pytest.mark.fault("client-pause", least=300)
 def test_a_slow_redis_delays_nobody_beyond_the_deadline(key: MintedKey, make_redis: Callable[..., RedisServer],
                                                         connected: Make, answer_within: float) -> None:

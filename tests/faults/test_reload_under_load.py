@@ -14,6 +14,8 @@ from support.load import Load, Sample
 from support.process import wait_until
 from support.reload import RELOAD_SECONDS, loads, rename_over, rewrite, snapshot, text_of
 
+pytestmark = pytest.mark.alone   # answers within 50 ms
+
 CONNECTIONS = 64
 FIRST_ROUND = 20
 KEPT_KB = 4096

@@ -55,6 +55,7 @@ def test_a_body_beyond_the_budget_is_refused_with_what_it_needs(make_server: Cal
     assert server.metric("sluice_request_memory_bytes") == 0
 
 
+@pytest.mark.alone
 def test_a_token_that_writes_too_often_hears_429_and_others_do_not(make_server: Callable[..., Server]) -> None:
     server = make_server("--admin-writes-per-second", "5", "--admin-reads-per-second", "20").start()
     with server.admin() as admin:
@@ -72,6 +73,7 @@ def test_a_token_that_writes_too_often_hears_429_and_others_do_not(make_server: 
     assert server.metric("sluice_admin_calls_throttled_total", kind="read") >= reads[429]
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(280)
 def test_any_mix_of_bodies_stays_within_the_bound_and_delays_no_small_write(
         make_server: Callable[..., Server], sanitized: bool) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.agent import Agent
 from support.bundle import Bundle, MintedKey, concurrency, token_bucket
 from support.flood import Flood
@@ -48,6 +50,7 @@ def statuses_of(connections: list[RawConnection]) -> list[int]:
     return [reply.status if (reply := connection.reply()) else 0 for connection in connections]
 
 
+@pytest.mark.alone
 def test_a_flood_of_costly_matches_delays_no_other_tenant(
         key: MintedKey, other_key: MintedKey, make_agent: Callable[..., Agent], sanitized: bool) -> None:
     agent = make_agent(costly_policies(two_tenants(key, other_key)), "memory").start()

@@ -115,6 +115,7 @@ def cost_of(agent: Agent, key: MintedKey, subjects: list[str], rounds: int) -> f
         return (cpu_us(agent.process.pid) - began) / (rounds * len(subjects))
 
 
+@pytest.mark.alone
 def test_subjects_chosen_by_a_public_hash_cost_what_others_cost(
         key: MintedKey, other_key: MintedKey, make_agent: Callable[..., Agent]) -> None:
     agent = make_agent(two_tenants(key, other_key), "memory").start()

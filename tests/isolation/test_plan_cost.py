@@ -82,6 +82,7 @@ def test_a_stored_plan_above_the_budget_keeps_working(admin: AdminClient, server
     assert admin.post("/apply", exported.body).body["unchanged"] > 0
 
 
+@pytest.mark.alone
 def test_neighbours_write_on_while_costly_plans_are_refused(admin: AdminClient, server: Server, tenant: str) -> None:
     neighbour = admin.tenant()
 

@@ -20,6 +20,8 @@ from support.process import all_of, wait_until
 from support.redis_server import RedisServer
 from support.timed import p99, times
 
+pytestmark = pytest.mark.alone   # quiet and attacked times are compared
+
 AGENTS, WORKERS = 6, 8   # their connections alone, with the fewest calls in flight, keep Redis busy beyond every deadline
 SECONDS = 4.0            # of each measurement
 BATCH = 64

@@ -14,6 +14,8 @@ from support.bundle import many_policies
 from support.process import memory_of
 from support.server import Server
 
+pytestmark = pytest.mark.alone   # times of a storm
+
 FULL = os.environ.get("SLUICE_ISOLATION_FULL") == "1"
 AGENTS = 1000 if FULL else 200
 OTHERS = 10

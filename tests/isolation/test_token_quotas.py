@@ -13,6 +13,8 @@ from support.process import wait_until
 from support.server import Server
 from support.sync_client import Reply, SyncAgent
 
+pytestmark = pytest.mark.alone   # calls a second, and changes within a second
+
 SOON = 1.0   # seconds until every server holds to a quota
 
 

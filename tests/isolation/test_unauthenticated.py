@@ -36,6 +36,7 @@ def make_token(admin: AdminClient, path: str = "/tokens", **fields: Any) -> dict
     return dict(made.body)
 
 
+@pytest.mark.alone
 def test_a_flood_of_invented_admin_tokens_delays_no_valid_admin(make_server: Callable[..., Server], slack: Slack) -> None:
     server = make_server().start()
     with server.admin() as admin:
@@ -61,6 +62,7 @@ def test_a_flood_of_invented_admin_tokens_delays_no_valid_admin(make_server: Cal
     assert 0 <= server.metric("sluice_auth_failures_throttled_total") - flood.statuses[429] <= 30
 
 
+@pytest.mark.alone
 def test_a_flood_of_invented_sessions_delays_no_valid_one(make_server: Callable[..., Server], slack: Slack) -> None:
     server = make_server().start()
 
@@ -83,6 +85,7 @@ def test_a_flood_of_invented_sessions_delays_no_valid_one(make_server: Callable[
         assert set(flood.statuses) == {401, 429}
 
 
+@pytest.mark.alone
 def test_a_flood_of_invented_agent_tokens_delays_no_agent(make_server: Callable[..., Server], slack: Slack) -> None:
     server = make_server().start()
     with server.admin() as admin, Client(server.port) as client:
@@ -108,6 +111,7 @@ def test_a_flood_of_invented_agent_tokens_delays_no_agent(make_server: Callable[
     assert new.status == 200 and new.seconds <= slack(0.5)
 
 
+@pytest.mark.alone
 def test_a_new_token_works_at_once_on_another_replica_also_under_a_flood(make_server: Callable[..., Server],
                                                                          slack: Slack) -> None:
     one = make_server().start()
@@ -145,6 +149,7 @@ def test_a_revoked_token_ends_at_once_on_every_replica(make_server: Callable[...
                 assert auditor.get("/plans").status == 401
 
 
+@pytest.mark.alone
 def test_a_token_that_is_sent_again_and_again_is_looked_up_once_a_second(make_server: Callable[..., Server]) -> None:
     server = make_server().start()
     before, begin = lookups(server), time.monotonic()
@@ -173,6 +178,7 @@ def test_while_postgresql_is_away_an_unknown_token_hears_503_and_a_wrong_one_401
         assert wait_until("PostgreSQL again", lambda: admin.get("/plans").status == 200, 30)
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(120)
 def test_scrapes_in_a_loop_delay_neither_admins_nor_probes(make_server: Callable[..., Server], slack: Slack) -> None:
     server = make_server().start()

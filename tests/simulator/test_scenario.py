@@ -9,6 +9,8 @@ from simulator.plan import Size, make_plan
 from simulator.rig import Programs
 from simulator.validator import FAILED, PASSED, validate
 
+pytestmark = pytest.mark.alone   # a fleet that takes the whole machine, and whose delays are judged
+
 SEED = 20_27   # another one: python3 -m simulator --seed N
 SMALL = Size(agents=40, seconds=12, replicas=2, policies=10, burst=60, compiling=4)
 
