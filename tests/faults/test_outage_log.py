@@ -26,12 +26,18 @@ def lines(agent: Agent) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines() if line.startswith("{")]
 
 
+def after_start(agent: Agent) -> int:
+    """How many lines the log has once all of the start is in it."""
+    wait_until("the last line of the start", lambda: events(agent, "snapshot_loaded"), BACK_WITHIN)
+    return len(lines(agent))
+
+
 @pytest.mark.fault("redis-killed-log", least=500)
 def test_an_outage_of_redis_under_traffic_is_one_line_at_its_start_and_one_at_its_end(
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Callable[..., Agent]) -> None:
     server = make_redis()
     agent = connected(server, "--workers", "4")
-    before = len(lines(agent))
+    before = after_start(agent)
     with Load(agent, key.text, lambda number: {"plan_id": "closed", "subject": f"s{number % 7}"}):
         killed = time.monotonic()
         server.kill9()
@@ -51,7 +57,7 @@ def test_an_outage_ends_in_the_log_when_redis_decides_again_and_not_with_the_con
         key: MintedKey, make_redis: Callable[..., RedisServer], connected: Callable[..., Agent]) -> None:
     server = make_redis()
     agent = connected(server)
-    before = len(lines(agent))
+    before = after_start(agent)
     with Load(agent, key.text, lambda _: {"plan_id": "closed", "subject": "a"}):
         server.pause()
         wait_until("an open breaker", lambda: agent.metric("sluice_breaker_state") == 2)
