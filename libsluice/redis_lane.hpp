@@ -92,8 +92,8 @@ class RedisLane {
   std::atomic<bool> closing_{false};
   std::vector<AsyncTicket*> given_up_;  // while the lane closes
   std::atomic<bool> has_news_{false};
-  std::mutex mutex_;            // guards news_
-  policies::Publication news_;  // policies that the loop does not use yet
+  std::mutex mutex_;               // guards news_
+  policies::Publication news_;     // policies that the loop does not use yet
   std::function<void()> on_used_;  // of news_
   std::thread thread_;
 };

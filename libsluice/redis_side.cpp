@@ -11,8 +11,10 @@ std::size_t redis_lane_count(const v1::Options& options) { return std::max(optio
 RedisSide::RedisSide(const v1::Options& options, engine::Core& core) : threads_(options.threads) {
   while (lanes_.size() < redis_lane_count(options)) {
     lanes_.push_back(std::make_unique<RedisLane>(lanes_.size(), core.shared(), options.tenant, options.on_decision));
-    core.add([lane = lanes_.back().get()](const policies::Publication& publication,
-                                          const std::function<void()>& on_used) { lane->publish(publication, on_used); });
+    core.add(
+        [lane = lanes_.back().get()](const policies::Publication& publication, const std::function<void()>& on_used) {
+          lane->publish(publication, on_used);
+        });
   }
   if (threads_ == 0) return;
   for (const auto& lane : lanes_) lane->start_thread();
