@@ -57,6 +57,18 @@ class FieldReader {
     }
     return false;
   }
+  // Takes the next field if it is a short text and has this number. Otherwise next() has it.
+  template <unsigned kNumber>
+  [[gnu::always_inline]] bool take(std::string_view& text) {
+    const std::ptrdiff_t room = end_ - at_ - kHead;
+    if (room < 0) return false;
+    const unsigned head = head_at(at_);
+    const std::ptrdiff_t size = head >> 8;
+    if ((head & kTagOfHead) != tag_of(kNumber) || size > room) return false;
+    text = {at_ + kHead, static_cast<std::size_t>(size)};
+    at_ += kHead + size;
+    return true;
+  }
   std::uint32_t field() const { return field_; }
   std::string_view text() const { return text_; }
 
@@ -156,14 +168,16 @@ void read_header_map(std::string_view bytes, AuthzMessage& out) {
 }
 
 void read_http(std::string_view bytes, AuthzMessage& out) {
+  constexpr unsigned kHeader = 3;
   out.is_http = true;
   for (FieldReader reader(bytes); reader.next();) {
     switch (reader.field()) {
       case 2:
         out.method = reader.text();
         break;
-      case 3:
+      case kHeader:
         out.add_header(read_named(reader.text()));
+        for (std::string_view entry; reader.take<kHeader>(entry);) out.add_header(read_named(entry));
         break;
       case 4:
         out.path = reader.text();
