@@ -20,12 +20,18 @@ std::expected<redis::Options, v1::Status> redis_options(const v1::Redis& redis) 
   if (!target) return refuse("redis.url", target.error().text);  // does not show the URL, which may contain a password
   const bool tls = redis.url.starts_with("rediss");
   const std::pair<const char*, const std::string&> files[] = {{"password_file", redis.password_file},
+                                                              {"sentinel_password_file", redis.sentinel_password_file},
+                                                              {"sentinel_login_file", redis.sentinel_login_file},
                                                               {"tls_ca_file", redis.tls_ca_file},
                                                               {"tls_cert_file", redis.tls_cert_file},
                                                               {"tls_key_file", redis.tls_key_file}};
   for (const auto& [option, file] : files) {
     if (file.empty()) continue;
-    if (!tls && std::string_view(option) != "password_file") {
+    if (target->sentinels.empty() && std::string_view(option).starts_with("sentinel_")) {
+      return refuse(fmt::format("redis.{}", option),
+                    "has no use without sentinels: write redis+sentinel://HOST,HOST,HOST/NAME, or leave it out");
+    }
+    if (!tls && std::string_view(option).starts_with("tls_")) {
       return refuse(fmt::format("redis.{}", option), "has no use without TLS: write rediss://…, or leave it out");
     }
     if (::access(file.c_str(), R_OK) != 0) {
@@ -40,12 +46,18 @@ std::expected<redis::Options, v1::Status> redis_options(const v1::Redis& redis) 
   if (!redis.password_file.empty() && !target->password.empty()) {
     return refuse("redis.password_file", "is a second password: remove the one in the URL");
   }
+  if (!redis.sentinel_password_file.empty() && !redis.sentinel_login_file.empty()) {
+    return refuse("redis.sentinel_password_file",
+                  "is a second password: sentinel_login_file has one, so remove one of them");
+  }
   if (redis.deadline < std::chrono::milliseconds(1) || redis.deadline > std::chrono::milliseconds(10'000)) {
     return refuse("redis.deadline", fmt::format("must be from 1 ms to 10 s; got {} ms", redis.deadline.count()));
   }
   redis::Options options;
   options.target = *std::move(target);
   options.password_file = redis.password_file;
+  options.sentinel_password_file = redis.sentinel_password_file;
+  options.sentinel_login_file = redis.sentinel_login_file;
   options.tls_ca_file = redis.tls_ca_file;
   options.tls_cert_file = redis.tls_cert_file;
   options.tls_key_file = redis.tls_key_file;

@@ -19,8 +19,12 @@ SUBJECTS = [f"s{number}" for number in range(12)]
 
 @pytest.fixture
 def sentinels(tmp_path: Path) -> Iterator[SentinelSet]:
-    """Three nodes and three sentinels."""
-    made = SentinelSet(tmp_path / "sentinels")
+    """Three nodes and three sentinels. Nodes and sentinels have users of their own."""
+    made = SentinelSet(
+        tmp_path / "sentinels", password="nodes-own", sentinel_password="sentinels-own",
+        node_options=["--user", *"counter on >node-secret ~* &* +@all".split()],
+        sentinel_lines=["user watcher on >sentinel-secret -@all +info +ping +client|setname +subscribe +unsubscribe "
+                        "+sentinel|master +sentinel|get-master-addr-by-name resetchannels &+switch-master"])
     try:
         yield made.start()
     finally:
@@ -43,8 +47,13 @@ def assert_back(load: Steady, promoted: float) -> None:
 
 
 def test_the_primary_that_sentinels_name_is_followed(
-        sentinels: SentinelSet, make_engine: Callable[..., EngineProcess]) -> None:
-    engines = [make_engine(redis_url=sentinels.url(), threads=threads) for threads in THREADS]
+        sentinels: SentinelSet, make_engine: Callable[..., EngineProcess], tmp_path: Path) -> None:
+    login, password = tmp_path / "sentinel-login", tmp_path / "sentinel-password"
+    login.write_text("watcher\nsentinel-secret\n")
+    password.write_text("sentinels-own\n")
+    files = [{"redis_sentinel_login_file": login}, {"redis_sentinel_password_file": password}]
+    engines = [make_engine(redis_url=sentinels.url("counter:node-secret@"), threads=threads, **file)
+               for threads, file in zip(THREADS, files)]
     for engine in engines:
         engine.wait_for_redis()
     killed = sentinels.primary()

@@ -194,6 +194,9 @@ enum class Concurrency : std::uint8_t {
 struct Redis {
   std::string url = {};            // redis://, rediss://, redis+sentinel://, redis+cluster://, unix:PATH; "": memory
   std::string password_file = {};  // read again when it changes
+  // The login for sentinels, which never get the one above: a password, or a user and a password on two lines.
+  std::string sentinel_password_file = {};
+  std::string sentinel_login_file = {};
   std::string tls_ca_file = {};    // "": the authorities of the operating system
   std::string tls_cert_file = {};  // client certificate
   std::string tls_key_file = {};

@@ -243,6 +243,8 @@ void sluice_options_free(sluice_options* options); /* NULL is taken */
  *   server_name         how the fleet names this engine; default: the host's name and the process id
  *   redis_url           redis://, rediss://, redis+sentinel://, redis+cluster://, unix:PATH; default: counters in memory
  *   redis_password_file path, read again when it changes
+ *   redis_sentinel_password_file, redis_sentinel_login_file   paths of the login for sentinels: a password, or a user and a
+ *                       password on two lines
  *   redis_tls_ca_file, redis_tls_cert_file, redis_tls_key_file   paths
  *   redis_deadline_ms   milliseconds of one call, 1 to 10000; default 25
  *   memory_limit        bytes that counters in memory may take, roughly; 0 (default): no limit

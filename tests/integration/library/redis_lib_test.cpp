@@ -294,6 +294,14 @@ TEST_CASE("options of Redis that cannot be used are refused, without the passwor
         "redis.deadline: must be from 1 ms to 10 s; got 0 ms");
   CHECK(refused({.url = "rediss://localhost", .tls_cert_file = "/dev/null"}).message ==
         "redis.tls_cert_file: a certificate and its key go together: name both or none");
+  CHECK(refused({.url = "redis://localhost", .sentinel_login_file = "/dev/null"}).message ==
+        "redis.sentinel_login_file: has no use without sentinels: write redis+sentinel://HOST,HOST,HOST/NAME, or leave "
+        "it out");
+  CHECK(refused({.url = "redis+sentinel://localhost/name",
+                 .sentinel_password_file = "/dev/null",
+                 .sentinel_login_file = "/dev/null"})
+            .message ==
+        "redis.sentinel_password_file: is a second password: sentinel_login_file has one, so remove one of them");
   CHECK(refused({.url = "redis://:secret@localhost", .password_file = "/dev/null"}).message ==
         "redis.password_file: is a second password: remove the one in the URL");
 }
