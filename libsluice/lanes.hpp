@@ -19,7 +19,7 @@
 
 namespace sluice::lib {
 
-// Who counts the decisions of all lanes. Outlives them.
+// What the decisions of all lanes are counted into. The parts outlive the lanes.
 struct LaneObserving {
   telemetry::Metrics& metrics;
   telemetry::DecisionLog& log;
