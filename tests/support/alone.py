@@ -48,6 +48,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         session.config.stash[TURNS] = Turns(folder.parent)   # that of the run
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Files with such tests come last. Before each such test the workers wait for each other, and there is less to wait for then."""
+    if TURNS in config.stash:
+        last = {item.path for item in items if item.get_closest_marker("alone")}
+        items.sort(key=lambda item: item.path in last)
+
+
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)   # around pytest-timeout's
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """A test, with its fixtures, in its turn."""
