@@ -74,7 +74,7 @@ def resident(agent: Agent) -> int:
 @pytest.mark.fault("degraded")
 def test_agents_admit_their_shares_while_redis_is_away_and_no_more_than_the_bound(
         make_crew: Callable[..., Crew], make_redis: Callable[..., RedisServer]) -> None:
-    redis = make_redis().start()
+    redis = make_redis()
     crew = make_crew()
     with crew.admin() as admin:
         assert admin.put("/policies/probe", {
@@ -129,7 +129,7 @@ def test_agents_admit_their_shares_while_redis_is_away_and_no_more_than_the_boun
 @pytest.mark.fault("degraded-flood")
 def test_a_flood_of_subjects_while_redis_is_away_stays_within_the_memory_limit(
         make_crew: Callable[..., Crew], make_redis: Callable[..., RedisServer], sanitized: bool) -> None:
-    redis = make_redis().start()
+    redis = make_redis()
     crew = make_crew()
     with crew.admin() as admin:
         assert admin.put("/policies/probe", {

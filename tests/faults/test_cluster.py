@@ -228,7 +228,7 @@ def test_a_killed_node_costs_only_its_own_keys_until_its_replica_takes_over(
     assert reasons and set(reasons) <= DECIDED, reasons
     fault.admitted(max(admitted(load, "limited").values()), 2 * LIMIT)
     killed.launch()
-    wait_until("the killed node", lambda: answers(killed))
+    wait_until("the killed node", lambda: answers(killed), 30)
     wait_for_all(agent, key)
 
 
@@ -289,7 +289,7 @@ def test_a_url_of_the_other_kind_is_named_in_the_log(
     wait_until("the refusal", lambda: events(one, "redis_connect_failed"))
     assert '"cluster"' in events(one, "redis_connect_failed")[0]
     assert "redis+cluster://" in events(one, "redis_connect_failed")[0]
-    many = make_agent(bundle, f"redis+cluster://127.0.0.1:{make_redis(tcp=True).start().port}", *DEADLINE).start()
+    many = make_agent(bundle, f"redis+cluster://127.0.0.1:{make_redis(tcp=True).port}", *DEADLINE).start()
     wait_until("the refusal", lambda: events(many, "redis_connect_failed"))
     assert '"no_cluster"' in events(many, "redis_connect_failed")[0]
 
