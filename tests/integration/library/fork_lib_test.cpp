@@ -16,8 +16,6 @@ namespace {
 
 using test::RedisServer;
 
-const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
 // ThreadSanitizer allows no new thread in the child of a process with threads.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

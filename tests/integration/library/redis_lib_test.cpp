@@ -23,8 +23,6 @@ using test::RedisServer;
 using v1::Code;
 using v1::Engine;
 
-const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
 constexpr std::chrono::seconds kDeadline{5};  // this machine may be slow
 
 v1::Options options_for(const std::string& url, const std::string& bundle, unsigned threads) {

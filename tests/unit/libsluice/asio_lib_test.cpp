@@ -22,8 +22,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
 TEST_CASE("a coroutine awaits a check on its own context") {
   const auto engine = open_engine({.bundle = bundle_of(fixed_window(1))});
   asio::io_context context;

@@ -16,8 +16,6 @@ using v1::Code;
 using v1::Micros;
 using v1::Request;
 
-const Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
 TEST_CASE("a program is allowed as often as its bundle says, and then told when to come back") {
   EngineRig rig(bundle_of(fixed_window(2)));
   for (const std::int64_t remaining : {1, 0}) {

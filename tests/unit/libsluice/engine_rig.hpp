@@ -13,6 +13,9 @@
 
 namespace sluice {
 
+// Judged by the policy of bundle_of().
+inline const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
+
 inline std::unique_ptr<v1::Engine> open_engine(v1::Options options) {
   auto opened = v1::Engine::open(std::move(options));
   REQUIRE_MESSAGE(opened, opened.status.message);

@@ -12,8 +12,6 @@ namespace {
 
 using v1::Code;
 
-const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
 TEST_CASE("the log of the engine is the program's, line by line") {
   struct Line {
     v1::Level level;

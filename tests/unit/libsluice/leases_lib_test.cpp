@@ -14,8 +14,6 @@ namespace {
 
 using v1::Code;
 
-const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
 std::string places(int limit) {
   return bundle_of(fmt::format(R"({{"name":"places","algorithm":"concurrency","limit":{},"lease_ttl":"10s"}})", limit));
 }

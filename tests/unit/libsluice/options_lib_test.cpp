@@ -21,8 +21,6 @@ namespace {
 using v1::Code;
 using v1::Engine;
 
-const v1::Request kOrders{.resource = "GET:/orders", .subject = "user:42"};
-
 template <class Done>
 bool until(Done done) {
   for (int i = 0; i < 1'500; ++i) {
