@@ -21,7 +21,8 @@ void RemovedOverrides::change(const policy::Snapshot& before, const policy::Snap
   }
 }
 
-// One pass over all removals and overrides. It lives until the store has answered all writes.
+// One pass over all removals and overrides. It lives until the store has answered all writes, or as long as the
+// publisher: an answer is lost if an allocation fails where it is read.
 class OverridePublisher::Run final : public limiter::OverrideListener, public std::enable_shared_from_this<Run> {
  public:
   Run(OverridePublisher& publisher, Publication publication)
@@ -32,9 +33,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
     send_some();
   }
   void stop_sending() { end_ = next_; }
-  void free_if_idle() {
-    if (unanswered_ == 0) self_.reset();
-  }
+  void free() { self_.reset(); }
 
   void stored(const limiter::StoreResult<void>& result) override {
     --unanswered_;
@@ -105,7 +104,7 @@ class OverridePublisher::Run final : public limiter::OverrideListener, public st
 };
 
 OverridePublisher::~OverridePublisher() {
-  if (auto running = current_.lock()) running->free_if_idle();
+  if (auto running = current_.lock()) running->free();
 }
 
 void OverridePublisher::publish(Publication publication) {

@@ -60,7 +60,7 @@ class OverridePublisher {
         log_(log),
         retry_(std::move(retry)),
         retry_timer_(context) {}
-  ~OverridePublisher();  // REQUIRES: the store has answered all writes
+  ~OverridePublisher();  // REQUIRES: the store answers no write any more
 
   // A new call starts over once the writes in flight are answered, so that an old write never follows a new one.
   void publish(Publication publication);
