@@ -168,8 +168,8 @@ class CounterStore {
  public:
   virtual ~CounterStore() = default;
   virtual void judge(const Call& call, JudgeListener& listener) = 0;
-  // As judge(), but fills in `out`, whose memory is used again. Returns false, and has done nothing, if the store is
-  // not one that answers at once.
+  // Judges and fills in `out`, which keeps its memory. Returns false if the store cannot answer at once. Then nothing
+  // was asked: call judge().
   virtual bool judge_at_once(const Call& /*call*/, StoreResult<Outcome>& /*out*/) { return false; }
   // Judges all rulebooks of one decision. If all enforced ones admit, all of them are charged; otherwise none is.
   // In each outcome, `allowed` says whether this one rulebook admits. Each shadow is judged and charged by itself.
