@@ -1,6 +1,6 @@
 // The frame around every view: navigation, the tenant, the state of the connection, the palette.
 import type { ComponentType, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { api, connection, dataOf, sessionEnded } from "./api/client";
 import { listTenants } from "./api/lists";
 import { useQuery } from "./api/query";
@@ -85,7 +85,7 @@ export function App(): JSX.Element | null {
 
 function Frame(): JSX.Element {
   const [searching, setSearching] = useState(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const typing = (event.target as Element).closest("input, textarea, select") !== null;
       if ((event.key === "k" && (event.metaKey || event.ctrlKey)) || (event.key === "/" && !typing)) {

@@ -1,14 +1,15 @@
 // Dialogs, and short messages that go away by themselves.
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { errorOf } from "../api/client";
 import { useAction } from "./action";
 import { Code, Failure } from "./parts";
 
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before it is painted: what is typed right after it was asked for goes into it.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="dialog-title">
       <h2 id="dialog-title">{title}</h2>

@@ -1,6 +1,6 @@
 // The navigation: a column beside the view; on narrow screens a bar above it, with a menu.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Route } from "../app";
 import { link, place } from "../router";
 import { Icon } from "./icons";
@@ -23,7 +23,8 @@ export function Navigation({ routes, search, children }: {
     setOpen(false);
     document.getElementById("view")?.focus({ preventScroll: true });
   };
-  useEffect(() => {
+  // Before the menu is painted: a key or a click right after it opened counts too.
+  useLayoutEffect(() => {
     if (!open) return;
     const press = (event: KeyboardEvent): void => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
