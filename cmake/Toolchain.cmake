@@ -30,9 +30,10 @@ if(SLUICE_LTO)
   add_link_options(-flto=thin -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
 endif()
 if(SLUICE_SANITIZE)
-  # A relative path too, because ccache compares this option as text.
+  # By the option's old name ccache knows that it names a file, and reads it; by the new one, a changed list would not compile
+  # anything anew. A relative path, so that all checkouts share the cache.
   file(RELATIVE_PATH ignore_list ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/cmake/sanitizer_ignore.txt)
-  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fsanitize-ignorelist=${ignore_list})
+  add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fsanitize-blacklist=${ignore_list})
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
 endif()
 if(SLUICE_FUZZ)
