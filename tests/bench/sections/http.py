@@ -129,7 +129,7 @@ def judge(found: dict[tuple[str, int], list[Figures]], report: Report) -> None:
                    ratio("cpu_us", "agent, Redis", "floor", 64))
     report.at_most("Redis CPU a decision, c = 64, to the floor's", 1.3, ratio("redis_us", "agent, Redis", "floor", 64))
     for connections in CONNECTIONS:
-        report.at_least(f"checks counted in memory to nginx return 200, c = {connections}", 0.9,
+        report.at_least(f"checks counted in memory to nginx return 200, c = {connections}", 0.95,
                         ratio("rps", "agent, memory", "nginx return 200", connections))
     report.at_most("p50 at c = 1 beyond raw EVALSHA", 60, beyond("p50_us", 1), "µs")
     report.at_most("p99 at c = 16 beyond raw EVALSHA", 300, beyond("p99_us", 16), "µs")
