@@ -33,7 +33,8 @@ FORMS: dict[str, tuple[Body, ...]] = {
     "quota": ({"limit": 1000, "period": "month"}, {"limit": 5, "period": "day", "anchor": "2027-03-31T09:30:00Z"}),
     "gcra": ({"rate": "10/s"}, {"rate": "1/minute", "burst": 5}),
 }
-LIMIT_NUMBERS = sorted({name for forms in FORMS.values() for form in forms for name in form})
+OTHER_NAMES = ("max_requests", "max_value", "expiry", "interval", "seconds")   # of `limit` and `window`
+LIMIT_NUMBERS = sorted({name for forms in FORMS.values() for form in forms for name in form} | set(OTHER_NAMES))
 ADDRESSES = ("10.0.0.7", "10.0.0.0/8", "2001:db8::/32", "192.168.*")
 
 
@@ -207,7 +208,7 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
         return
     if place is not None and "id" in body:
         body["id"] = place.id
-    elif place is None and body.get("id"):
+    elif place is None and (body.get("id") or body.get("name")):   # the id of a new one may be made of its name
         body["id"] = fresh_id()
     if kind in ("bindings", "group-mappings"):
         _binding(body, world, place, patches)

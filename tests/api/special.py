@@ -10,6 +10,9 @@ from world import ADMIN, World, fresh_id
 
 
 YAML = "format: sluice/v1\nmode: shadow\n"
+PERIODS = ("minute", "hour", "day")
+OTHER_NAMES = (("signal", "signal_type"), ("user", "user_id"), ("cost", "quantity"))   # of a check's fields
+PROBLEMS = ("unauthorized", "invalid", "forbidden", "not-found", "concurrent-change")
 
 
 def _export(case: Any, world: World) -> None:
@@ -92,14 +95,28 @@ def _explain(case: Any, world: World) -> None:
     if body.get("key_id"):
         body["key_id"] = f"{tenant}-keys-1"
     request = body["request"]
-    if "signal" in request:
-        request.pop("signal_type", None)   # another name of it
     for name, value in request.items():
         if isinstance(value, str):
             request[name] = shortened(value, 256)
         elif isinstance(value, dict):
             request[name] = {shortened(key, 256): shortened(item, 256) if isinstance(item, str) else item
                              for key, item in value.items()}
+
+
+def _whatif(case: Any, world: World) -> None:
+    """A policy that is there, edited; no agent has recorded anything."""
+    body = case.body
+    policy = world.any("policies")
+    for name in ("policy", "from", "to"):
+        body.pop(name, None)
+    body.update(tenant_id=policy.owner, policy_id=policy.id, patch={"priority": 5}, minutes=random.randint(1, 60), wait="10ms")
+    if "tenant_id" in (case.query or {}):
+        case.query["tenant_id"] = policy.owner
+
+
+def _problem(case: Any, _: World) -> None:
+    """The page of an error that there is."""
+    case.path_parameters["name"] = random.choice(PROBLEMS)
 
 
 def keep_rules(case: Any) -> None:
@@ -111,9 +128,24 @@ def keep_rules(case: Any) -> None:
             query["until"] = "2026-01-02T00:00:00Z"
     if case.operation.path == f"{ADMIN}/revisions/{{revision}}" and "wait" in query:
         query["wait"] = "10ms"   # of at most 60 s
+    if "by" in query:
+        names = str(query["by"]).split(",")
+        periods = [name for name in names if name in PERIODS]
+        query["by"] = ",".join(name for name in names if name not in periods[1:])   # one of them at most
     request = case.body.get("request") if isinstance(case.body, dict) else None
-    if case.operation.path == f"{ADMIN}/explain" and isinstance(request, dict) and "plan_id" not in request:
-        request.setdefault("resource", "GET:/v1/pay")   # it needs one dimension at least
+    if case.operation.path == f"{ADMIN}/explain" and isinstance(request, dict):
+        _check(request)
+
+
+def _check(request: dict[str, Any]) -> None:
+    """A check needs one dimension at least, and takes a field by one of its names."""
+    if "plan_id" not in request:
+        request.setdefault("resource", "GET:/v1/pay")
+    for name, other in OTHER_NAMES:
+        if name in request:
+            request.pop(other, None)
+    if "wait" in request:
+        request["wait"] = "2s"
 
 
 SPECIAL: dict[str, Callable[[Any, World], None]] = {
@@ -122,6 +154,8 @@ SPECIAL: dict[str, Callable[[Any, World], None]] = {
     f"{ADMIN}/import": _import,
     f"{ADMIN}/validate": _validate,
     f"{ADMIN}/explain": _explain,
+    f"{ADMIN}/whatif": _whatif,
+    "/problems/{name}": _problem,
     f"{ADMIN}/overrides/clear": clear,
     f"{ADMIN}/counters/read": counters,
     f"{ADMIN}/counters/reset": counters,
