@@ -18,6 +18,7 @@ from typing import Any, Optional
 import schemathesis
 import urllib3.util.connection as connections
 from urllib3.connectionpool import HTTPConnectionPool
+from schemathesis.core.media_types import YAML_MEDIA_TYPES
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 
@@ -50,7 +51,7 @@ def close_connection(pool: HTTPConnectionPool, connection: Any) -> None:
         connection.close()
 
 
-@schemathesis.deserializer("application/yaml")
+@schemathesis.deserializer(*YAML_MEDIA_TYPES)
 def yaml_as_text(context: Any, response: Any) -> str:
     """YAML is a text to who reads the description, and its schema says so."""
     return str(response.content.decode())

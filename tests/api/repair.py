@@ -225,6 +225,8 @@ def repair(kind: str, body: Body, world: World, place: Optional[Thing], tenant: 
         _webhook(body, patches)
     if kind == "plans":
         body.pop("plan_id", None)
+    if kind in ("plans", "policies") and body.get("name"):   # unique within a tenant
+        body["name"] = f"{shortened(body['name'], 200)} {fresh_id()}"
     if kind in ("plans", "policies"):
         _settings(body, patches)
         if patches:
