@@ -295,7 +295,8 @@ Answer list_throttled_subjects(Context& context) {
 
 // A policy's `report_subjects` says in which of two forms agents name the subject.
 Answer list_denials(Context& context) {
-  const std::string tenant = required_tenant(context, Kind::policy);
+  const std::string tenant = tenant_of(context, Kind::policy);
+  if (tenant.empty()) http::refuse_fault(422, "?tenant_id", "tenant_id is missing: name the tenant of the subject");
   const std::string subject(context.call.parameter("subject"));
   const store::Page page = read_page(context.call);
   if (subject.empty()) http::refuse_fault(400, "?subject", "subject is missing: name it as checks do, such as user:42");

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from e2e_follow.conftest import REPORTS
-from support.admin import AdminClient
+from support.admin import AdminClient, pointers
 from support.client import Client
 from support.crew import SECONDS, Crew
 from support.process import wait_until
@@ -87,4 +87,6 @@ def test_the_denials_of_a_subject_are_found_by_its_name(make_crew: MakeCrew) -> 
         first = denials(admin, "user:1", limit="1")
         assert len(first["items"]) == 1 and first["more"]
         assert admin.get("/analytics/denials", query={"tenant_id": crew.tenant}).status == 400
+        of_no_tenant = admin.get("/analytics/denials", query={"subject": "user:1"})
+        assert (of_no_tenant.status, pointers(of_no_tenant)) == (422, ["?tenant_id"])
         assert admin.get("/analytics/denials", query={"tenant_id": "no-such-tenant", "subject": "u"}).status == 404
