@@ -14,7 +14,6 @@
 #include <unistd.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "common/base/clock.hpp"
 #include "common/base/version.hpp"
@@ -31,17 +30,14 @@
 #include "common/telemetry/registry.hpp"
 #include "common/tracing/tracer.hpp"
 #include "server/admin/caller_gate.hpp"
-#include "server/admin/idempotency.hpp"
 #include "server/admin/service.hpp"
 #include "server/auth/metrics.hpp"
 #include "server/auth/token_lookups.hpp"
 #include "server/console/console.hpp"
-#include "server/counters/metrics.hpp"
-#include "server/counters/publisher.hpp"
 #include "server/fleet/fleet.hpp"
-#include "server/fleet/fleet_store.hpp"
 #include "server/fleet/metrics.hpp"
 #include "server/fleet/whatif_answers.hpp"
+#include "server/housekeeping.hpp"
 #include "server/http/dispatch.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/request_memory.hpp"
@@ -52,13 +48,11 @@
 #include "server/metrics.hpp"
 #include "server/oidc/metrics.hpp"
 #include "server/oidc/service.hpp"
-#include "server/oidc/sign_in_store.hpp"
 #include "server/playground/agent_calls.hpp"
 #include "server/playground/metrics.hpp"
 #include "server/playground/visitors.hpp"
 #include "server/postgres/metrics.hpp"
-#include "server/redis_users/keeper.hpp"
-#include "server/redis_users/metrics.hpp"
+#include "server/redis_side.hpp"
 #include "server/schema.hpp"
 #include "server/serving_certificate.hpp"
 #include "server/sessions/known_sessions.hpp"
@@ -73,14 +67,11 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::chrono::minutes kTidyEvery{10};
 // Bytes. Larger blocks go back to the system as soon as they are freed; glibc would raise this threshold by itself.
 constexpr int kMappedFrom = 256 << 10;
 constexpr std::chrono::seconds kStuckAfter{10};  // /livez fails if the event loop is stuck longer
 constexpr std::chrono::seconds kFirstState{2};   // longest wait for the feed's first state at the start
-// How soon the server notices that Redis is back, if agents wait for the users that it has to write there.
-constexpr std::chrono::milliseconds kReconnectEvery{400};
-constexpr std::chrono::seconds kLastCalls{1};  // longest wait for calls that still run after the drain
+constexpr std::chrono::seconds kLastCalls{1};    // longest wait for calls that still run after the drain
 // Longest wait after the drain for deliveries to webhooks. Another server repeats what was not recorded.
 constexpr std::chrono::seconds kLastDeliveries{2};
 // Longest wait after the drain until agents' reports are stored. Agents repeat reports that were not stored.
@@ -99,7 +90,7 @@ class App {
         fleet_(config.database, {.batch_every = config.usage_batch}, clock_, log_),
         feed_({.database = config.database, .tracer = tracer()}, log_),
         retention_(config.changes_retention, log_),
-        counters_login_(make_counters_login(config)),
+        redis_(config, fleet_, feed_, clock_, log_),
         lookups_(loop_, [this](auth::TokenLookups::Done done) { read_news(std::move(done)); }),
         sessions_(
             loop_,
@@ -126,7 +117,7 @@ class App {
                   service_),
         server_(loop_, http_options(), dispatch_),
         shutdown_(loop_, log_, config.drain_timeout),
-        tidy_timer_(loop_),
+        housekeeping_(loop_, pool_, retention_, sync_, config.analytics_retention, clock_),
         certificate_(loop_, clock_, log_, metrics_),
         client_ca_(loop_, log_),
         webhook_client_ca_(loop_, log_),
@@ -136,6 +127,7 @@ class App {
             {.alive = [this] { return pulse_.beat_within(kStuckAfter); }, .degraded = [this] { return degraded(); }},
             [this] { return metrics_.render(); }) {
     executor_.set_outage(feed_.outage());
+    if (redis_.publisher() != nullptr) executor_.set_publisher(*redis_.publisher());
     service_.set_site(config.site);
     metrics_.add(telemetry::log_metrics(), log_lines_);
     metrics_.add(admin::memory_metrics(), memory_);
@@ -153,14 +145,6 @@ class App {
     if (exporter_) metrics_.add(otlp::trace_metrics(), *exporter_);
   }
 
-  // The keeper's thread uses the publisher's link, and the link's thread wakes the keeper.
-  ~App() {
-    if (redis_users_ != nullptr) redis_users_->stop();
-    if (publisher_) publisher_->stop();
-  }
-  App(const App&) = delete;
-  App& operator=(const App&) = delete;
-
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
     mallopt(M_MMAP_THRESHOLD, kMappedFrom);
@@ -172,7 +156,8 @@ class App {
     for (const Fault& unknown : config_.unknown_variables) {
       log_.warn(program::kUnknownVariable, unknown.text, {{"variable", unknown.pointer}});
     }
-    if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !start_publisher()) return 1;
+    if (!prepare_certificate() || !prepare_injector() || !prepare_schema(config_, log_) || !redis_.start(metrics_))
+      return 1;
     if (exporter_) exporter_->start();
     start_sync();
     prepare_webhooks();
@@ -180,7 +165,7 @@ class App {
     if (!listen()) return 1;
     if (webhooks_) webhooks_->start();
     shutdown_.await_signal(injector_ ? 2 : 1, [this] { drain(); });
-    tidy();
+    housekeeping_.start();
     pulse_.start();
     certificate_.start([this] { probe_port_.probes().set_ready(); });
     probe_port_.start();
@@ -190,8 +175,7 @@ class App {
     ended = fleet_.stop_within(std::min(kLastReports, config_.drain_timeout)) && ended;
     const bool delivered = !webhooks_ || webhooks_->stop_within(std::min<std::chrono::milliseconds>(
                                              kLastDeliveries, config_.drain_timeout));
-    if (redis_users_) redis_users_->stop();
-    if (publisher_) ended = publisher_->stop_within(kLastCalls) && ended;
+    ended = redis_.stop_within(kLastCalls) && ended;
     shutdown_.ignore_signals();
     if (!ended) {
       log_.warn("calls_abandoned",
@@ -219,18 +203,15 @@ class App {
     return options;
   }
   tracing::Tracer* tracer() const { return exporter_ ? &exporter_->tracer() : nullptr; }
-  std::unique_ptr<sync::CountersLogin> make_counters_login(const Config& config);
   sync::SyncService::Options sync_options();
   bool prepare_certificate();
   bool prepare_injector();
-  bool start_publisher();
   void start_sync();
   void prepare_webhooks();
   void start_playground();
   bool listen();
   void drain();
   [[noreturn]] void leave();
-  void tidy();
   void read_news(auth::TokenLookups::Done done);
   void read_sessions(std::vector<std::string> hashes, sessions::KnownSessions::Found found);
   std::vector<std::string> degraded() const;
@@ -248,11 +229,9 @@ class App {
   admin::CallMetrics calls_;
   fleet::Fleet fleet_;
   fleet::WhatIfAnswers whatif_answers_{loop_, pool_};
-  std::unique_ptr<counters::Publisher> publisher_;  // only with --counters
   sync::Feed feed_;
   sync::Retention retention_;
-  redis_users::Keeper* redis_users_ = nullptr;           // only with --redis-users per-scope; in counters_login_
-  std::unique_ptr<sync::CountersLogin> counters_login_;  // nullptr: agents get no login
+  RedisSide redis_;
   auth::TokenLookups lookups_;
   sessions::KnownSessions sessions_;
   admin::TokenRates rates_;
@@ -270,7 +249,7 @@ class App {
   http::Dispatch dispatch_;
   sluice::http::Server server_;
   program::Shutdown shutdown_;
-  boost::asio::steady_timer tidy_timer_;
+  Housekeeping housekeeping_;
   std::unique_ptr<kubernetes::ApiClient> kubernetes_;  // only with --kubernetes
   ServingCertificate certificate_;
   program::ClientCa client_ca_;                   // of --listen
@@ -307,53 +286,9 @@ bool App::prepare_injector() {
   return loaded.has_value();
 }
 
-// With per-scope users, makes the publisher too, whose link to Redis they share.
-std::unique_ptr<sync::CountersLogin> App::make_counters_login(const Config& config) {
-  if (config.redis) {
-    counters::Publisher::Options options{.database = config.database,
-                                         .redis = *config.redis,
-                                         .allow_evicting = config.allow_evicting,
-                                         .survey_every = config.redis_survey};
-    if (config.redis_users.per_scope) options.redis.backoff_max = options.redis.probe_every = kReconnectEvery;
-    publisher_ = std::make_unique<counters::Publisher>(std::move(options), clock_, log_);
-  }
-  if (config.redis_users.per_scope) {
-    auto keeper = std::make_unique<redis_users::Keeper>(
-        redis_users::Keeper::Options{.secret_file = config.redis_users.secret_file}, publisher_->link(),
-        redis_users::Keeper::Questions{
-            .tokens_with_other_logins =
-                [this](std::string_view generation) { return fleet_.tokens_with_other_logins(generation); },
-            .follows_postgres = [this] { return feed_.statistics().following.load(); }},
-        clock_, log_);
-    redis_users_ = keeper.get();
-    return keeper;
-  }
-  if (config.identity.agents_redis_password_file.empty()) return nullptr;
-  return std::make_unique<sync::FixedLogin>(config.identity.agents_redis_user,
-                                            config.identity.agents_redis_password_file);
-}
-
-// Returns false if the server must not start: Redis evicts keys, and --allow-evicting-redis is not set. Waits up to 3 s
-// for Redis; without an answer, the server starts and the publisher keeps trying.
-bool App::start_publisher() {
-  if (!publisher_) return true;
-  metrics_.add(counters::metrics(), *publisher_);
-  metrics_.add(publisher_->link().breaker_states());
-  publisher_->survey().add_metrics(metrics_);
-  executor_.set_publisher(*publisher_);
-  if (redis_users_ != nullptr) {
-    metrics_.add(redis_users::metrics(), redis_users_->statistics());
-    publisher_->on_connected([this] { redis_users_->wake(); });
-    redis_users_->start();
-  }
-  const auto started = publisher_->start();
-  if (!started) log_.error("redis_refused", started.error().text, {{"code", started.error().code}});
-  return started.has_value();
-}
-
 sync::SyncService::Options App::sync_options() {
   sync::SyncService::Options options;
-  options.counters = counters_login_.get();
+  options.counters = redis_.login();
   options.tracer = tracer();
   options.answers = &whatif_answers_;
   options.answered = [this](std::optional<sync::SyncRoute> route, unsigned status, std::chrono::nanoseconds took) {
@@ -378,7 +313,7 @@ void App::start_sync() {
   sync_.follow([this](const sync::SyncStatePtr& state) {
     gate_.set_tokens(state->admin_tokens, state->quotas);
     fleet_.set_quotas(state->quotas);
-    if (redis_users_ != nullptr) redis_users_->set_state(state);
+    redis_.set_state(state);
   });
   sync_.start();
   const auto read = std::make_shared<std::promise<void>>();
@@ -418,7 +353,7 @@ bool App::listen() {
 
 void App::drain() {
   probe_port_.probes().set_draining();
-  tidy_timer_.cancel();
+  housekeeping_.stop();
   certificate_.stop();
   client_ca_.stop();
   webhook_client_ca_.stop();
@@ -433,36 +368,6 @@ void App::leave() {
   if (exporter_) exporter_->stop();
   log_lines_.stop();
   std::_Exit(0);
-}
-
-// Removes data that would otherwise grow for ever: old answers to Idempotency-Keys, expired sessions, usage beyond its
-// retention, agents that no longer report, old revisions, and the cached objects of scopes that no agent has fetched
-// for 5 min.
-void App::tidy() {
-  postgres::Pool::Job job([this](postgres::Session& session) {
-    pqxx::connection* const connection = session.connection();
-    if (connection == nullptr) return;
-    try {
-      {
-        postgres::Transaction tx(*connection);
-        tx.enter(postgres::Scope::everything("tidy"));
-        admin::delete_old_answers(tx);
-        sessions::delete_expired(tx, clock_.now_us());
-        oidc::delete_expired_sign_ins(tx, clock_.now_us());
-        fleet::tidy_fleet(tx, config_.analytics_retention);
-        tx.commit();
-      }
-      retention_.run(*connection);
-    } catch (const std::exception&) {
-      // The next run tries again.
-    }
-  });
-  pool_.submit(job);
-  sync_.tidy();
-  tidy_timer_.expires_after(kTidyEvery);
-  tidy_timer_.async_wait([this](const boost::system::error_code& stopped) {
-    if (!stopped) tidy();
-  });
 }
 
 // Lets the feed read what is new in PostgreSQL.
@@ -493,11 +398,7 @@ void App::read_sessions(std::vector<std::string> hashes, sessions::KnownSessions
 
 // Called by the probes' thread.
 std::vector<std::string> App::degraded() const {
-  std::vector<std::string> found;
-  if (publisher_) found = publisher_->degraded();
-  if (redis_users_ != nullptr) {
-    for (std::string& text : redis_users_->degraded()) found.push_back(std::move(text));
-  }
+  std::vector<std::string> found = redis_.degraded();
   if (!pool_.reachable()) found.emplace_back("PostgreSQL is not reachable: admin calls are answered 503");
   for (std::string& text : feed_.degraded()) found.push_back(std::move(text));
   if (const std::string why = reviewer_ ? reviewer_->degraded() : ""; !why.empty()) {
