@@ -1,11 +1,9 @@
-// The table of all routes of the admin API, and the search for the route of a request.
+// The table of all routes of the admin API.
 #pragma once
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/admin/call.hpp"
 
@@ -34,12 +32,5 @@ struct Route {
 std::span<const Route> routes();
 // "METHOD /template". REQUIRES: `route` is one of routes().
 std::string_view route_name(const Route& route);
-
-struct RouteMatch {
-  const Route* route = nullptr;          // nullptr: no route has this path and method
-  std::vector<std::string> path_values;  // decoded
-  std::string allow;                     // the methods that this path accepts; "": no route has this path
-};
-RouteMatch find_route(std::string_view method, std::string_view path);
 
 }  // namespace sluice::server::admin

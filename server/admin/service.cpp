@@ -17,7 +17,7 @@
 #include "common/http/query.hpp"
 #include "common/json/fields.hpp"
 #include "common/openapi/page.hpp"
-#include "server/admin/routes.hpp"
+#include "server/admin/route_match.hpp"
 #include "server/admin/runbook_page.hpp"
 #include "server/http/headers.hpp"
 #include "server/http/refusal.hpp"

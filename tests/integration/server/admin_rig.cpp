@@ -7,7 +7,7 @@
 
 #include "common/http/query.hpp"
 #include "common/json/edit.hpp"
-#include "server/admin/routes.hpp"
+#include "server/admin/route_match.hpp"
 #include "server/auth/bootstrap.hpp"
 #include "server/postgres/migrations.hpp"
 

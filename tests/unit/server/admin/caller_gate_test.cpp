@@ -13,7 +13,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "server/admin/routes.hpp"
+#include "server/admin/route_match.hpp"
 
 namespace sluice::server {
 namespace {

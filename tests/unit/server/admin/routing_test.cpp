@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "server/admin/routes.hpp"
+#include "server/admin/route_match.hpp"
 #include "server/http/headers.hpp"
 
 namespace sluice::server {
