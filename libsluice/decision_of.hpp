@@ -19,5 +19,7 @@ v1::Status status_of(const decide::Refusal& refusal);
 v1::Status out_of_memory() noexcept;
 // Code of the program, which the engine has called, has thrown an exception.
 v1::Status hook_failed() noexcept;
+// The engine closes.
+v1::Status stopped() noexcept;
 
 }  // namespace sluice::lib

@@ -21,9 +21,6 @@ std::uint64_t patience(const redis::Options& redis) {
   return static_cast<std::uint64_t>(2 * (redis.deadline + redis.batch_queue_wait) / kTick) + 4;
 }
 
-// The text fits into the string object, so it needs no memory.
-v1::Status stopped() noexcept { return {v1::Code::stopped, "engine closed"}; }
-
 }  // namespace
 
 // What a check is asked for, and where its decision goes.
@@ -160,35 +157,6 @@ struct RedisLane::AsyncTicket final : Ticket {
   v1::Engine::Callback callback;
 };
 
-// A release or renewal that a thread waits for.
-struct RedisLane::LeaseChange {
-  Loop::Waiter waiter{};
-  v1::Status status{};
-  limiter::StoreResult<limiter::LeaseOutcome> result{};
-};
-
-// A LeaseChange on its way to Redis.
-struct RedisLane::LeaseTicket final : Open, limiter::LeaseListener {
-  LeaseTicket(RedisLane& its_lane, LeaseChange& its_change) : lane(its_lane), change(&its_change) {}
-
-  void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override {
-    if (change == nullptr) return;  // given up
-    const std::unique_ptr<LeaseTicket> self(this);
-    lane.open_.erase(lane.open_.iterator_to(*this));
-    change->result = result;
-    lane.loop_.finish(change->waiter);
-  }
-  void give_up(v1::Status why) noexcept override {
-    lane.lose(*this);
-    LeaseChange& its = *std::exchange(change, nullptr);
-    its.status = std::move(why);
-    lane.loop_.finish(its.waiter);
-  }
-
-  RedisLane& lane;
-  LeaseChange* change;
-};
-
 RedisLane::RedisLane(std::size_t index, engine::Shared& shared, const std::string& tenant,
                      const v1::DecisionHook& on_decision)
     : loop_([this] { mend(); }),
@@ -322,70 +290,6 @@ void RedisLane::check_async(const v1::Request& request, v1::Engine::Callback& ca
     throw;
   }
   static_cast<void>(ticket.release());  // it owns itself now
-}
-
-// Once Redis was asked, the answer may come at any time, and then the frame of `change` is gone.
-template <class Ask>
-void RedisLane::begin_change(LeaseChange& change, std::string_view tenant, std::string_view lease_id,
-                             Ask ask) noexcept {
-  LeaseTicket* asked = nullptr;
-  v1::Status refused;
-  try {
-    if (!closing_ && has_news_.load(std::memory_order_acquire)) take_news();
-    if (closing_) {
-      refused = stopped();
-    } else if (lane_.decider().snapshot() == nullptr) {
-      refused = status_of({.kind = decide::Refusal::Kind::no_policies});
-    } else if (const Callers::Found found = callers_.find(tenant, refused); found.caller != nullptr) {
-      const auto leases = lane_.decider().find_leases(*found.caller, lease_id);
-      if (leases) {
-        asked = new LeaseTicket(*this, change);
-        open(*asked);
-        return ask(*leases, found.origin, *asked);
-      }
-      refused = status_of(leases.error());
-    }
-  } catch (const std::bad_alloc&) {
-    if (asked != nullptr) return asked->give_up(out_of_memory());
-    refused = out_of_memory();
-  } catch (...) {  // of Options::clock_us
-    if (asked != nullptr) return asked->give_up(hook_failed());
-    refused = hook_failed();
-  }
-  change.status = std::move(refused);
-  loop_.finish(change.waiter);
-}
-
-// `ask(leases, origin, listener)` asks Redis.
-template <class Ask>
-v1::Status RedisLane::change_lease(std::string_view tenant, std::string_view lease_id, limiter::LeaseOutcome& outcome,
-                                   Ask ask) {
-  LeaseChange change;
-  loop_.run_until_finished(change.waiter, [&] { begin_change(change, tenant, lease_id, ask); });
-  if (!change.status.ok()) return std::move(change.status);
-  if (!change.result) return {v1::Code::unreachable, std::string(limiter::describe(change.result.error().fault))};
-  outcome = *change.result;
-  return {};
-}
-
-// A lease that has ended by itself has given its place back.
-v1::Status RedisLane::release(std::string_view tenant, std::string_view lease_id) {
-  limiter::LeaseOutcome outcome;
-  return change_lease(tenant, lease_id, outcome, [this](const auto& leases, const auto& origin, auto& listener) {
-    lane_.decider().release(leases, origin, listener);
-  });
-}
-
-v1::Status RedisLane::renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us) {
-  limiter::LeaseOutcome outcome;
-  v1::Status status =
-      change_lease(tenant, lease_id, outcome, [this](const auto& leases, const auto& origin, auto& listener) {
-        lane_.decider().renew(leases, origin, listener);
-      });
-  if (!status.ok()) return status;
-  if (!outcome.live) return {v1::Code::unknown_lease, "lease_id: the lease has ended"};
-  if (expires_us != nullptr) *expires_us = outcome.expires_at_us;
-  return status;
 }
 
 // Without memory to wake the loop, the next check takes them.

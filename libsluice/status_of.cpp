@@ -86,5 +86,6 @@ v1::Status status_of(const decide::Refusal& refusal) {
 // The texts fit into the string object, so they need no memory.
 v1::Status out_of_memory() noexcept { return {Code::out_of_memory, "out of memory"}; }
 v1::Status hook_failed() noexcept { return {Code::invalid_options, "a hook throws"}; }
+v1::Status stopped() noexcept { return {Code::stopped, "engine closed"}; }
 
 }  // namespace sluice::lib
