@@ -408,10 +408,10 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "sluice_trace_spans_waiting": "unit/tracing/tracer_test.cpp:queue().size()",
         "sluice_webhook_deliveries_total": "e2e_server/test_server_webhooks.py",
         "sluice_webhook_errors_total": "faults_server/test_server_outage_log.py",
-        "sluice_webhook_events_total": "e2e_server/test_server_webhooks.py",
+        "sluice_webhook_events_total": "e2e_server/test_server_webhook_events.py",
         "sluice_webhook_oldest_pending_seconds": "e2e_server/test_server_webhooks.py",
         "sluice_webhook_queue": "e2e_server/test_server_webhooks.py",
-        "sluice_webhook_refused_addresses_total": "e2e_server/test_server_webhooks.py"}}
+        "sluice_webhook_refused_addresses_total": "e2e_server/test_server_webhook_network.py"}}
 
 
 def samples(metrics: str, name: str) -> set[str]:
