@@ -393,7 +393,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "sluice_redis_connected": "faults_server/test_server_outage_log.py",
         "sluice_redis_tenant_share": "unit/server/counters/tenant_shares_test.cpp:shares[0].share",
         "sluice_redis_tenant_share_margin": "unit/server/counters/tenant_shares_test.cpp:shares[0].margin",
-        "sluice_redis_users_behind": "isolation/test_redis_users.py",
+        "sluice_redis_users_behind": "isolation/redis_users/test_redis_users_kept.py",
         "sluice_request_memory_bytes": "isolation/test_bodies.py",
         "sluice_request_memory_refused_total": "isolation/test_bodies.py",
         "sluice_sync_delayed_requests_total": "e2e_server/test_server_sync.py:delayed_requests_total",
