@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
 
-// How many ticks Redis may be asked at most, with all waits. Then the answer was lost: an allocation failed somewhere.
-// Not a time, because a loop that nobody runs does not tick, and finds answers later.
+// How many ticks Redis may be asked at most, with all waits. Not a time, because a loop that nobody runs does not tick,
+// and finds answers later.
 std::uint64_t patience(const redis::Options& redis) {
   return static_cast<std::uint64_t>(2 * (redis.deadline + redis.batch_queue_wait) / kTick) + 4;
 }
@@ -37,7 +37,7 @@ struct RedisLane::Ticket {
 };
 
 // One check on its way. Thread: the loop's.
-class RedisLane::Job final : public Open, public decide::CheckListener {
+class RedisLane::Job final : public OpenAsks::Ask, public decide::CheckListener {
  public:
   explicit Job(RedisLane& lane) : lane_(lane), check_(lane.lane_.decider()) {}
 
@@ -83,14 +83,14 @@ class RedisLane::Job final : public Open, public decide::CheckListener {
   }
   void give_up(v1::Status why) noexcept override {
     Ticket& ticket = *std::exchange(ticket_, nullptr);
-    lane_.lose(*this);
+    lane_.asks_.lose(*this);
     clear(*ticket.decision);
     ticket.decision->status = std::move(why);
     ticket.ended();
   }
   void retire() noexcept {
     ticket_ = nullptr;
-    lane_.open_.erase(lane_.open_.iterator_to(*this));
+    lane_.asks_.remove(*this);
     lane_.jobs_.give_back(*this);
   }
 
@@ -161,7 +161,7 @@ RedisLane::RedisLane(std::size_t index, engine::Shared& shared, const std::strin
                      const v1::DecisionHook& on_decision)
     : loop_([this] { mend(); }),
       on_decision_(on_decision),
-      patience_(patience(*shared.redis)),
+      asks_(patience(*shared.redis)),
       lane_(index, loop_.context(), shared),
       callers_(lane_.decider(), tenant),
       ticker_(loop_.context()) {
@@ -180,8 +180,8 @@ void RedisLane::close() {
   closing_ = true;
   loop_.poll();   // checks that have not begun are given up,
   lane_.close();  // and those that wait for Redis
-  give_up_all(&stopped);
-  lost_.clear_and_dispose([](Open* each) { delete each; });
+  asks_.give_up_all(&stopped);
+  asks_.delete_lost();
   while (!given_up_.empty()) {
     AsyncTicket* const ticket = given_up_.back();
     given_up_.pop_back();
@@ -198,30 +198,15 @@ void RedisLane::start_thread() {
 void RedisLane::mend() {
   if (closing_) return;
   lane_.stop();
-  give_up_all(&out_of_memory);
+  asks_.give_up_all(&out_of_memory);
   lane_.start();
   take_news();
   tick();
 }
 
-void RedisLane::open(Open& open) noexcept {
-  open.asked_at = ticks_;
-  open_.push_back(open);
-}
-
-void RedisLane::lose(Open& open) noexcept {
-  open_.erase(open_.iterator_to(open));
-  lost_.push_back(open);
-}
-
-void RedisLane::give_up_all(v1::Status (*why)() noexcept) noexcept {
-  while (!open_.empty()) open_.front().give_up(why());
-}
-
 void RedisLane::tick() {
   lane_.tick();
-  ++ticks_;
-  if (!open_.empty() && ticks_ - open_.front().asked_at > patience_) loop_.want_mending();
+  if (asks_.tick()) loop_.want_mending();
   ticker_.expires_after(kTick);
   ticker_.async_wait([this](const boost::system::error_code& stopped) {
     if (!stopped) tick();
@@ -242,7 +227,7 @@ void RedisLane::begin(Ticket& ticket) noexcept {
     if (has_news_.load(std::memory_order_acquire)) [[unlikely]]
       take_news();
     job = &jobs_.take(*this);
-    open(*job);
+    asks_.add(*job);
     return job->start(ticket);
   } catch (const std::bad_alloc&) {
     decision.status = out_of_memory();

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
-#include <boost/intrusive/list.hpp>
 
 #include "common/base/pool.hpp"
 #include "engine/lane/lane.hpp"
 #include "libsluice/callers.hpp"
 #include "libsluice/loop.hpp"
+#include "libsluice/open_asks.hpp"
 #include "sluice/engine.hpp"
 
 namespace sluice::lib {
@@ -59,18 +59,7 @@ class RedisLane {
   struct LeaseChange;
   struct LeaseTicket;
 
-  // What waits for an answer of Redis. If Redis may still answer when it is given up, it lives until the lane is
-  // closed.
-  struct Open : boost::intrusive::list_base_hook<> {
-    virtual ~Open() = default;
-    virtual void give_up(v1::Status why) noexcept = 0;
-    std::uint64_t asked_at = 0;  // the tick
-  };
-
   void begin(Ticket& ticket) noexcept;
-  void open(Open& open) noexcept;
-  void lose(Open& open) noexcept;
-  void give_up_all(v1::Status (*why)() noexcept) noexcept;
   void take_news();
   void mend();
   void tick();
@@ -81,10 +70,7 @@ class RedisLane {
 
   Loop loop_;
   const v1::DecisionHook& on_decision_;
-  const std::uint64_t patience_;  // ticks
-  std::uint64_t ticks_ = 0;
-  boost::intrusive::list<Open> open_;  // the oldest first
-  boost::intrusive::list<Open> lost_;  // given up, but Redis may still answer
+  OpenAsks asks_;
   engine::Lane lane_;
   Callers callers_;
   boost::asio::steady_timer ticker_;

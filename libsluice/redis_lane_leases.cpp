@@ -17,18 +17,18 @@ struct RedisLane::LeaseChange {
 };
 
 // A LeaseChange on its way to Redis.
-struct RedisLane::LeaseTicket final : Open, limiter::LeaseListener {
+struct RedisLane::LeaseTicket final : OpenAsks::Ask, limiter::LeaseListener {
   LeaseTicket(RedisLane& its_lane, LeaseChange& its_change) : lane(its_lane), change(&its_change) {}
 
   void settled(const limiter::StoreResult<limiter::LeaseOutcome>& result) override {
     if (change == nullptr) return;  // given up
     const std::unique_ptr<LeaseTicket> self(this);
-    lane.open_.erase(lane.open_.iterator_to(*this));
+    lane.asks_.remove(*this);
     change->result = result;
     lane.loop_.finish(change->waiter);
   }
   void give_up(v1::Status why) noexcept override {
-    lane.lose(*this);
+    lane.asks_.lose(*this);
     LeaseChange& its = *std::exchange(change, nullptr);
     its.status = std::move(why);
     lane.loop_.finish(its.waiter);
@@ -54,7 +54,7 @@ void RedisLane::begin_change(LeaseChange& change, std::string_view tenant, std::
       const auto leases = lane_.decider().find_leases(*found.caller, lease_id);
       if (leases) {
         asked = new LeaseTicket(*this, change);
-        open(*asked);
+        asks_.add(*asked);
         return ask(*leases, found.origin, *asked);
       }
       refused = status_of(leases.error());
