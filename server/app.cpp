@@ -57,6 +57,7 @@
 #include "server/serving_certificate.hpp"
 #include "server/sessions/known_sessions.hpp"
 #include "server/sessions/metrics.hpp"
+#include "server/sessions/session_reads.hpp"
 #include "server/sync/metrics.hpp"
 #include "server/sync/request.hpp"
 #include "server/sync/retention.hpp"
@@ -95,7 +96,7 @@ class App {
         sessions_(
             loop_,
             [this](std::vector<std::string> hashes, sessions::KnownSessions::Found found) {
-              read_sessions(std::move(hashes), std::move(found));
+              sessions::read_on(pool_, loop_, std::move(hashes), std::move(found));
             },
             clock_),
         rates_(config.admin_rates, clock_),
@@ -213,7 +214,6 @@ class App {
   void drain();
   [[noreturn]] void leave();
   void read_news(auth::TokenLookups::Done done);
-  void read_sessions(std::vector<std::string> hashes, sessions::KnownSessions::Found found);
   std::vector<std::string> degraded() const;
 
   const Config& config_;
@@ -375,25 +375,6 @@ void App::read_news(auth::TokenLookups::Done done) {
   feed_.poll([this, done = std::move(done)](bool succeeded) {
     boost::asio::post(loop_, [done, succeeded] { done(succeeded); });
   });
-}
-
-// Reads sessions that are not in memory, on a thread of the pool. What waits for them belongs to the loop, so the job
-// hands `found` back to it and keeps no copy.
-void App::read_sessions(std::vector<std::string> hashes, sessions::KnownSessions::Found found) {
-  postgres::Pool::Job job([this, hashes = std::move(hashes), found](postgres::Session& session) mutable {
-    std::optional<std::vector<sessions::Session>> read;
-    try {
-      if (pqxx::connection* const connection = session.connection()) {
-        postgres::Transaction tx(*connection);
-        tx.enter(postgres::Scope::everything("sessions"));
-        read = sessions::read(tx, hashes);
-      }
-    } catch (const std::exception& error) {
-      if (postgres::classify(error) == postgres::FailureClass::away) session.drop();
-    }
-    boost::asio::post(loop_, [found = std::move(found), read = std::move(read)] { found(read); });
-  });
-  if (!pool_.submit(job)) boost::asio::post(loop_, [found] { found(std::nullopt); });
 }
 
 // Called by the probes' thread.
