@@ -100,7 +100,9 @@ void Loop::wake_next() {
   if (next != followers_.end()) (*next)->wake_.notify_one();
 }
 
+// A callback is called by a run() that goes on after it.
 void Loop::run() {
+  if (is_here()) return;
   Waiter self;
   std::unique_lock lock(mutex_);
   followers_.push_back(&self);

@@ -48,7 +48,7 @@ class Loop {
   void finish(Waiter& waiter);             // on the loop
   void want_mending() { broken_ = true; }  // on the loop
 
-  // Leads until stop(). A stop() that comes before ends it at once.
+  // Leads until stop(). A stop() that comes before ends it at once. On the loop it does nothing.
   void run();
   // Runs what is ready, and returns how much that was; 0 if another thread leads.
   std::size_t poll();
