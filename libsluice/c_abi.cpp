@@ -181,7 +181,8 @@ int32_t sluice_options_set(sluice_options* options, const char* name, const char
   return sluice::lib::reported(error, [&] {
     sluice::v1::Status status;
     try {
-      status = sluice::lib::set_option(options->options, name, value);
+      status =
+          value != nullptr ? sluice::lib::set_option(options->options, name, value) : sluice::lib::missing_value(name);
       if (options->fault.ok()) options->fault = status;
     } catch (const std::bad_alloc&) {
       status = sluice::lib::out_of_memory();

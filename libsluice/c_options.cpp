@@ -14,7 +14,7 @@ namespace sluice::lib {
 namespace {
 
 v1::Status wrong(std::string_view name, std::string_view rule, std::string_view value) {
-  return {v1::Code::invalid_options, fmt::format("{}: must be {}; got {}", name, rule, quoted(value))};
+  return {v1::Code::invalid_options, visible(fmt::format("{}: must be {}; got {}", name, rule, quoted(value)))};
 }
 
 v1::Status set_bool(bool& member, std::string_view name, std::string_view value) {
@@ -97,10 +97,16 @@ v1::Status unknown(std::string_view name) {
   for (const TextOption& option : kTextOptions) nearest.offer(option.name);
   for (const OtherOption& option : kOtherOptions) nearest.offer(option.name);
   return {v1::Code::invalid_options,
-          fmt::format("{}: there is no option of this name.{}", quoted(name), did_you_mean(nearest.names()))};
+          visible(fmt::format("{}: there is no option of this name.{}", quoted(name), did_you_mean(nearest.names())))};
 }
 
 }  // namespace
+
+v1::Status missing_value(std::string_view name) {
+  return {
+      v1::Code::invalid_options,
+      visible(fmt::format("{}: the value is NULL: bring a text, or leave the option at its default", quoted(name)))};
+}
 
 v1::Status set_option(v1::Options& options, std::string_view name, std::string_view value) {
   for (const TextOption& option : kTextOptions) {

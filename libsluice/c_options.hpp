@@ -15,5 +15,6 @@ namespace sluice::lib {
 
 // Sets the option `name`. Throws std::bad_alloc.
 v1::Status set_option(v1::Options& options, std::string_view name, std::string_view value);
+v1::Status missing_value(std::string_view name);  // of an option that is set to NULL. Throws std::bad_alloc.
 
 }  // namespace sluice::lib

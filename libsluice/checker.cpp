@@ -72,7 +72,7 @@ v1::Status Checker::change_lease(std::string_view tenant, std::string_view lease
   if (!leases) return status_of(leases.error());
   LeaseAnswer answer;
   ask(*leases, found.origin, answer);
-  if (!*answer.result) return {v1::Code::unreachable, std::string(limiter::describe(answer.result->error().fault))};
+  if (!*answer.result) return status_of(answer.result->error().fault);
   return status_of_outcome(**answer.result);
 }
 

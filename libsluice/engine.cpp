@@ -1,6 +1,7 @@
 // The functions of the public header: each hands its work on, and turns what is thrown into a Status.
 #include "sluice/engine.hpp"
 
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -14,21 +15,29 @@
 namespace sluice::v1 {
 namespace {
 
+constexpr std::string_view kUnknown = "unknown";  // of a number from a program that was compiled for a newer library
+
 template <class Do>
 Status guarded(Do run) noexcept {
   try {
     return run();
   } catch (const std::bad_alloc&) {
     return lib::out_of_memory();
+  } catch (const std::exception& error) {
+    return lib::system_refuses(error);
   } catch (...) {
-    return lib::hook_failed();
+    return lib::clock_failed();
   }
 }
 
 }  // namespace
 
-std::string_view to_string(Action action) noexcept { return sluice::to_string(static_cast<sluice::Action>(action)); }
-std::string_view to_string(Reason reason) noexcept { return sluice::to_string(static_cast<sluice::Reason>(reason)); }
+std::string_view to_string(Action action) noexcept {
+  return action <= Action::shadow_only ? sluice::to_string(static_cast<sluice::Action>(action)) : kUnknown;
+}
+std::string_view to_string(Reason reason) noexcept {
+  return reason <= Reason::overload ? sluice::to_string(static_cast<sluice::Reason>(reason)) : kUnknown;
+}
 std::string_view version() noexcept { return sluice::version(); }
 
 Engine::Engine(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}

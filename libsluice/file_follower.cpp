@@ -1,6 +1,5 @@
 #include "libsluice/file_follower.hpp"
 
-#include <new>
 #include <utility>
 
 namespace sluice::lib {
@@ -38,7 +37,7 @@ void FileFollower::run() {
     try {
       context_.run();
       stopped = true;
-    } catch (const std::bad_alloc&) {  // ends one event; the next poll is due all the same
+    } catch (...) {  // no memory, or of Options::clock_us: ends one event; the next poll is due all the same
       file_.poll_again();
     }
   }

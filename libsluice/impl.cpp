@@ -1,13 +1,17 @@
 #include "libsluice/impl.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <climits>
 #include <new>
 #include <thread>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "common/base/text.hpp"
+#include "common/limiter/lease_id.hpp"
 #include "engine/core/metrics.hpp"
 #include "engine/policies/bundle_file.hpp"
 #include "libsluice/decision_of.hpp"
@@ -19,18 +23,36 @@ namespace {
 
 constexpr std::size_t kMostLoggedFaults = 20;
 constexpr std::size_t kShards = 64;
+constexpr Micros kLongestWait = std::chrono::hours(24 * 365 * 100);  // longer ones do not fit into nanoseconds
 
+// The program's clock. With a server, a thread of the engine reads it too, where nobody would catch what it throws:
+// then the time stands still instead.
 class HookClock final : public Clock {
  public:
-  explicit HookClock(std::function<std::int64_t()> now_us) : now_us_(std::move(now_us)) {}
-  std::int64_t now_us() const override { return now_us_(); }
+  struct Threw {};
+
+  HookClock(const std::function<std::int64_t()>& now_us, bool stands_still)
+      : now_us_(now_us), stands_still_(stands_still) {}
+
+  std::int64_t now_us() const override {
+    try {
+      const std::int64_t now = now_us_();
+      if (stands_still_) last_.store(now, std::memory_order_relaxed);
+      return now;
+    } catch (...) {
+      if (!stands_still_) throw Threw();
+      return last_.load(std::memory_order_relaxed);
+    }
+  }
 
  private:
-  const std::function<std::int64_t()> now_us_;
+  const std::function<std::int64_t()>& now_us_;
+  const bool stands_still_;
+  mutable std::atomic<std::int64_t> last_{0};
 };
 
 std::unique_ptr<const Clock> make_clock(const Options& options) {
-  if (options.clock_us) return std::make_unique<HookClock>(options.clock_us);
+  if (options.clock_us) return std::make_unique<HookClock>(options.clock_us, !options.server.url.empty());
   return std::make_unique<SystemClock>();
 }
 
@@ -64,16 +86,24 @@ engine::CoreOptions core_options(const Options& options) {
           .lanes = lanes};
 }
 
+// No bundle is one word.
+bool looks_like_path(std::string_view text) {
+  return !text.empty() && text.size() < PATH_MAX && text.find_first_of(" \n:{[") == std::string_view::npos;
+}
+
 telemetry::MetricsOptions metrics_options(const Options& options) {
   const bool redis = !options.redis.url.empty();
   return engine::metrics_options(redis ? lib::redis_lane_count(options) : 1, false, redis);
 }
 
-// One sentence: the first fault, and how many there are.
-Status refused(const Faults& faults) {
-  std::string text = policies::describe(faults.front());
-  if (faults.size() > 1) text += fmt::format(" (and {} more faults)", faults.size() - 1);
-  return {Code::invalid_policies, std::move(text)};
+// One sentence: the first fault, and how many there are. `path`: of the file that has them; "": the program's text.
+Status refused(const std::string& path, std::string_view text, const Faults& faults) {
+  std::string message = path.empty() ? std::string("bundle: ") : fmt::format("bundle_file: {}: ", visible(path));
+  message += policies::describe(faults.front());
+  if (faults.size() > 1)
+    message += fmt::format(" (and {} more {})", faults.size() - 1, faults.size() == 2 ? "fault" : "faults");
+  if (path.empty() && looks_like_path(text)) message += "; a path belongs into bundle_file";
+  return {Code::invalid_policies, std::move(message)};
 }
 
 }  // namespace
@@ -173,7 +203,7 @@ void Engine::Impl::check_in(lib::Checker& checker, const Request& request, Decis
     decision.status = lib::out_of_memory();
   } catch (...) {  // of Options::clock_us, the only code of the program that is called
     lib::clear(decision);
-    decision.status = lib::hook_failed();
+    decision.status = lib::clock_failed();
   }
 }
 
@@ -227,6 +257,7 @@ void Engine::Impl::check_async(const Request& request, Callback callback) {
 void Engine::Impl::wait(const Request& request, Micros at_most, Decision& decision) noexcept {
   using SteadyClock = std::chrono::steady_clock;
   const auto began = SteadyClock::now();
+  at_most = std::clamp(at_most, Micros(0), kLongestWait);
   for (;;) {
     const lib::Pause pause = check_once(request, decision);
     if (options_.on_decision) tell(request, decision);
@@ -252,12 +283,26 @@ lib::Pause Engine::Impl::check_once(const Request& request, Decision& decision) 
   return !decision.allowed && decision.status.ok() ? checker->pause(decision) : lib::Pause();
 }
 
+// A check with an API key names no tenant, so the program may not know whose lease it has.
+Status Engine::Impl::find_tenant(std::string_view& tenant, std::string_view lease_id, std::string& memory) const {
+  if (!tenant.empty() || !options_.tenant.empty()) return {};
+  auto decoded = limiter::decode_lease_id(lease_id);
+  if (!decoded) return lib::status_of({.kind = decide::Refusal::Kind::malformed_lease});
+  memory = std::move(decoded->tenant);
+  tenant = memory;
+  return {};
+}
+
 Status Engine::Impl::release(std::string_view tenant, std::string_view lease_id) {
+  std::string memory;
+  if (Status status = find_tenant(tenant, lease_id, memory); !status.ok()) return status;
   if (redis_) return redis_->lane().release(tenant, lease_id);
   return lanes_->take()->release(tenant, lease_id);
 }
 
 Status Engine::Impl::renew(std::string_view tenant, std::string_view lease_id, std::int64_t* expires_us) {
+  std::string memory;
+  if (Status status = find_tenant(tenant, lease_id, memory); !status.ok()) return status;
   if (redis_) return redis_->lane().renew(tenant, lease_id, expires_us);
   return lanes_->take()->renew(tenant, lease_id, expires_us);
 }
@@ -275,7 +320,11 @@ Status Engine::Impl::reload() {
   const std::lock_guard lock(mutex_);
   const auto file = policies::read_whole(path, false);
   if (!file) return {Code::unreachable, "bundle_file: " + policies::describe(file.error())};
-  if (!*file) return {Code::unreachable, fmt::format("bundle_file: {} changes while it is read", path)};
+  if (!*file) {
+    return {Code::unreachable,
+            fmt::format("bundle_file: {} changes while it is read: write another file, and rename it to this path",
+                        visible(path))};
+  }
   return load_text((*file)->text, path);
 }
 
@@ -286,7 +335,7 @@ Status Engine::Impl::load_text(std::string_view text, const std::string& path) {
                                             revision() + 1, clock_->now_us(), Mode::enforce);
   if (!loaded) {
     policies::log_faults(log_, name, loaded.error(), kMostLoggedFaults);
-    return refused(loaded.error());
+    return refused(path, text, loaded.error());
   }
   policies::log_warnings(log_, name, loaded->warnings, kMostLoggedFaults);
   put_in_force(loaded->snapshot);

@@ -55,6 +55,8 @@ class Engine::Impl {
   Status open_core();
   void open_lanes();
   Status start_file();
+  // Sets `tenant`, if nothing names one, to that of the lease, in `memory`.
+  Status find_tenant(std::string_view& tenant, std::string_view lease_id, std::string& memory) const;
   Status load_text(std::string_view text, const std::string& path);
   void file_changed(const std::string& text);
   void put_in_force(const std::shared_ptr<const policy::Snapshot>& snapshot);

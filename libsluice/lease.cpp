@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "libsluice/decision_of.hpp"
 #include "sluice/engine.hpp"
 
 namespace sluice::v1 {
@@ -28,7 +29,11 @@ Status Lease::release() noexcept {
 
 Status Lease::renew() noexcept {
   if (engine_ != nullptr) return engine_->renew(tenant_, id_);
-  return {Code::unknown_lease, "no lease"};
+  try {
+    return {Code::unknown_lease, "lease: this object has none: it is new, moved from, released or detached"};
+  } catch (...) {
+    return lib::out_of_memory();
+  }
 }
 
 std::string Lease::detach() noexcept {

@@ -232,7 +232,7 @@ void RedisLane::begin(Ticket& ticket) noexcept {
   } catch (const std::bad_alloc&) {
     decision.status = out_of_memory();
   } catch (...) {  // of Options::clock_us
-    decision.status = hook_failed();
+    decision.status = clock_failed();
   }
   clear(decision);
   if (job != nullptr) job->retire();

@@ -63,8 +63,8 @@ void RedisLane::begin_change(LeaseChange& change, std::string_view tenant, std::
     if (asked != nullptr) return asked->give_up(out_of_memory());
     refused = out_of_memory();
   } catch (...) {  // of Options::clock_us
-    if (asked != nullptr) return asked->give_up(hook_failed());
-    refused = hook_failed();
+    if (asked != nullptr) return asked->give_up(clock_failed());
+    refused = clock_failed();
   }
   change.status = std::move(refused);
   loop_.finish(change.waiter);
@@ -77,7 +77,7 @@ v1::Status RedisLane::change_lease(std::string_view tenant, std::string_view lea
   LeaseChange change;
   loop_.run_until_finished(change.waiter, [&] { begin_change(change, tenant, lease_id, ask); });
   if (!change.status.ok()) return std::move(change.status);
-  if (!change.result) return {v1::Code::unreachable, std::string(limiter::describe(change.result.error().fault))};
+  if (!change.result) return status_of(change.result.error().fault);
   outcome = *change.result;
   return {};
 }

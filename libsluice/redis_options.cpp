@@ -1,11 +1,7 @@
 #include "libsluice/redis_options.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -34,14 +30,20 @@ std::expected<redis::Options, v1::Status> redis_options(const v1::Redis& redis) 
     if (!tls && std::string_view(option).starts_with("tls_")) {
       return refuse(fmt::format("redis.{}", option), "has no use without TLS: write rediss://…, or leave it out");
     }
-    if (::access(file.c_str(), R_OK) != 0) {
-      return refuse(fmt::format("redis.{}", option), fmt::format("{} cannot be read: {}", file, std::strerror(errno)),
-                    v1::Code::unreachable);
-    }
+    if (v1::Status status = readable(fmt::format("redis.{}", option), file); !status.ok())
+      return std::unexpected(std::move(status));
   }
   if (redis.tls_cert_file.empty() != redis.tls_key_file.empty()) {
     return refuse(redis.tls_cert_file.empty() ? "redis.tls_key_file" : "redis.tls_cert_file",
                   "a certificate and its key go together: name both or none");
+  }
+  const std::pair<const char*, net::TlsFiles> identities[] = {
+      {"redis.tls_ca_file", {.ca = redis.tls_ca_file}},
+      {"redis.tls_cert_file", {.chain = redis.tls_cert_file}},
+      {"redis.tls_key_file", {.chain = redis.tls_cert_file, .key = redis.tls_key_file}}};
+  for (const auto& [option, identity] : identities) {
+    if (!tls) break;
+    if (v1::Status status = tls_usable(option, identity); !status.ok()) return std::unexpected(std::move(status));
   }
   if (!redis.password_file.empty() && !target->password.empty()) {
     return refuse("redis.password_file", "is a second password: remove the one in the URL");

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -34,6 +37,19 @@ std::string default_name(const std::string& host) {
   return host.substr(0, sync::kMaxAgentNameBytes - process.size()) + process;
 }
 
+// The file itself may be missing: the engine writes it.
+v1::Status check_cache(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return lib::refuse("server.cache_file", fmt::format("{} is a folder: name a file in it", path)).error();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
+  return lib::refuse("server.cache_file",
+                     fmt::format("the folder {} is missing: make it, or name another", folder.string()))
+      .error();
+}
+
 }  // namespace
 
 std::expected<policies::ServerOptions, v1::Status> server_options(const v1::Server& server) {
@@ -49,6 +65,15 @@ std::expected<policies::ServerOptions, v1::Status> server_options(const v1::Serv
   if (!server.ca_file.empty() && url->transport != http_client::Url::Transport::tls) {
     return refuse("server.ca_file", "has no use without https://; leave it out");
   }
+  if (!server.ca_file.empty()) {
+    if (v1::Status status = readable("server.ca_file", server.ca_file); !status.ok())
+      return std::unexpected(std::move(status));
+  }
+  if (url->transport == http_client::Url::Transport::tls) {
+    if (v1::Status status = tls_usable("server.ca_file", {.ca = server.ca_file}); !status.ok())
+      return std::unexpected(std::move(status));
+  }
+  if (v1::Status status = check_cache(server.cache_file); !status.ok()) return std::unexpected(std::move(status));
   if (!server.name.empty() && !is_name(server.name)) {
     return refuse("server.name", fmt::format("must be 1 to {} visible ASCII characters", sync::kMaxAgentNameBytes));
   }

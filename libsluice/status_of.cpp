@@ -45,6 +45,29 @@ std::string text_of(const decide::LimitFault& fault) {
   return fmt::format("limits.{}: must be at most {}, the max_override of the plan", fault.name, fault.most);
 }
 
+// Those of limiter::describe() that would speak of an agent or its flags, in the words of a program.
+std::string_view text_of(limiter::StoreFault fault) {
+  using limiter::StoreFault;
+  switch (fault) {
+    case StoreFault::timeout:
+      return "Redis did not answer within redis.deadline: try again, or set a longer one";
+    case StoreFault::unavailable:
+      return "there is no connection to Redis: the log says why; try again later";
+    case StoreFault::breaker_open:
+      return "Redis has failed so often that the engine asks it no more for a while: try again later";
+    case StoreFault::queue_timeout:
+      return "the call waited too long for its turn: try again later";
+    case StoreFault::read_only:
+      return "this is a replica of Redis, which cannot be written: name the primary in redis.url";
+    case StoreFault::authentication:
+      return "Redis refused the login, or the login may not run the script: see redis.password_file and redis.url";
+    case StoreFault::no_function:
+      return "Redis does not have the functions that the engine calls: let an administrator load them";
+    default:
+      return limiter::describe(fault);
+  }
+}
+
 std::string missing_dimension(const decide::Refusal& refusal) {
   return fmt::format(
       "{0} is required: {1} {2} counts by it. Send it, or leave it out of the {1}'s key_by, or set its require_key_by "
@@ -85,7 +108,23 @@ v1::Status status_of(const decide::Refusal& refusal) {
 
 // The texts fit into the string object, so they need no memory.
 v1::Status out_of_memory() noexcept { return {Code::out_of_memory, "out of memory"}; }
-v1::Status hook_failed() noexcept { return {Code::invalid_options, "a hook throws"}; }
 v1::Status stopped() noexcept { return {Code::stopped, "engine closed"}; }
+v1::Status clock_failed() noexcept { return {Code::invalid_options, "clock_us throws"}; }
+
+v1::Status system_refuses(const std::exception& error) noexcept {
+  try {
+    return {
+        Code::unreachable,
+        visible(fmt::format("the operating system refuses what the engine needs: {}: allow the process more threads "
+                            "and open files",
+                            error.what()))};
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
+v1::Status status_of(limiter::StoreFault fault) {
+  return {Code::unreachable, fmt::format("redis: {}", text_of(fault))};
+}
 
 }  // namespace sluice::lib

@@ -67,8 +67,9 @@ void FollowedFile::read() {
     return;
   }
   if (!*file) return;  // another process is writing the file
-  schedule_->read((*file)->identity);
+  const FileIdentity identity = (*file)->identity;
   hooks_.read(*std::move(*file));
+  schedule_->read(identity);  // not if the hook has thrown: then the next poll finds the file changed
 }
 
 }  // namespace sluice::policies

@@ -14,6 +14,7 @@
 
 #include "tests/integration/support/redis_server.hpp"
 #include "tests/unit/libsluice/engine_rig.hpp"
+#include "tests/unit/libsluice/folder.hpp"
 
 namespace sluice {
 namespace {
@@ -34,15 +35,6 @@ v1::Options options_for(const std::string& url, const std::string& bundle, unsig
 
 std::unique_ptr<Engine> open_on(const RedisServer& redis, const std::string& bundle, unsigned threads) {
   return open_engine(options_for(redis.unix_url(), bundle, threads));
-}
-
-template <class Done>
-bool until(Done done) {
-  for (int i = 0; i < 2'000; ++i) {
-    if (done()) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return false;
 }
 
 TEST_CASE("engines with one Redis share its counters, on threads of their own and on the program's") {
@@ -129,6 +121,20 @@ TEST_CASE("without threads, an asynchronous check is answered on the thread that
   engine->run();
   CHECK(remaining == std::vector<std::int64_t>{2, 1, 0});
   CHECK(std::chrono::steady_clock::now() - began < kDeadline);  // which nothing had to wait for
+}
+
+TEST_CASE("a callback that runs the loop, which runs already, does not wait for it") {
+  const RedisServer redis;
+  const auto engine = open_on(redis, bundle_of(fixed_window(3)), 0);
+  bool called = false;
+  engine->check_async(kOrders, [&](const v1::Decision&) {
+    engine->run();
+    CHECK(engine->poll() == 0);
+    called = true;
+    engine->stop();
+  });
+  engine->run();
+  CHECK(called);
 }
 
 TEST_CASE("while one thread runs the loop, the checks of others are answered there") {
@@ -240,6 +246,8 @@ TEST_CASE("other policies and their overrides reach checks that begin from then 
 
 TEST_CASE("without Redis the failure mode decides, and Redis decides again when it is back") {
   RedisServer redis;
+  const std::string places = bundle_of(R"({"name":"places","algorithm":"concurrency","limit":1,"lease_ttl":"1m"})");
+  const std::string lease = open_engine({.bundle = places})->check(kOrders).lease_id;
   for (const unsigned threads : {0U, 1U}) {
     CAPTURE(threads);
     v1::Options options =
@@ -251,6 +259,8 @@ TEST_CASE("without Redis the failure mode decides, and Redis decides again when 
     redis.kill();
     CHECK(until([&] { return engine->check(kOrders).reason == v1::Reason::fail_open; }));
     CHECK(engine->check(kOrders).allowed);
+    CHECK(engine->release("shop", lease).code == Code::unreachable);
+    CHECK(engine->release("shop", lease).message.starts_with("redis: "));
     redis.start_again();
     CHECK(until([&] { return engine->check(kOrders).reason == v1::Reason::within_limit; }));
     CHECK(engine->metrics().find("sluice_redis_errors_total{class=\"unavailable\"}") != std::string::npos);
@@ -288,6 +298,16 @@ TEST_CASE("options of Redis that cannot be used are refused, without the passwor
   CHECK(refused({.url = "redis://localhost", .tls_ca_file = "/x"}).message ==
         "redis.tls_ca_file: has no use without TLS: write rediss://…, or leave it out");
   CHECK(refused({.url = "redis://localhost", .password_file = "/nothing/here"}).code == Code::unreachable);
+  const Folder folder;
+  const std::string here = folder.file("");
+  CHECK(refused({.url = "redis://localhost", .password_file = here}).message ==
+        "redis.password_file: " + here + " cannot be read: Is a directory");
+  const std::string junk = folder.write("junk", "not PEM");
+  const v1::Redis no_authority{.url = "rediss://localhost", .tls_ca_file = junk};
+  CHECK(refused(no_authority).code == Code::unreachable);
+  CHECK(refused(no_authority).message.starts_with("redis.tls_ca_file: the file of certificate authorities "));
+  const v1::Redis no_identity{.url = "rediss://localhost", .tls_cert_file = junk, .tls_key_file = junk};
+  CHECK(refused(no_identity).message.starts_with("redis.tls_cert_file: the client certificate "));
   CHECK(refused({.url = "redis://localhost", .deadline = 0ms}).message ==
         "redis.deadline: must be from 1 ms to 10 s; got 0 ms");
   CHECK(refused({.url = "rediss://localhost", .tls_cert_file = "/dev/null"}).message ==

@@ -153,6 +153,13 @@ TEST_CASE("C: the first wrong option is what open() says") {
   CHECK(sluice_options_set(c.made, "thread", "1", &c.error) == SLUICE_INVALID_OPTIONS);
   CHECK(std::string(c.error.message) == R"("thread": there is no option of this name. Did you mean "threads"?)");
   CHECK(sluice_options_set(c.made, "metrics", "yes", nullptr) == SLUICE_INVALID_OPTIONS);
+  CHECK(sluice_options_set(c.made, "tenant", nullptr, &c.error) == SLUICE_INVALID_OPTIONS);
+  CHECK(std::string(c.error.message) ==
+        R"("tenant": the value is NULL: bring a text, or leave the option at its default)");
+  CHECK(sluice_options_set(c.made, "concurrency", "a\nb", &c.error) == SLUICE_INVALID_OPTIONS);
+  CHECK(std::string(c.error.message) == R"(concurrency: must be many or one; got "a\nb")");
+  CHECK(sluice_options_set(c.made, "a\nb", "1", &c.error) == SLUICE_INVALID_OPTIONS);
+  CHECK(std::string(c.error.message) == R"("a\nb": there is no option of this name.)");
   CHECK(sluice_open(c.made, &c.error) == nullptr);
   CHECK(c.error.code == SLUICE_INVALID_OPTIONS);
   CHECK(std::string(c.error.message).starts_with("threads: "));

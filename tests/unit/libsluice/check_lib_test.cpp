@@ -255,6 +255,17 @@ TEST_CASE("a check waits until it passes, but not for what comes too late") {
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(20));
   slow->wait({.subject = "a", .cost = -1}, std::chrono::seconds(30), decision);
   CHECK(decision.status.code == Code::invalid_request);
+
+  for (const v1::Micros as_long_as_it_takes : {v1::Micros::max(), v1::Micros(std::chrono::years(290))}) {
+    engine->check(kOrders, decision);
+    engine->wait(kOrders, as_long_as_it_takes, decision);
+    CHECK(decision.allowed);
+  }
+  for (const v1::Micros not_at_all : {v1::Micros(0), v1::Micros(-1), v1::Micros::min()}) {
+    slow->wait(kOrders, not_at_all, decision);
+    CHECK_FALSE(decision.allowed);
+  }
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(20));
 }
 
 TEST_CASE("an override of the bundle applies, and ends with the bundle that has it no longer") {

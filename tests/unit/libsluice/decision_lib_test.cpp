@@ -210,6 +210,17 @@ std::vector<DecisionRow> decision_rows(std::int64_t now_us) {
   };
 }
 
+TEST_CASE("actions and reasons have their names, and numbers that the library does not know have one too") {
+  CHECK(to_string(Action::allow) == "allow");
+  CHECK(to_string(Action::shadow_only) == "shadow_only");
+  CHECK(to_string(Reason::within_limit) == "within_limit");
+  CHECK(to_string(Reason::overload) == "overload");
+  for (const int number : {11, 99, 255}) {
+    CHECK(to_string(static_cast<Action>(number)) == "unknown");
+    CHECK(to_string(static_cast<Reason>(number)) == "unknown");
+  }
+}
+
 TEST_CASE("each member of a decision is that of the core, and none is left of the decision before") {
   EngineRig rig{std::string(kDecisionBundle)};
   for (const DecisionRow& row : decision_rows(rig.now_us)) {

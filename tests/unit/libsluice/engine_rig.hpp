@@ -1,9 +1,11 @@
 // Engines for the tests of the library, with a clock that a test sets.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <doctest/doctest.h>
@@ -21,6 +23,16 @@ inline std::unique_ptr<v1::Engine> open_engine(v1::Options options) {
   REQUIRE_MESSAGE(opened, opened.status.message);
   CHECK(opened.status.ok());
   return std::move(opened.engine);
+}
+
+// Whether `done()` becomes true within 15 s.
+template <class Done>
+bool until(Done done) {
+  for (int i = 0; i < 1'500; ++i) {
+    if (done()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 // REQUIRES: one thread uses the engine.

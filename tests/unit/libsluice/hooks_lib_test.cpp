@@ -1,11 +1,14 @@
 // What an engine tells its program: lines of the log, decisions, metrics.
+#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "common/domain/credential.hpp"
 #include "tests/unit/libsluice/engine_rig.hpp"
+#include "tests/unit/libsluice/folder.hpp"
 
 namespace sluice {
 namespace {
@@ -70,9 +73,47 @@ TEST_CASE("what the program's own code throws never leaves the engine") {
   const v1::Decision decision = clocked->check(kOrders);
   CHECK_FALSE(decision.allowed);
   CHECK(decision.status.code == Code::invalid_options);
+  CHECK(decision.status.message == "clock_us throws");
   CHECK_FALSE(clocked->load(bundle_of(fixed_window(5))).ok());
   fails = false;
   CHECK(clocked->check(kOrders).allowed);
+}
+
+// The follower's thread reads the clock when it loads a file.
+TEST_CASE("a clock that throws while a watched file is loaded ends nothing, and the file is loaded later") {
+  const Folder folder;
+  const std::string file = folder.write("policies.json", bundle_of(fixed_window(1)));
+  std::atomic<bool> fails = false;
+  std::atomic<int> failed = 0;
+  const auto engine = open_engine({.bundle_file = file, .watch_file = true, .clock_us = [&]() -> std::int64_t {
+                                     if (fails) {
+                                       ++failed;
+                                       throw 7;
+                                     }
+                                     return 1'800'230'400'000'000;
+                                   }});
+  fails = true;
+  folder.write("policies.json", bundle_of(fixed_window(2)));
+  CHECK(until([&] { return failed > 0; }));
+  fails = false;
+  CHECK(until([&] { return engine->revision() == 2; }));  // without another change
+  CHECK(engine->check(kOrders).limit == 2);
+}
+
+// A thread of the engine reads the clock there too, whenever it asks the server.
+TEST_CASE("with a server, the time stands still while the program's clock throws") {
+  const Folder folder;
+  const std::string token = folder.write("token", mint_key("x", CredentialKind::agent_token));
+  std::atomic<int> failed = 0;
+  const auto engine = open_engine({.server = {.url = "http://127.0.0.1:1", .token_file = token},
+                                   .allow_without_policies = true,
+                                   .clock_us = [&]() -> std::int64_t {
+                                     ++failed;
+                                     throw 7;
+                                   }});
+  const int before = failed;
+  CHECK(until([&] { return failed > before; }));
+  CHECK(engine->check(kOrders).reason == v1::Reason::no_snapshot);
 }
 
 TEST_CASE("metrics count decisions if the options say so") {

@@ -53,6 +53,7 @@ TEST_CASE("a lease that is moved, released or detached is given back once") {
   const std::string id = third.detach();
   CHECK_FALSE(third);
   CHECK(third.renew().code == Code::unknown_lease);
+  CHECK(third.renew().message == "lease: this object has none: it is new, moved from, released or detached");
   CHECK_FALSE(rig.check(kOrders).allowed);
   CHECK(rig.engine->release("shop", id).ok());
   CHECK(rig.check(kOrders).allowed);
@@ -85,8 +86,24 @@ TEST_CASE("only its tenant gives a lease back") {
   CHECK(rig.engine->release("bank", lease.id()).code == Code::unknown_lease);
   CHECK(rig.engine->release("shop", "nonsense").code == Code::unknown_lease);
   CHECK(rig.engine->release("none", lease.id()).code == Code::unknown_tenant);
-  CHECK(rig.engine->release("", lease.id()).code == Code::unknown_tenant);
   CHECK_FALSE(rig.check(request).allowed);
+}
+
+TEST_CASE("without a tenant, a lease is given back to the tenant that it is of") {
+  const std::string bundle = places(1);
+  const std::string two = std::string(bundle).insert(bundle.find("{\"id\":\"shop\"}"), "{\"id\":\"bank\"},");
+  EngineRig rig(two);
+  v1::Request request = kOrders;
+  request.tenant = "shop";
+  const std::string id = rig.check(request).lease_id;
+  CHECK(rig.engine->renew("", id).ok());
+  CHECK(rig.engine->release({}, "nonsense").code == Code::unknown_lease);
+  CHECK_FALSE(rig.check(request).allowed);
+  CHECK(rig.engine->release({}, id).ok());
+  CHECK(rig.check(request).allowed);
+  // Unless the options say whose requests without a tenant are.
+  EngineRig of_bank(two, {.tenant = "bank"});
+  CHECK(of_bank.engine->release({}, id).code == Code::unknown_lease);
 }
 
 TEST_CASE("whoever waits for a lease gets it soon after it is given back") {

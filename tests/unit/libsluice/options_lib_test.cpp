@@ -21,15 +21,6 @@ namespace {
 using v1::Code;
 using v1::Engine;
 
-template <class Done>
-bool until(Done done) {
-  for (int i = 0; i < 1'500; ++i) {
-    if (done()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
 v1::Status refused(v1::Options options) {
   const auto opened = Engine::open(std::move(options));
   CHECK_FALSE(opened);
@@ -58,7 +49,17 @@ TEST_CASE("options that do not fit together are refused, each with its name") {
        "watch_file: needs bundle_file, the file that it watches"},
       {{.bundle = bundle, .tenant = "A shop"},
        Code::invalid_options,
-       R"(tenant: must be the id of a tenant: letters, digits, "." and "-"; got "A shop")"},
+       R"(tenant: must be the id of a tenant: at most 63 of a-z, 0-9, "." and "-"; got "A shop")"},
+      {{.bundle = bundle, .tenant = "a\nb"},
+       Code::invalid_options,
+       R"(tenant: must be the id of a tenant: at most 63 of a-z, 0-9, "." and "-"; got "a\nb")"},
+      {{.bundle = bundle, .redis = {.password_file = token}},
+       Code::invalid_options,
+       "redis.password_file: needs redis.url: without it counters are in memory"},
+      {{.bundle = bundle, .server = {.cache_file = token}},
+       Code::invalid_options,
+       "server.cache_file: needs server.url, the server that policies come from"},
+      {{.bundle = bundle, .threads = 1025}, Code::invalid_options, "threads: must be from 0 to 1024; got 1025"},
       {{.server = {.url = "localhost"}},
        Code::invalid_options,
        "server.url: must be https://HOST[:PORT] or http://HOST[:PORT], without a path"},
@@ -80,14 +81,31 @@ TEST_CASE("options that do not fit together are refused, each with its name") {
   }
   CHECK(refused({.server = {.url = "http://localhost:1", .token_file = folder.file("none")}}).code ==
         Code::unreachable);
+  const auto refused_server = [&](std::string cache, std::string ca) {
+    const v1::Status status = refused({.server = {.url = "https://localhost:1",
+                                                  .token_file = token,
+                                                  .cache_file = std::move(cache),
+                                                  .ca_file = std::move(ca)}});
+    return status.message;
+  };
+  const std::string here = folder.file("");
+  CHECK(refused_server(here, "") == "server.cache_file: " + here + " is a folder: name a file in it");
+  CHECK(refused_server(folder.file("none/cache"), "") ==
+        "server.cache_file: the folder " + folder.file("none") + " is missing: make it, or name another");
+  CHECK(refused_server("", here) == "server.ca_file: " + here + " cannot be read: Is a directory");
+  const std::string no_pem = refused_server("", token);
+  CHECK(no_pem.starts_with("server.ca_file: the file of certificate authorities " + token + " cannot be used: "));
+  CHECK(no_pem.ends_with("; it must be PEM"));
   CHECK(refused({.bundle_file = folder.file("none.json")}).code == Code::unreachable);
 }
 
 TEST_CASE("a faulty bundle is refused with the place of its first fault, and changes nothing") {
   const v1::Status status = refused({.bundle = R"({"format":"sluice/v1","tenants":[{"id":"A"}],"plans":7})"});
   CHECK(status.code == Code::invalid_policies);
-  CHECK(status.message.starts_with("/tenants/0/id, line 1, column"));
-  CHECK(status.message.ends_with(" (and 1 more faults)"));
+  CHECK(status.message.starts_with("bundle: /tenants/0/id, line 1, column"));
+  CHECK(status.message.ends_with(" (and 1 more fault)"));
+  CHECK(refused({.bundle = "policies.yaml"}).message ==
+        "bundle: line 1, column 1: this must be an object, not a string; a path belongs into bundle_file");
 
   const auto engine = open_engine({.bundle = bundle_of(fixed_window(1))});
   CHECK(engine->revision() == 1);
@@ -118,7 +136,9 @@ TEST_CASE("a bundle may be YAML, and a file is read again when the program says 
   CHECK(engine->reload().ok());
   CHECK(engine->check(kOrders).limit == 2);
   folder.write("policies.yaml", "tenants: 7");
-  CHECK(engine->reload().code == Code::invalid_policies);
+  const v1::Status faulty = engine->reload();
+  CHECK(faulty.code == Code::invalid_policies);
+  CHECK(faulty.message.starts_with("bundle_file: " + file + ": "));
   std::filesystem::remove(file);
   CHECK(engine->reload().code == Code::unreachable);
   CHECK(engine->check(kOrders).limit == 2);
