@@ -142,7 +142,9 @@ void work(sluice::v1::Engine& engine, Jobs& jobs, Rates& rates) {
   while (const auto job = jobs.next()) {
     const auto began = steady_clock::now();
     const std::string resource = "egress:" + job->partner;
-    engine.wait({.resource = resource, .subject = job->partner}, kPatience, decision);
+    const sluice::v1::Request turn{.resource = resource, .subject = job->partner};
+    engine.wait(turn, kPatience, decision);
+    const sluice::v1::Lease lease = engine.lease(turn, decision);  // of a `concurrency` limit: until the call has ended
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - began).count();
     std::string outcome;
     if (!decision.status.ok()) {

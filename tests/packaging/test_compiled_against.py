@@ -122,12 +122,21 @@ with Engine(bundle_file="policies.yaml", metrics=True) as engine:
     engine.load(open("policies.yaml").read().replace('limit: 3,', 'limit: 30,'))
     print(engine.check(resource="GET:/orders", subject="user:1").remaining, engine.revision)
     print("sluice_" in engine.metrics())
+engine.close()
+for ask in (lambda: engine.check(subject="user:1"), lambda: engine.release("x"), lambda: engine.load(""), engine.reload, engine.metrics,
+            lambda: engine.revision):
+    try:
+        ask()
+    except SluiceError as error:
+        print(error.code)
+with Engine(bundle_file="policies.yaml", redis_url=None) as engine:
+    print(engine.check(resource="GET:/orders", subject="user:1").remaining)
 ''')
     lines = run([sys.executable, str(folder / "more.py")], tmp_path, unpacked.env).splitlines()
     assert lines[0].startswith("invalid_options |") and 'or "bundle_file"?' in lines[0]
     assert lines[1].startswith("unreachable |") and "missing.json" in lines[1]
     assert lines[2].startswith("invalid_policies |")
-    assert lines[3:] == ["missing_dimension", "2 True", "28 2", "True"]
+    assert lines[3:] == ["missing_dimension", "2 True", "28 2", "True", *6 * ["stopped"], "2"]
 
 
 def test_declarations_in_the_python_module_are_those_of_the_header(unpacked: Unpacked) -> None:
@@ -141,6 +150,8 @@ def test_declarations_in_the_python_module_are_those_of_the_header(unpacked: Unp
     assert len(declared) > 20
     for declaration in declared:
         assert words(declaration) in header
+    for constant in re.findall(r"SLUICE_[A-Z]+ = \d+", module):
+        assert constant in header
 
 
 def test_go_decides_and_holds_a_lease(unpacked: Unpacked, tmp_path: Path) -> None:
@@ -149,6 +160,32 @@ def test_go_decides_and_holds_a_lease(unpacked: Unpacked, tmp_path: Path) -> Non
            "HOME": os.environ.get("HOME", str(tmp_path))}
     run([find_go(folder / "go.mod"), "build", "-o", str(tmp_path / "check"), "."], folder, env)
     assert run(["./check"], tmp_path, unpacked.env) == OTHERS
+    (folder / "main.go").write_text('''
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"example.com/check/sluice"
+)
+
+func main() {
+	engine, err := sluice.Open(sluice.Options{"bundle_file": "policies.yaml"})
+	if err != nil {
+		panic(err)
+	}
+	engine.Close()
+	engine.Close()
+	_, checked := engine.Check(sluice.Request{Resource: "GET:/orders"})
+	for _, err := range []error{checked, engine.Release("x"), engine.Load("x")} {
+		var refused *sluice.Error
+		fmt.Println(errors.As(err, &refused) && refused.Code == "stopped")
+	}
+}
+''')
+    run([find_go(folder / "go.mod"), "build", "-o", str(tmp_path / "closed"), "."], folder, env)
+    assert run(["./closed"], tmp_path, unpacked.env) == 3 * "true\n"
 
 
 def test_processes_that_name_one_redis_share_a_limit(unpacked: Unpacked, redis: RedisServer, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from cffi import FFI
 ffi = FFI()
 # From sluice.h of version 0, without what this module does not use. Both sides tell each other how long their structs are.
 ffi.cdef("""
+enum { SLUICE_STOPPED = 11 };
 typedef struct sluice_engine sluice_engine;
 typedef struct sluice_options sluice_options;
 typedef struct sluice_error { int32_t code; char message[1020]; } sluice_error;
@@ -67,7 +68,7 @@ lib = ffi.dlopen("libsluice.so.0")
 
 
 class SluiceError(Exception):
-    """`code` is a name such as "invalid_policies"."""
+    """`code` is a name such as "invalid_policies". What is no value of a C type at all raises TypeError, AttributeError or OverflowError."""
 
     def __init__(self, code, message):
         super().__init__(message or _name(lib.sluice_code_name(code)))
@@ -91,6 +92,8 @@ class Engine:
         error = ffi.new("sluice_error*")
         given = ffi.gc(lib.sluice_options_new(), lib.sluice_options_free)
         for name, value in options.items():
+            if value is None:
+                continue   # the default
             value = str(value).lower() if isinstance(value, bool) else str(value)
             lib.sluice_options_set(given, name.encode(), value.encode(), ffi.NULL)  # sluice_open() reports the first fault
         engine = lib.sluice_open(given, error)
@@ -111,7 +114,7 @@ class Engine:
                 setattr(request, name + "_count", len(pairs))
         request.cost, request.explain = cost, explain
         with _Filled() as decision:
-            if lib.sluice_check(self._engine, request, decision) != 0:
+            if lib.sluice_check(self._opened(), request, decision) != 0:
                 raise SluiceError(decision.code, _string(decision.message))
             return Decision(
                 allowed=bool(decision.allowed), action=_name(lib.sluice_action_name(decision.action)),
@@ -122,29 +125,37 @@ class Engine:
 
     def release(self, lease_id, tenant=None):
         keep, error = [], ffi.new("sluice_error*")
-        if lib.sluice_release(self._engine, _text(tenant, keep), _text(lease_id, keep), error) != 0:
+        if lib.sluice_release(self._opened(), _text(tenant, keep), _text(lease_id, keep), error) != 0:
             _raise(error)
 
     def load(self, bundle):
         keep, error = [], ffi.new("sluice_error*")
-        if lib.sluice_load(self._engine, _text(bundle, keep), error) != 0:
+        if lib.sluice_load(self._opened(), _text(bundle, keep), error) != 0:
             _raise(error)
 
     def reload(self):
         error = ffi.new("sluice_error*")
-        if lib.sluice_reload(self._engine, error) != 0:
+        if lib.sluice_reload(self._opened(), error) != 0:
             _raise(error)
 
     @property
     def revision(self):
-        return lib.sluice_revision(self._engine)
+        return lib.sluice_revision(self._opened())
 
     def metrics(self):
-        text = ffi.gc(lib.sluice_metrics(self._engine), lib.sluice_free)
+        text = ffi.gc(lib.sluice_metrics(self._opened()), lib.sluice_free)
         return ffi.string(text).decode()
 
     def close(self):
-        ffi.release(self._engine)   # calls sluice_close() once
+        """No other thread may be inside a call. A second close() does nothing; other calls raise SluiceError "stopped"."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            ffi.release(engine)   # calls sluice_close()
+
+    def _opened(self):
+        if self._engine is None:
+            raise SluiceError(lib.SLUICE_STOPPED, "engine: it is closed; open another one")
+        return self._engine
 
     def __enter__(self):
         return self

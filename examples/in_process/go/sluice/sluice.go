@@ -89,7 +89,9 @@ func Open(options Options) (*Engine, error) {
 	return engine, nil
 }
 
-// Close ends the engine. No other goroutine may be inside a call of it.
+var errClosed = &Error{"stopped", "engine: it is closed; open another one"}
+
+// Close ends the engine. No other goroutine may be inside a call of it. Later calls return an error "stopped".
 func (e *Engine) Close() {
 	C.sluice_close(e.engine)
 	e.engine = nil
@@ -113,6 +115,9 @@ type Decision struct {
 
 // Check decides.
 func (e *Engine) Check(request Request) (Decision, error) {
+	if e.engine == nil {
+		return Decision{}, errClosed
+	}
 	held := e.frames.Get().(**frame)
 	defer e.frames.Put(held)
 	at := *held
@@ -140,6 +145,9 @@ func (e *Engine) Check(request Request) (Decision, error) {
 
 // Release gives a lease back.
 func (e *Engine) Release(leaseID string) error {
+	if e.engine == nil {
+		return errClosed
+	}
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	var fault C.sluice_error
@@ -151,6 +159,9 @@ func (e *Engine) Release(leaseID string) error {
 
 // Load puts another bundle in force. If it has faults, the former policies stay.
 func (e *Engine) Load(bundle string) error {
+	if e.engine == nil {
+		return errClosed
+	}
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	var fault C.sluice_error
