@@ -1,6 +1,8 @@
 #include "filter.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -39,6 +41,10 @@ bool at(const pbf_reader& reader, std::uint32_t field, pbf_wire_type type) {
 constexpr auto kBytes = pbf_wire_type::length_delimited;
 
 std::string_view text_of(data_view view) { return {view.data(), view.size()}; }
+
+// The engine's rules of a check.
+constexpr std::size_t kMostAttributes = 64;
+bool is_dimension(std::string_view text) { return text.size() <= 256; }
 
 std::string_view severity_of(std::int32_t number) {
   constexpr std::array<std::string_view, 6> kNames{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"};
@@ -236,14 +242,13 @@ class Filter {
   std::string decided(data_view bytes) {
     const bool is_log = signal_ == Signal::logs;
     const Record record = is_log ? read_log(pbf_reader(bytes)) : read_span(pbf_reader(bytes));
-    attributes_.clear();
-    for (const Attribute& each : record.attributes) attributes_.push_back({each.name, each.text});
+    take_attributes(record);
     sluice::v1::Request request{.signal = to_string(signal_), .attributes = attributes_};
     request.tenant = origin_.tenant.empty() ? tenancy_.tenant : origin_.tenant;
     if (!origin_.service.empty()) request.service = origin_.service;
     if (!origin_.environment.empty()) request.environment = origin_.environment;
     request.severity = record.severity;
-    request.span_name = record.span_name;
+    if (is_dimension(record.span_name)) request.span_name = record.span_name;
     request.priority = record.priority;
     request.request_id = record.trace_id;
     engine_.check(request, decision_);
@@ -257,6 +262,18 @@ class Filter {
     if (!undecided && decision_.reason == sluice::v1::Reason::sampled)
       mark(kept, is_log ? kLogAttributes : kSpanAttributes);
     return kept;
+  }
+
+  // Those that a policy can match. Otherwise a record with a stack trace could not be decided, and would always pass.
+  void take_attributes(const Record& record) {
+    attributes_.clear();
+    for (const Attribute& each : record.attributes) {
+      if (attributes_.size() == kMostAttributes) break;
+      const bool known = std::any_of(attributes_.begin(), attributes_.end(),
+                                     [&](const sluice::v1::Named& other) { return other.name == each.name; });
+      if (!known && is_dimension(each.name) && !each.name.empty() && is_dimension(each.text))
+        attributes_.push_back({each.name, each.text});
+    }
   }
 
   void mark(std::string& record, std::uint32_t field) {

@@ -40,7 +40,10 @@ struct Tenancy {
 //   severity     of a log: TRACE, DEBUG, INFO, WARN, ERROR or FATAL
 //   span_name    of a span
 //   priority     "low" below WARN and of spans without an error, "high" from ERROR on, else "normal"
-//   attr.NAME    the record's own attributes that are a text, a number or a truth value
+//   attr.NAME    the record's own attributes that are a text, a number or a truth value; names and values of at most
+//   256
+//                bytes, and no more than the first 64 of them
+// A span's name that is longer than 256 bytes is left out.
 // A span's trace id is the request's id, so that the action `sample` keeps or drops a trace as a whole.
 std::optional<Filtered> filter(Signal signal, std::string_view message, const Tenancy& tenancy,
                                sluice::v1::Engine& engine);

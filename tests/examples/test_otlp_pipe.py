@@ -249,6 +249,20 @@ def test_what_it_does_not_know_is_forwarded(make_pipe: Callable[..., Pipe]) -> N
     assert bodies == [first, request.SerializeToString()]
 
 
+def test_a_record_with_long_or_many_attributes_is_decided_like_others(make_pipe: Callable[..., Pipe], collector: CollectorProcess) -> None:
+    request = logs_service_pb2.ExportLogsServiceRequest.FromString(logs(6))
+    crashed, wide, twice = request.resource_logs[0].scope_logs[0].log_records[:3]
+    crashed.attributes.add(key="exception.stacktrace").value.string_value = "at main()\n" * 100
+    crashed.attributes.add(key="k" * 300).value.int_value = 1
+    for number in range(70):
+        wide.attributes.add(key=f"a{number}").value.int_value = number
+    twice.attributes.add(key="n").value.int_value = 7
+    pipe = make_pipe(collector.port, [policy("errors", {"signal": "logs", "severity": "ERROR"}, 0, action="drop")])
+    assert pipe.request("POST", "/v1/logs", request.SerializeToString(), PROTOBUF)[0] == 200
+    found = pipe.end()
+    assert (found["received"], found["dropped"], found["undecided"]) == (6, 6, 0)
+
+
 def test_a_resource_names_its_tenant(make_pipe: Callable[..., Pipe], collector: CollectorProcess) -> None:
     pipe = make_pipe(collector.port, [], "--tenant-attribute", "team", "--tenant", "shop")
     none = policy("none", {"signal": "logs"}, 0, action="drop")
