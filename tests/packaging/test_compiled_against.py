@@ -92,6 +92,29 @@ def test_c_decides_and_holds_a_lease(
     assert run(["./check"], tmp_path, unpacked.env) == OTHERS
 
 
+def test_a_plugin_in_c_is_loaded_and_unloaded_many_times(compiler: Callable[[str], str], unpacked: Unpacked, tmp_path: Path) -> None:
+    source = (example("c", tmp_path) / "check.c").read_text()
+    (tmp_path / "plugin.c").write_text(source.replace("int main(void)", "int decide(void)"))
+    (tmp_path / "host.c").write_text('''
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+int main(void) {
+  for (int i = 0; i < 20; ++i) {
+    void* plugin = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+    if (plugin == NULL) return puts(dlerror()), 1;
+    int (*decide)(void);
+    *(void**)&decide = dlsym(plugin, "decide");
+    if (decide == NULL || decide() != 0 || dlclose(plugin) != 0) return 1;
+  }
+  return 0;
+}
+''')
+    run([compiler("gcc"), "-shared", "-fPIC", "plugin.c", "-o", "plugin.so", *unpacked.pkg_config("--cflags", "--libs", "sluice")], tmp_path)
+    run([compiler("gcc"), "host.c", "-o", "host", "-ldl"], tmp_path)
+    assert run(["./host"], tmp_path, unpacked.env) == 20 * OTHERS
+
+
 @pytest.mark.parametrize("library", ["sluice", "sluice_static"])
 def test_c_decides_by_find_package(library: str, compiler: Callable[[str], str], unpacked: Unpacked, tmp_path: Path) -> None:
     program = by_cmake("C", compiler("gcc"), f"Sluice::{library}", tmp_path, unpacked)

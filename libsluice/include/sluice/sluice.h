@@ -29,6 +29,7 @@
  *   A sluice_options, a sluice_decision and a sluice_error belong to one thread at a time.
  * - fork(). A child process must not use an engine of its parent, not even to close it. It opens its own.
  * - Pointers must not be NULL unless the function says so.
+ * - Callbacks and hooks return: they must not throw (C++) or longjmp() out.
  * - ABI. Stable within a major version, the number after ".so.". Structs that begin with `struct_size` may get members at
  *   their end; both sides compare sizes, so that old programs run with new libraries and the other way round.
  */
@@ -51,7 +52,7 @@ typedef enum sluice_code {
   SLUICE_OK = 0,
   SLUICE_INVALID_OPTIONS = 1,   /* an option is unknown, out of range, or contradicts another */
   SLUICE_INVALID_POLICIES = 2,  /* the bundle has faults */
-  SLUICE_UNREACHABLE = 3,       /* a file, the server or Redis cannot be used */
+  SLUICE_UNREACHABLE = 3,       /* a file, Redis, or what the operating system has, such as threads, cannot be used */
   SLUICE_UNAUTHENTICATED = 4,   /* api_key is not known, or has expired */
   SLUICE_UNKNOWN_TENANT = 5,    /* tenant names none, or is missing although the policies have several */
   SLUICE_UNKNOWN_PLAN = 6,      /* plan names none, or the tenant's callers may not choose one */
@@ -132,11 +133,15 @@ typedef struct sluice_named {
 /* The cost of a unit, or the number of a limit. */
 typedef struct sluice_amount {
   sluice_text name;
-  int64_t value;
+  int64_t value; /* a cost: 0 to 2^31 - 1; a limit: 1 to 2^50 */
 } sluice_amount;
 
 /* What is asked. sluice_request_init() fills it first, then the caller sets what the check is about. The texts and arrays
- * are not copied: they live until the check is answered. Dimensions are those of the agent's `POST /v1/check`. */
+ * are not copied: they live until the check is answered. Dimensions are those of the agent's `POST /v1/check`.
+ *
+ * Texts are UTF-8 of at most 256 bytes, the resource without its query. Names in the arrays have 1 to 256 bytes, and no
+ * array has more than 64 of them, each once. A request has a dimension, a tag, an attribute or a plan. What breaks these
+ * rules is SLUICE_INVALID_REQUEST. */
 typedef struct sluice_request {
   size_t struct_size; /* sizeof(sluice_request), as the caller's compiler knows it */
 
@@ -150,7 +155,7 @@ typedef struct sluice_request {
   sluice_text user;
   sluice_text client;
   sluice_text client_id;
-  sluice_text source_ip;
+  sluice_text source_ip; /* IPv4 or IPv6, with or without a port */
   sluice_text application;
   sluice_text service;
   sluice_text environment;
@@ -200,11 +205,11 @@ typedef struct sluice_decision {
   bool shadow;        /* nothing was enforced, */
   bool would_allow;   /* and this is what the decision would have been */
 
-  int64_t limit;
-  int64_t remaining;
-  int64_t reset_after_us;
-  int64_t retry_after_us; /* until the same check passes; SLUICE_NEVER: never */
-  int64_t delay_us;       /* how long to hold the request back (action `delay`) */
+  int64_t limit;          /* in the limit's unit: requests, tokens, places, ... */
+  int64_t remaining;      /* likewise; after this check */
+  int64_t reset_after_us; /* microseconds until the limit is whole again */
+  int64_t retry_after_us; /* microseconds until the same check passes; 0 if it has passed; SLUICE_NEVER: never */
+  int64_t delay_us;       /* microseconds to hold the request back (action `delay`) */
 
   double sample_rate;      /* of the action `sample`: 0 to 1 */
   int64_t policy_version;
@@ -231,7 +236,7 @@ void sluice_decision_clear(sluice_decision* decision);
 sluice_options* sluice_options_new(void);
 void sluice_options_free(sluice_options* options); /* NULL is taken */
 
-/* Sets one option by its name. `value` is a text that ends with a zero byte; it is copied.
+/* Sets one option by its name. `value` is a text that ends with a zero byte; it is copied. NULL is an error, not a default.
  *
  *   bundle              a bundle's text, JSON or YAML
  *   bundle_file         path of a bundle
@@ -240,7 +245,8 @@ void sluice_options_free(sluice_options* options); /* NULL is taken */
  *   server_token_file   path of the token of an agent
  *   server_cache_file   path of the last good state, for a start without the server
  *   server_ca_file      path of the certificate authorities; default: those of the operating system
- *   server_name         how the fleet names this engine; default: the host's name and the process id
+ *   server_name         how the fleet names this engine, 1 to 253 visible ASCII characters; default: the host's name and
+ *                       the process id
  *   redis_url           redis://, rediss://, redis+sentinel://, redis+cluster://, unix:PATH; default: counters in memory
  *   redis_password_file path, read again when it changes
  *   redis_sentinel_password_file, redis_sentinel_login_file   paths of the login for sentinels: a password, or a user and a
@@ -250,11 +256,12 @@ void sluice_options_free(sluice_options* options); /* NULL is taken */
  *   memory_limit        bytes that counters in memory may take, roughly; 0 (default): no limit
  *   threads             how many threads run the loop of Redis, 0 (default) to 1024; with 0 each check runs it
  *   concurrency         many (default) or one: only one thread calls at a time, so the engine takes no lock
- *   tenant              of requests that name none
+ *   tenant              of requests that name none: at most 63 of a-z, 0-9, "." and "-"
  *   allow_without_policies   true or false (default): what checks get before there are policies
  *   metrics             true or false (default): count decisions for sluice_metrics()
  *
- * At most one of bundle, bundle_file and server_url; without any, sluice_load() brings the policies.
+ * At most one of bundle, bundle_file and server_url; without any, sluice_load() brings the policies. The other options of
+ * server_ and those of redis_ that name files need their URL.
  * Errors: SLUICE_INVALID_OPTIONS, SLUICE_OUT_OF_MEMORY. The first error is kept: sluice_open() fails with it. So a caller
  * may set many options and look only at the result of sluice_open(). */
 int32_t sluice_options_set(sluice_options* options, const char* name, const char* value, sluice_error* error);
@@ -267,28 +274,31 @@ int32_t sluice_options_set(sluice_options* options, const char* name, const char
 typedef void (*sluice_log_hook)(void* context, int32_t level, sluice_text event, sluice_text line);
 void sluice_options_set_log(sluice_options* options, sluice_log_hook hook, void* context);
 
-/* Called for each decision, on the thread that decides. Request and decision live during the call. */
+/* Called for each decision, on the thread that decides, but not for checks whose code is an error. Request and decision live
+ * during the call. Texts of the request are the caller's: they may have no zero byte after their end. */
 typedef void (*sluice_decision_hook)(void* context, const sluice_request* request, const sluice_decision* decision);
 void sluice_options_set_on_decision(sluice_options* options, sluice_decision_hook hook, void* context);
 
-/* Unix time in microseconds, for tests. NULL: the system's clock. */
+/* Unix time in microseconds, 0 to 2^53, for tests. NULL: the system's clock. */
 typedef int64_t (*sluice_clock)(void* context);
 void sluice_options_set_clock(sluice_options* options, sluice_clock clock, void* context);
 
 /* ---- The engine --------------------------------------------------------------------------------------------------- */
 
 /* Opens an engine. Reads the bundle before it returns, and does not wait for the server or for Redis. The options are
- * copied: they may be freed or used again. NULL: it could not be opened, and `error` says why. Closed with sluice_close(). */
+ * copied: they may be freed or used again. NULL: it could not be opened, and `error` says why: SLUICE_INVALID_OPTIONS,
+ * SLUICE_INVALID_POLICIES, SLUICE_UNREACHABLE, SLUICE_OUT_OF_MEMORY. Closed with sluice_close(). */
 sluice_engine* sluice_open(const sluice_options* options, sluice_error* error);
 
 /* Ends asynchronous checks with SLUICE_STOPPED, joins the engine's threads and frees it. No other thread may be inside a
- * call of this engine. Decisions that were filled before stay valid. NULL is taken. */
+ * call of this engine, and a callback or a hook must not close it. Decisions that were filled before stay valid. NULL is
+ * taken. */
 void sluice_close(sluice_engine* engine);
 
 /* Decides. Returns decision->code. */
 int32_t sluice_check(sluice_engine* engine, const sluice_request* request, sluice_decision* decision);
 
-/* Each check by itself, in their order. Two arrays of `count` elements, in which all elements
+/* Each check by itself, in their order. Two arrays of `count` elements, 0 too, in which all elements
  * have the same struct_size. Allocates memory in each call. Returns SLUICE_OK if each check was decided, else the code of
  * the first that was not. */
 int32_t sluice_check_batch(sluice_engine* engine, const sluice_request* requests, sluice_decision* decisions, size_t count);
@@ -300,29 +310,34 @@ int32_t sluice_check_batch(sluice_engine* engine, const sluice_request* requests
 typedef void (*sluice_callback)(void* context, const sluice_decision* decision);
 void sluice_check_async(sluice_engine* engine, const sluice_request* request, sluice_callback callback, void* context);
 
-/* Asks again, at retry_after_us, until the check passes or `at_most_us` microseconds are over. Sleeps meanwhile. Returns
+/* Asks again, at retry_after_us, until the check passes or `at_most_us` microseconds are over. Sleeps meanwhile. It asks once
+ * if `at_most_us` is 0 or less. It returns at once if the check is not decided, can never pass, or passes only later than
+ * that; but it waits for a lease, which may be released sooner. INT64_MAX waits for as long as it takes. Returns
  * decision->code. */
 int32_t sluice_wait(sluice_engine* engine, const sluice_request* request, int64_t at_most_us, sluice_decision* decision);
 
-/* Gives the places of a lease back. A lease that has ended, or was released before, is no error. `tenant`: as in the check;
- * may be absent. The lease id is that of sluice_decision, and may point into it. */
+/* Gives the places of a lease back. A lease that has ended, or was released before, is no error. `tenant`: as in the check; if
+ * it is absent, that of the option `tenant`, or without it the lease's own. The lease id is that of sluice_decision, and may
+ * point into it. Errors: SLUICE_UNKNOWN_LEASE, SLUICE_UNKNOWN_TENANT, SLUICE_UNREACHABLE (Redis). */
 int32_t sluice_release(sluice_engine* engine, sluice_text tenant, sluice_text lease_id, sluice_error* error);
 
-/* Makes a lease last longer. Writes when it ends to `expires_us`, Unix time in microseconds; it may be NULL. */
+/* Makes a lease last for another `lease_ttl`. Writes when it ends to `expires_us`, Unix time in microseconds; it may be NULL.
+ * The errors are those of sluice_release(); a lease that has ended is SLUICE_UNKNOWN_LEASE. */
 int32_t sluice_renew(sluice_engine* engine, sluice_text tenant, sluice_text lease_id, int64_t* expires_us,
                      sluice_error* error);
 
 /* Puts the policies of another bundle in force, JSON or YAML, for checks that begin from then on. If the bundle has faults,
- * the former policies stay. The text is copied. */
+ * the former policies stay. The text is copied. Errors: SLUICE_INVALID_POLICIES; SLUICE_INVALID_OPTIONS with a server. */
 int32_t sluice_load(sluice_engine* engine, sluice_text bundle, sluice_error* error);
 
-/* Reads `bundle_file` again, with the same rule. */
+/* Reads `bundle_file` again, with the same rule. Errors also: SLUICE_UNREACHABLE; SLUICE_INVALID_OPTIONS without a file. */
 int32_t sluice_reload(sluice_engine* engine, sluice_error* error);
 
 bool sluice_has_policies(const sluice_engine* engine);
-uint64_t sluice_revision(const sluice_engine* engine); /* of the policies: 1 for the first, one more with each load */
+uint64_t sluice_revision(const sluice_engine* engine); /* of the policies: 0 for none, one more with each load */
 
-/* Runs the loop on the calling thread until sluice_stop(), which any thread may call. For `threads` 0 with Redis. */
+/* Runs the loop on the calling thread until sluice_stop(), which any thread may call. For `threads` 0 with Redis; else it
+ * returns at once, as it does in a callback. */
 void sluice_run(sluice_engine* engine);
 size_t sluice_poll(sluice_engine* engine); /* runs what is ready, and returns how much that was */
 void sluice_stop(sluice_engine* engine); /* also from a callback; if nothing runs now, it ends the next sluice_run() */
