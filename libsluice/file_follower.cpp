@@ -1,5 +1,6 @@
 #include "libsluice/file_follower.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace sluice::lib {
@@ -32,13 +33,16 @@ void FileFollower::start(const FileIdentity& read) {
   thread_ = std::thread([this] { run(); });
 }
 
+// What an event throws, for want of memory or from Options::clock_us, ends the event. The next poll is due all the
+// same.
 void FileFollower::run() {
-  for (bool stopped = false; !stopped;) {
+  for (bool again = false;;) {
     try {
-      context_.run();
-      stopped = true;
-    } catch (...) {  // no memory, or of Options::clock_us: ends one event; the next poll is due all the same
-      file_.poll_again();
+      if (std::exchange(again, false)) file_.poll_again();
+      return static_cast<void>(context_.run());
+    } catch (...) {
+      again = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // poll_again() may find no memory for a while
     }
   }
 }

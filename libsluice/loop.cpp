@@ -105,16 +105,19 @@ void Loop::run() {
   if (is_here()) return;
   Waiter self;
   std::unique_lock lock(mutex_);
+  if (std::exchange(stops_next_, false)) return;
   followers_.push_back(&self);
-  while (is_led() && !stopping_) self.wake_.wait(lock);
-  if (!stopping_) {
+  ++runs_;
+  const std::uint64_t stops = stops_;
+  while (is_led() && stops_ == stops) self.wake_.wait(lock);
+  if (stops_ == stops) {
     lead();
     lock.unlock();
-    while (!stopping_) turn();
+    while (stops_ == stops) turn();
     lock.lock();
     leave();
   }
-  stopping_ = false;
+  --runs_;
   leave_followers(self);
 }
 
@@ -133,7 +136,8 @@ std::size_t Loop::poll() {
 void Loop::stop() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    if (runs_ == 0) stops_next_ = true;
+    ++stops_;
     for (Waiter* follower : followers_) follower->wake_.notify_one();
   }
   boost::asio::post(context_, [] {});  // wakes the leader

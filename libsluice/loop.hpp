@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -48,11 +49,11 @@ class Loop {
   void finish(Waiter& waiter);             // on the loop
   void want_mending() { broken_ = true; }  // on the loop
 
-  // Leads until stop(). A stop() that comes before ends it at once. On the loop it does nothing.
+  // Leads until stop(), or waits to lead. A stop() that comes before ends it at once. On the loop it does nothing.
   void run();
   // Runs what is ready, and returns how much that was; 0 if another thread leads.
   std::size_t poll();
-  void stop();  // ends run(), or the next one
+  void stop();  // ends all that are in run(), or the next run() if none is
   bool is_here() const { return leader_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
 
  private:
@@ -77,11 +78,13 @@ class Loop {
   // callback that asks again runs the loop itself.
   boost::asio::io_context context_{2};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> stops_{0};  // changed under mutex_; the leader reads it without
 
   std::mutex mutex_;                       // guards changes of the members below, and Waiter::done_
   std::atomic<std::thread::id> leader_{};  // the default id: nobody
   std::vector<Waiter*> followers_;         // that may lead next
+  std::size_t runs_ = 0;                   // threads in run()
+  bool stops_next_ = false;                // a stop() that came before run()
 };
 
 }  // namespace sluice::lib

@@ -301,7 +301,8 @@ class Engine {
   // it does in a callback.
   void run() noexcept;
   std::size_t poll() noexcept;  // runs what is ready, and returns how much that was; 0 if another thread runs the loop
-  void stop() noexcept;         // also from a callback; if nothing runs now, it ends the next run()
+  // Ends run() in each thread that is there; if none is, the next run(). Also from a callback.
+  void stop() noexcept;
 
   // In Prometheus' text format; "" without Options::metrics, or if there is no memory.
   std::string metrics() const noexcept;

@@ -340,7 +340,8 @@ uint64_t sluice_revision(const sluice_engine* engine); /* of the policies: 0 for
  * returns at once, as it does in a callback. */
 void sluice_run(sluice_engine* engine);
 size_t sluice_poll(sluice_engine* engine); /* runs what is ready, and returns how much that was */
-void sluice_stop(sluice_engine* engine); /* also from a callback; if nothing runs now, it ends the next sluice_run() */
+/* Ends sluice_run() in each thread that is there; if none is, the next sluice_run(). Also from a callback. */
+void sluice_stop(sluice_engine* engine);
 
 /* Metrics in Prometheus' text format; "" without the option `metrics`. The caller frees the text with sluice_free(). NULL if
  * there is no memory. */

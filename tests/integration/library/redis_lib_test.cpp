@@ -1,9 +1,13 @@
 // The library with its counters in a real Redis: with threads of its own, and on the threads of the program.
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -135,6 +139,43 @@ TEST_CASE("a callback that runs the loop, which runs already, does not wait for 
   });
   engine->run();
   CHECK(called);
+}
+
+// Whether the kernel says that a thread of this process sleeps.
+bool sleeps(pid_t thread) {
+  std::ifstream file(fmt::format("/proc/self/task/{}/stat", thread));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return text.find(") S ") != std::string::npos;
+}
+
+TEST_CASE("one stop() ends run() in all threads, and later ones only the next run()") {
+  const RedisServer redis;
+  const auto engine = open_on(redis, bundle_of(fixed_window(1'000)), 0);
+  std::atomic<pid_t> ids[2] = {0, 0};
+  std::atomic<int> ended = 0;
+  std::vector<std::jthread> threads;
+  for (auto& id : ids) {
+    threads.emplace_back([&] {
+      id = ::gettid();
+      engine->run();
+      ++ended;
+    });
+  }
+  CHECK(until([&] { return std::ranges::all_of(ids, [](const auto& id) { return id != 0 && sleeps(id); }); }));
+  engine->stop();
+  CHECK(until([&] { return ended == 2; }));
+  if (ended < 2) engine->stop();
+  threads.clear();
+  engine->stop();
+  engine->stop();
+  engine->run();
+  std::jthread next([&] {
+    engine->run();
+    ++ended;
+  });
+  CHECK(engine->check(kOrders).allowed);
+  CHECK(ended == 2);
+  engine->stop();
 }
 
 TEST_CASE("while one thread runs the loop, the checks of others are answered there") {
