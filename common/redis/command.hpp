@@ -73,6 +73,7 @@ class Command {
 
  private:
   friend class Endpoint;
+  friend class Failures;
   friend class FairQueue;
   friend struct QueuedKey;
 
@@ -83,6 +84,10 @@ class Command {
   bool retried_ = false;        // sent again after READONLY or MASTERDOWN
   bool asking_ = false;         // ASKING is sent before the command
   bool internal_ = false;       // made by the endpoint: a script load, PING or ASKING
+
+  // While its failure waits to be reported:
+  Failure failure_;
+  Command* next_failed_ = nullptr;
 
   // While the command waits in a FairQueue:
   CommandLink in_key_;

@@ -1,6 +1,7 @@
 #include "common/redis/endpoint.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -93,7 +94,12 @@ void Endpoint::submit(Command& command, const Terms& terms) {
   command.retried_ = command.asking_ = false;
   if (!passes(command)) return;
   if (terms.answer_by) return hurry(command);
-  arrivals_.push_back(&command);
+  try {
+    arrivals_.push_back(&command);
+  } catch (const std::bad_alloc&) {
+    end_trial(command, false);
+    throw;
+  }
 }
 
 void Endpoint::resubmit(Command& command, bool asking) {
@@ -122,13 +128,21 @@ bool Endpoint::postpone(Command& command, TimePoint now) {
   const TimePoint due = now + kPause;
   if (phase_ == Phase::closed || due >= command.answer_by_) return false;
   command.asking_ = false;
-  postponed_.push_back({&command, due});
+  try {
+    postponed_.push_back({&command, due});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   return true;
 }
 
 // Sends the command with the next write.
 void Endpoint::hurry(Command& command) {
-  urgent_.push_back(&command);
+  try {
+    urgent_.push_back(&command);
+  } catch (const std::bad_alloc&) {
+    return fail_without_memory(command);
+  }
   if (command.answer_by_ != TimePoint{}) urgent_until_ = std::min(urgent_until_, command.answer_by_);
 }
 
@@ -155,7 +169,20 @@ bool Endpoint::turn(std::string* out, TimePoint now) {
   return !out->empty();
 }
 
+// Without memory for all of it, nothing of the command is sent.
 void Endpoint::send(Command& command, std::string& out, TimePoint now) {
+  const std::size_t before = out.size();
+  const std::size_t owed = pipeline_.owed();
+  try {
+    append(command, out, now);
+  } catch (const std::bad_alloc&) {
+    while (pipeline_.owed() > owed) pipeline_.take_back();
+    out.resize(before);
+    fail_without_memory(command);
+  }
+}
+
+void Endpoint::append(Command& command, std::string& out, TimePoint now) {
   if (command.answer_by_ == TimePoint{}) command.answer_by_ = now + settings_.deadline;
   CommandWriter writer(out);
   if (command.asking_) {
@@ -169,12 +196,17 @@ void Endpoint::send(Command& command, std::string& out, TimePoint now) {
 void Endpoint::wait(Command& command, TimePoint now) {
   const Terms& terms = command.terms_;
   const Duration most = terms.patience == Patience::single ? settings_.queue_wait : settings_.batch_queue_wait;
-  queue_.push(command, terms.flow, terms.patience, now, now + most);
+  try {
+    queue_.push(command, terms.flow, terms.patience, now, now + most);
+  } catch (const std::bad_alloc&) {
+    fail_without_memory(command);
+  }
 }
 
 void Endpoint::not_written() {
   const std::size_t before = urgent_.size();
   std::vector<Command*> unsent;
+  unsent.reserve(pipeline_.owed());  // an allocation that fails later would lose a command
   while (Command* const command = pipeline_.take_back()) {
     if (command != asking_.get()) unsent.push_back(command);
   }
@@ -227,7 +259,11 @@ bool Endpoint::redirect(Command& command, const Reply& reply) {
   if (!settings_.redirect || command.redirects_ == kMostRedirects) return false;
   ++command.redirects_;
   end_trial(command, true);
-  return settings_.redirect(command, reply);
+  try {
+    return settings_.redirect(command, reply);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void Endpoint::load(std::uint8_t script) {
@@ -319,6 +355,9 @@ Endpoint::TimePoint Endpoint::next_event() const {
   const TimePoint next_postponed = postponed_.empty() ? TimePoint::max() : postponed_[0].due;
   return std::min({pipeline_.next_event(), urgent_until_, next_postponed, queue_.next_overdue()});
 }
+
+// A command must not be lost: its handler waits for it.
+void Endpoint::fail_without_memory(Command& command) { fail(command, {FailureKind::unavailable, false}); }
 
 void Endpoint::fail(Command& command, Failure failure) {
   end_trial(command, false);

@@ -135,9 +135,11 @@ class Endpoint final : private Pipeline::Receiver {
   void load(std::uint8_t script);
   void hurry(Command& command);
   void send(Command& command, std::string& out, TimePoint now);
+  void append(Command& command, std::string& out, TimePoint now);
   void wait(Command& command, TimePoint now);
   bool has_room() const { return pipeline_.owed() < window_.size(); }
   void fail(Command& command, Failure failure);
+  void fail_without_memory(Command& command);
   void fail_waiting(FailureKind kind);
   void expire_urgent();
   void expire_queue();
