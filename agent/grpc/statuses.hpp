@@ -19,8 +19,7 @@
 
 namespace sluice::agent::rpc {
 
-// An answer that needs no memory.
-inline constexpr grpc::Status kNoMemory{grpc::Code::unavailable, "There was no memory left for this request."};
+using grpc::kNoMemory;
 
 grpc::Code code_of(decide::Refusal::Kind kind);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include <fmt/core.h>
@@ -61,7 +63,10 @@ void Call::begin(http2::Stream& stream) {
   streams_ = method.client_streams;
   arrive_by_ = dispatcher_.tick_ + kArrival;
   if (!streams_) return;
-  service_->open(method_, Reply(*this));
+  try {
+    service_->open(method_, Reply(*this));
+  } catch (const std::bad_alloc&) {  // ~Reply() has answered
+  }
   watch_deadline();
   if (dispatcher_.draining_) drain();
 }
@@ -100,7 +105,10 @@ void Call::watch_deadline() {
 void Call::on_deadline() { end_for({Code::deadline_exceeded, "The deadline of the call has passed."}); }
 
 void Call::handle() {
-  service_->handle(method_, reader_.message(), Reply(*this));
+  try {
+    service_->handle(method_, reader_.message(), Reply(*this));
+  } catch (const std::bad_alloc&) {  // ~Reply() has answered
+  }
   watch_deadline();
 }
 
@@ -236,13 +244,23 @@ void Call::send(std::string_view message) {
   stream_->write({prefix.data(), prefix.size()}, message);
 }
 
+// If there is no memory for the message, the service can still answer with a status. If there is none for the status,
+// the stream is reset.
 void Call::finish(const Status& status, std::string_view message, bool with_message) {
   if (over()) return;
   if (with_message) send(message);
   finished_ = true;
   forget_deadline();
   listener_ = nullptr;
-  ended(status.code);
+  try {
+    ended(status.code);
+    send_status(status);
+  } catch (const std::bad_alloc&) {
+    stream_->reset(http2::StreamError::internal_error);
+  }
+}
+
+void Call::send_status(const Status& status) {
   std::array<http2::Field, 6> fields{};
   std::size_t count = 0;
   if (!began_) {  // the status comes with the header fields
@@ -319,10 +337,13 @@ Reply& Reply::operator=(Reply&& other) noexcept {
   return *this;
 }
 
+// An exception that destroys a Reply is a failed allocation.
 Reply::~Reply() {
   if (!call_) return;
   call_->set_listener(nullptr);
-  if (!call_->finished()) call_->finish({Code::internal, "The service gave no answer."}, {}, false);
+  if (call_->finished()) return;
+  call_->finish(std::uncaught_exceptions() > 0 ? kNoMemory : Status{Code::internal, "The service gave no answer."}, {},
+                false);
 }
 
 std::string_view Reply::metadata(std::string_view name) const { return call_->metadata(name); }

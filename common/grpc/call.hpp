@@ -32,6 +32,7 @@ class Call final : public boost::intrusive::list_base_hook<>, public DeadlineHol
   // Reads the header fields. REQUIRES: the call comes from the pool.
   void begin(http2::Stream& stream);
 
+  // Throws std::bad_alloc only with a message; the call is not finished then.
   void finish(const Status& status, std::string_view message, bool with_message);
   void send(std::string_view message);
   void pause() { paused_ = true; }
@@ -68,6 +69,7 @@ class Call final : public boost::intrusive::list_base_hook<>, public DeadlineHol
   void take_buffered();
   void refuse_http(std::string_view status);
   void write_headers();
+  void send_status(const Status& status);
   void end_for(const Status& status);
   void ended(Code code);
   void begin_span(std::string_view traceparent, std::string_view tracestate);

@@ -17,7 +17,8 @@ class Alarm {
   using Time = std::chrono::steady_clock::time_point;
 
   virtual Time now() const = 0;
-  virtual void set(Time at) = 0;  // replaces the time before
+  // Replaces the time before. Returns false if there is no memory for it; then the alarm is not set.
+  virtual bool set(Time at) noexcept = 0;
 
  protected:
   ~Alarm() = default;
@@ -59,6 +60,11 @@ class Deadlines {
     arm();
   }
 
+  // Makes good that there was no memory for the alarm.
+  void on_tick(Time now) {
+    if (armed_for_ == Time::max()) on_alarm(now);
+  }
+
   // Ends what is due, and sets the alarm for what is next. Further calls do no harm.
   void on_alarm(Time now) {
     armed_for_ = Time::max();
@@ -79,8 +85,9 @@ class Deadlines {
   // Calls that end in time leave the alarm as it is: it then rings once for nothing.
   void arm() {
     if (waiting_.empty() || waiting_.begin()->deadline_ >= armed_for_) return;
-    armed_for_ = waiting_.begin()->deadline_;
-    alarm_.set(armed_for_);
+    const Time next = waiting_.begin()->deadline_;
+    armed_for_ = Time::max();
+    if (alarm_.set(next)) armed_for_ = next;
   }
 
   Alarm& alarm_;

@@ -44,6 +44,7 @@ void Dispatcher::on_request(http2::Stream& stream) {
 
 void Dispatcher::on_tick() {
   ++tick_;
+  deadlines_.on_tick(alarm_.now());
   for (auto it = open_.begin(); it != open_.end();) {
     const boost::intrusive_ptr<Call> call(&*it++);  // tick() may close others, but none of this list
     call->tick(tick_);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -36,11 +37,16 @@ class Server final : private Alarm {
 
  private:
   Time now() const override { return std::chrono::steady_clock::now(); }
-  void set(Time at) override {
-    timer_.expires_at(at);
-    timer_.async_wait([this](const boost::system::error_code& stopped) {
-      if (!stopped) dispatcher_.on_alarm(now());
-    });
+  bool set(Time at) noexcept override {
+    try {
+      timer_.expires_at(at);
+      timer_.async_wait([this](const boost::system::error_code& stopped) {
+        if (!stopped) dispatcher_.on_alarm(now());
+      });
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
 
   boost::asio::steady_timer timer_;

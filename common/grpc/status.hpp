@@ -47,6 +47,9 @@ struct Status {
   std::string_view details = {};  // a serialized google.rpc.Status; "" if there is none
 };
 
+// Of a call for which an allocation failed.
+inline constexpr Status kNoMemory{Code::unavailable, "There was no memory left for this request."};
+
 // Appends the value of grpc-message: visible ASCII without '%', the rest percent-encoded.
 void append_message(std::string_view message, std::string& out);
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,12 @@ class AsioHost final : public Base, public Receiver, public std::enable_shared_f
 
   void forget_drained() { drained_ = nullptr; }
 
+  // As Server::mend(), but without the listeners.
+  void mend() {
+    if (this->empty()) return last_closed();
+    if (!ticking_) wait_tick();
+  }
+
   bool has_room(bool for_handshake) const override {
     return for_handshake ? this->has_room_for_handshake() : Base::has_room();
   }
@@ -74,12 +81,18 @@ class AsioHost final : public Base, public Receiver, public std::enable_shared_f
   }
 
   void first_opened() override {
-    if (!std::exchange(ticking_, true)) wait_tick();
+    if (!ticking_) wait_tick();
   }
 
   void last_closed() override {
     timer_.cancel();
-    if (this->draining() && drained_) boost::asio::post(executor_, std::exchange(drained_, nullptr));
+    if (!this->draining() || !drained_) return;
+    try {
+      boost::asio::post(executor_, [self = this->shared_from_this()] {
+        if (self->drained_) std::exchange(self->drained_, nullptr)();
+      });
+    } catch (const std::bad_alloc&) {  // mend() posts it
+    }
   }
 
   // One timer serves all connections. Without connections it is off.
@@ -88,9 +101,13 @@ class AsioHost final : public Base, public Receiver, public std::enable_shared_f
     timer_.async_wait([self = this->shared_from_this()](const boost::system::error_code&) {
       self->ticking_ = false;
       if (self->empty()) return;
-      self->first_opened();  // starts the timer again
+      try {
+        self->wait_tick();
+      } catch (const std::bad_alloc&) {  // mend() starts the timer again
+      }
       self->sweep();
     });
+    ticking_ = true;  // only now: the wait may have found no memory
   }
 
   Executor executor_;
@@ -135,6 +152,11 @@ class AsioServer {
   void close_all() {
     stop_listening();
     host_->close_all();
+  }
+
+  void mend() {
+    for (const auto& listener : listeners_) listener->mend();
+    host_->mend();
   }
 
   AsioHost<Base>& host() const { return *host_; }

@@ -54,6 +54,10 @@ void Connection::tick() {
   run([&] { take_tick(); });
 }
 
+void Connection::drain() {
+  run([&] { take_drain(); });
+}
+
 void Connection::take_read(IoResult result, std::size_t bytes) {
   reading_ = false;
   if (closed_) return release_stream();

@@ -91,6 +91,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   void take_read(IoResult result, std::size_t bytes);
   void take_written(IoResult result, std::size_t bytes);
   void take_tick();
+  void take_drain();
   void end_handshake();
   void advance();
   void parse_input();
@@ -128,6 +129,7 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   ReplyQueue replies_;
   std::string peer_;
   Output out_;
+  DirtyHook dirty_;
   std::size_t writing_bytes_ = 0;
   std::size_t counted_waiting_ = 0;              // this connection's part of ServerStats::waiting_output
   std::size_t lingered_ = 0;                     // bytes dropped while lingering
@@ -147,7 +149,6 @@ class Connection : public ReplySink, public boost::intrusive::list_base_hook<> {
   bool peer_done_ = false;   // the client has closed its side
   bool lingering_ = false;   // see finish()
   bool cancelling_ = false;  // cancel_read() was called; on_read() follows
-  bool dirty_ = false;       // in the host's list of connections to resume
   bool closed_ = false;
 };
 

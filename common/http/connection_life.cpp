@@ -99,7 +99,7 @@ void Connection::time_out_read() {
 }
 
 // Does not close an idle connection at once: cancels its read first, because a request may have arrived just now.
-void Connection::drain() {
+void Connection::take_drain() {
   if (closed_ || lingering_ || busy_) return;
   if (replies_.streams() > 0) return host_->mark_dirty(*this);
   if (handshaking_) return handshake_begun() ? void() : close();

@@ -1,4 +1,6 @@
 // The part of Connection for replies with a streamed body, and for handlers that watch the peer.
+#include <new>
+
 #include "common/http/connection.hpp"
 #include "common/http/connection_host.hpp"
 
@@ -59,7 +61,12 @@ bool Connection::watches_peer() const {
 }
 
 void Connection::notify_peer_left() {
-  while (PeerWatcher* watcher = replies_.take_watcher()) watcher->on_peer_left();
+  while (PeerWatcher* watcher = replies_.take_watcher()) {
+    try {
+      watcher->on_peer_left();
+    } catch (const std::bad_alloc&) {  // it goes on in vain
+    }
+  }
 }
 
 void Connection::notify_ended_streams() {

@@ -2,7 +2,8 @@
 // and not read from a clock. So clients do not all time out when a stopped process continues.
 //
 // A connection C is an element of a boost::intrusive::list, counts its references (retain(), release()), has the
-// functions start(), resume(), tick(), drain() and close(), and a member `dirty_` that Host<C> may change.
+// functions start(), resume(), tick(), drain() and close(), and a member `dirty_` (DirtyHook) that Host<C> may change.
+// Memory: if an allocation fails, the host stays whole; sweep() makes good that resume_dirty() was not called.
 // Thread safety: none; a Host belongs to its server's thread.
 #pragma once
 
@@ -10,9 +11,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <new>
 
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/slist.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include "common/http/server.hpp"
@@ -36,6 +38,9 @@ constexpr Ticks in_ticks(std::chrono::milliseconds timeout) {
   constexpr std::int64_t kLongest = 1 << 30;  // deadlines are compared modulo 2^32
   return static_cast<Ticks>(std::min<std::int64_t>(ticks, kLongest)) + 1;
 }
+
+// For the list of connections to resume.
+using DirtyHook = boost::intrusive::slist_member_hook<>;
 
 // Whether a deadline has come.
 constexpr bool is_past(Ticks deadline, Ticks now) { return static_cast<std::int32_t>(now - deadline) >= 0; }
@@ -64,10 +69,10 @@ class Host {
   bool has_room() const { return !shut_ && stats_.open_connections < options_.max_connections; }
   bool has_room_for_handshake() const { return has_room() && stats_.handshakes < options_.max_handshakes; }
 
-  // REQUIRES: has_room(); the caller holds a reference to `connection`
+  // REQUIRES: has_room(); the caller holds a reference to `connection`. Throws std::bad_alloc; then nothing is added.
   void add(C& connection) {
-    connection.retain();
     if (connections_.empty()) first_opened();
+    connection.retain();
     connections_.push_back(connection);
     ++stats_.accepted;
     ++stats_.open_connections;
@@ -78,18 +83,16 @@ class Host {
   // Counts one tick and checks the time-outs of all connections.
   void sweep() {
     ++tick_;
+    if (!woken_) resume_dirty();
     ticked();
     each([](C& connection) { connection.tick(); });
   }
 
   // Resumes the connections that mark_dirty() collected.
   void resume_dirty() {
-    resuming_.swap(dirty_);
-    for (const auto& connection : resuming_) {
-      connection->dirty_ = false;
-      connection->resume();
-    }
-    resuming_.clear();
+    woken_ = false;
+    if (resuming_.empty()) resuming_.swap(dirty_);
+    while (!resuming_.empty()) take_first(resuming_)->resume();
   }
 
   void drain() {
@@ -105,7 +108,7 @@ class Host {
       connection->close();
     }
     // Breaks a reference cycle: the connections in dirty_ hold this host.
-    dirty_.clear();
+    while (!dirty_.empty()) take_first(dirty_);
   }
 
   const ServerOptions& options() const { return options_; }
@@ -124,11 +127,16 @@ class Host {
   virtual void last_closed() = 0;
   virtual void ticked() {}
 
-  void mark_dirty(C& connection) {
-    if (connection.dirty_) return;
-    if (dirty_.empty()) wake();
-    dirty_.emplace_back(&connection);
-    connection.dirty_ = true;
+  void mark_dirty(C& connection) noexcept {
+    if (connection.dirty_.is_linked()) return;
+    connection.retain();
+    dirty_.push_back(connection);
+    if (woken_) return;
+    try {
+      wake();
+      woken_ = true;
+    } catch (const std::bad_alloc&) {  // sweep() comes within kTick
+    }
   }
 
   // Releases the list's reference. REQUIRES: the caller holds another reference.
@@ -145,6 +153,17 @@ class Host {
   Ticks tick_ = 0;
 
  private:
+  using DirtyList =
+      boost::intrusive::slist<C, boost::intrusive::member_hook<C, DirtyHook, &C::dirty_>,
+                              boost::intrusive::cache_last<true>, boost::intrusive::constant_time_size<false>>;
+
+  // Each element of these lists is a reference.
+  static boost::intrusive_ptr<C> take_first(DirtyList& list) {
+    C& first = list.front();
+    list.pop_front();
+    return {&first, false};
+  }
+
   // `visit` may close the connection, which removes it from the list.
   template <class Visit>
   void each(Visit visit) {
@@ -157,8 +176,9 @@ class Host {
   bool draining_ = false;
   bool shut_ = false;  // close_all() was called
   boost::intrusive::list<C, boost::intrusive::constant_time_size<false>> connections_;
-  std::vector<boost::intrusive_ptr<C>> dirty_;
-  std::vector<boost::intrusive_ptr<C>> resuming_;
+  DirtyList dirty_;
+  DirtyList resuming_;
+  bool woken_ = false;  // resume_dirty() will be called
 };
 
 }  // namespace sluice::http

@@ -40,24 +40,27 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
   AcceptLoop(std::shared_ptr<Receiver> receiver, Acceptor acceptor, std::uint16_t port)
       : receiver_(std::move(receiver)), acceptor_(std::move(acceptor)), pause_(acceptor_.get_executor()), port_(port) {}
 
+  // Waits, and does not accept asynchronously: where Asio accepts, an allocation that fails would end the operation
+  // without a call of its handler. REQUIRES: the acceptor does not block.
   void accept() {
-    acceptor_.async_accept(peer_, [self = this->shared_from_this()](const Code& ec, Socket socket) {
-      self->accepted(ec, std::move(socket));
+    acceptor_.async_wait(Acceptor::wait_read, [self = this->shared_from_this()](const Code& ec) {
+      self->waiting_ = false;
+      if (!self->stopped_) self->go_on_after(ec ? ec : self->accept_one());
     });
+    waiting_ = true;  // only now: the wait may have found no memory
   }
 
   void stop() override {
     stopped_ = true;
     pause_.cancel();
     Code ec;
-    acceptor_.non_blocking(true, ec);
-    while (!ec) {
-      Socket socket(acceptor_.get_executor());
-      acceptor_.accept(socket, peer_, ec);
-      if (!ec) admit(std::move(socket));
-    }
+    while (!ec) ec = accept_one();
     acceptor_.close(ec);
     if (file_) file_->remove();
+  }
+
+  void mend() override {
+    if (!stopped_ && !waiting_) accept();
   }
 
   std::uint16_t port() const override { return port_; }
@@ -69,21 +72,33 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
   void own(UnixPath file) { file_.emplace(std::move(file)); }
 
  private:
-  void accepted(const Code& ec, Socket socket) {
+  Code accept_one() {
+    Code ec;
     try {
+      Socket socket(acceptor_.get_executor());
+      acceptor_.accept(socket, peer_, ec);
       if (!ec) admit(std::move(socket));
     } catch (const std::bad_alloc&) {  // the client is cut off, others are still accepted
       ++receiver_->statistics().accept_errors;
     }
-    if (stopped_) return;
-    // ECONNABORTED and EPROTO mean that the client gave up while it waited in the kernel's queue. Any other error is a
-    // shortage (descriptors, memory) that an immediate retry would meet again.
-    if (!ec || ec.value() == ECONNABORTED || ec.value() == EPROTO) return accept();
-    ++receiver_->statistics().accept_errors;
-    pause_.expires_after(kPause);
-    pause_.async_wait([self = this->shared_from_this()](const Code&) {
-      if (!self->stopped_) self->accept();
-    });
+    return ec;
+  }
+
+  // ECONNABORTED and EPROTO mean that the client gave up while it waited in the kernel's queue. Any other error is a
+  // shortage (descriptors, memory) that an immediate retry would meet again.
+  void go_on_after(const Code& ec) {
+    const bool none_left = ec == asio::error::would_block || ec == asio::error::try_again;
+    try {
+      if (!ec || none_left || ec.value() == ECONNABORTED || ec.value() == EPROTO) return accept();
+      ++receiver_->statistics().accept_errors;
+      pause_.expires_after(kPause);
+      pause_.async_wait([self = this->shared_from_this()](const Code&) {
+        self->waiting_ = false;
+        if (!self->stopped_) self->go_on_after({});
+      });
+      waiting_ = true;
+    } catch (const std::bad_alloc&) {  // mend() goes on
+    }
   }
 
   void admit(Socket socket) {
@@ -121,8 +136,16 @@ class AcceptLoop final : public Listener, public std::enable_shared_from_this<Ac
   Timer pause_;
   std::uint16_t port_;
   bool stopped_ = false;
+  bool waiting_ = false;  // for a connection, or for the end of the pause
   std::optional<UnixPath> file_;
 };
+
+// A client that gives up while it waits in the kernel's queue is an error, and not a reason to wait for another one.
+template <class Acceptor>
+void prepare(Acceptor& acceptor, Code& ec) {
+  acceptor.non_blocking(true, ec);
+  if (!ec) acceptor.set_option(asio::socket_base::enable_connection_aborted(true), ec);
+}
 
 std::unexpected<Error> failed(const tcp::endpoint& endpoint, const Code& ec) {
   const char* code = "listen_failed";
@@ -147,6 +170,7 @@ Result<std::shared_ptr<Listener>> listen_tcp(asio::io_context& context, std::sha
   if (!ec && reuse_port) acceptor.set_option(ReusePort(true), ec);
   if (!ec) acceptor.bind(endpoint, ec);
   if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec) prepare(acceptor, ec);
   if (ec) return failed(endpoint, ec);
   const std::uint16_t port = acceptor.local_endpoint(ec).port();
   if (ec) return failed(endpoint, ec);
@@ -163,6 +187,7 @@ Result<std::shared_ptr<Listener>> listen_unix(asio::io_context& context, std::sh
   AcceptLoop<stream_protocol>::Acceptor acceptor(context.get_executor());
   Code ec;
   acceptor.assign(stream_protocol(), file->take_descriptor(), ec);
+  if (!ec) prepare(acceptor, ec);
   if (ec) return failure("listen_failed", fmt::format("cannot listen on {}: {}", path, ec.message()));
   auto loop = std::make_shared<AcceptLoop<stream_protocol>>(std::move(receiver), std::move(acceptor), 0);
   loop->own(std::move(*file));

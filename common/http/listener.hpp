@@ -44,6 +44,8 @@ class Listener {
   virtual ~Listener() = default;
   // First accepts the connections that wait in the kernel's queue, so that a request sent before the stop is answered.
   virtual void stop() = 0;
+  // Accepts again if that has stopped because an allocation failed. Throws std::bad_alloc.
+  virtual void mend() = 0;
   virtual std::uint16_t port() const = 0;  // 0 for Unix sockets
 };
 

@@ -1,4 +1,5 @@
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -29,8 +30,13 @@ Reply::~Reply() {
     return;
   }
   std::string body;
-  write_problem({.status = 500, .type = "/problems/internal", .detail = "The request was dropped without an answer."},
-                body);
+  try {
+    write_problem({.status = 500, .type = "/problems/internal", .detail = "The request was dropped without an answer."},
+                  body);
+  } catch (const std::bad_alloc&) {
+    send(kNoMemoryResponse);
+    return;
+  }
   send({.status = 500, .content_type = kProblemType, .body = body});
 }
 

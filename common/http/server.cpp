@@ -33,6 +33,8 @@ void Server::drain(std::function<void()> drained) { impl_->drain(std::move(drain
 
 void Server::close_all() { impl_->close_all(); }
 
+void Server::mend() { impl_->mend(); }
+
 const ServerStats& Server::stats() const { return impl_->host().stats(); }
 
 }  // namespace sluice::http

@@ -148,6 +148,10 @@ class Server {
   void drain(std::function<void()> drained);
   void close_all();  // also stops accepting
 
+  // Starts again what has stopped because an allocation failed: accepting, and the timer of the connections. Call it a
+  // few times a second. Throws std::bad_alloc.
+  void mend();
+
   const ServerStats& stats() const;
 
  private:

@@ -16,7 +16,44 @@ constexpr std::size_t kPull = 64UL * 1024;
 Connection::Connection(SharedHost host, std::string peer)
     : host_(std::move(host)), session_(host_->limits_, host_->handler_, host_->memory_, *this, std::move(peer)) {}
 
+// Runs the work of one event. Without memory for it, the connection closes.
+template <class Event>
+void Connection::run(Event event) {
+  try {
+    event();
+  } catch (const std::bad_alloc&) {
+    busy_ = false;
+    close();
+  }
+}
+
 void Connection::start() {
+  run([&] { begin(); });
+}
+
+void Connection::on_handshake(IoResult result) {
+  run([&] { take_handshake(result); });
+}
+
+void Connection::on_read(IoResult result, std::size_t bytes) {
+  run([&] { take_read(result, bytes); });
+}
+
+void Connection::on_written(IoResult result, std::size_t bytes) {
+  run([&] { take_written(result, bytes); });
+}
+
+void Connection::resume() {
+  run([&] {
+    if (!closed_) advance();
+  });
+}
+
+void Connection::tick() {
+  run([&] { take_tick(); });
+}
+
+void Connection::begin() {
   heard_at_ = host_->tick_;
   handshaking_ = start_handshake();
   if (handshaking_) {
@@ -32,7 +69,7 @@ void Connection::end_handshake() {
   if (std::exchange(handshaking_, false)) --host_->stats_.handshakes;
 }
 
-void Connection::on_handshake(IoResult result) {
+void Connection::take_handshake(IoResult result) {
   reading_ = false;
   if (closed_) return release_stream();
   end_handshake();
@@ -45,7 +82,7 @@ void Connection::on_handshake(IoResult result) {
   if (host_->draining()) drain();
 }
 
-void Connection::on_read(IoResult result, std::size_t bytes) {
+void Connection::take_read(IoResult result, std::size_t bytes) {
   reading_ = false;
   if (closed_) return release_stream();
   // A client that closes only its side counts as one that leaves.
@@ -71,7 +108,7 @@ void Connection::take_input(std::size_t bytes) {
   advance();
 }
 
-void Connection::on_written(IoResult result, std::size_t bytes) {
+void Connection::take_written(IoResult result, std::size_t bytes) {
   writing_ = false;
   if (closed_) return release_stream();
   if (result != IoResult::ok) return close();
@@ -80,22 +117,14 @@ void Connection::on_written(IoResult result, std::size_t bytes) {
   advance();
 }
 
-void Connection::resume() {
-  if (!closed_) advance();
-}
-
-void Connection::output_ready() {
+void Connection::output_ready() noexcept {
   if (!closed_ && !busy_ && !handshaking_) host_->mark_dirty(*this);
 }
 
 void Connection::advance() {
   if (handshaking_) return;
   busy_ = true;
-  bool works = false;
-  try {
-    works = write_output();
-  } catch (const std::bad_alloc&) {  // closes
-  }
+  const bool works = write_output();
   busy_ = false;
   if (!works) return close();
   if (!closed_) settle();
@@ -156,7 +185,7 @@ void Connection::read_more() {
   reading_ = true;
 }
 
-void Connection::tick() {
+void Connection::take_tick() {
   if (closed_) return;
   const Ticks now = host_->tick_;
   if (handshaking_ || lingering_) {

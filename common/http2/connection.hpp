@@ -3,7 +3,8 @@
 //
 // Ownership: reference-counted without atomics. The host's lists and each operation in flight hold a reference.
 // Invariants: at most one read and one write are in flight. All frames of one read are handled before anything is
-// written; replies that come later are written in one posted call for all connections.
+// written; replies that come later are written in one posted call for all connections. Memory: if an allocation fails,
+// the connection closes, unless it was for one request.
 // Thread safety: none; it belongs to its server's thread.
 #pragma once
 
@@ -70,7 +71,14 @@ class Connection : public boost::intrusive::list_base_hook<>, private Session::O
   virtual void destroy_stream() = 0;
   virtual void unreferenced() noexcept = 0;
 
-  void output_ready() override;
+  template <class Event>
+  void run(Event event);
+  void begin();
+  void take_handshake(IoResult result);
+  void take_read(IoResult result, std::size_t bytes);
+  void take_written(IoResult result, std::size_t bytes);
+  void take_tick();
+  void output_ready() noexcept override;
   void read_more();
   void take_input(std::size_t bytes);
   void advance();
@@ -87,6 +95,7 @@ class Connection : public boost::intrusive::list_base_hook<>, private Session::O
   SharedHost host_;
   Session session_;
   http::Output out_;
+  http::DirtyHook dirty_;
   std::size_t writing_bytes_ = 0;
   std::size_t counted_waiting_ = 0;  // this connection's part of ServerStats::waiting_output
   std::size_t lingered_ = 0;         // bytes dropped while lingering
@@ -106,7 +115,6 @@ class Connection : public boost::intrusive::list_base_hook<>, private Session::O
   bool pinged_ = false;
   bool drain_announced_ = false;
   bool drained_ = false;
-  bool dirty_ = false;  // in the host's list of connections to resume
   bool closed_ = false;
 };
 

@@ -30,6 +30,8 @@ void Server::drain(std::function<void()> drained) { impl_->drain(std::move(drain
 
 void Server::close_all() { impl_->close_all(); }
 
+void Server::mend() { impl_->mend(); }
+
 const http::ServerStats& Server::stats() const { return impl_->host().stats(); }
 
 const SessionStats& Server::session_stats() const { return impl_->host().session_stats(); }

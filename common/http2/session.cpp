@@ -45,6 +45,16 @@ struct Session::Callbacks {
     }
   }
 
+  // Without memory for a request, its stream is reset, and others go on.
+  template <class F>
+  static int guarded(nghttp2_session* session, std::int32_t id, F f) {
+    if (guarded(f) == 0) return 0;
+    const int reset = nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_INTERNAL_ERROR);
+    return nghttp2_is_fatal(reset) != 0 ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+  }
+  // The same where nghttp2 resets the stream by itself.
+  static int or_reset(int result) { return result == 0 ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; }
+
   // A reset of a stream that is closed. end_stream() counts the others.
   static bool resets_nothing(nghttp2_session* session, const nghttp2_frame_hd& frame) {
     return frame.type == NGHTTP2_RST_STREAM && stream_of(session, frame.stream_id) == nullptr;
@@ -60,7 +70,7 @@ struct Session::Callbacks {
 
   static int begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
-    return guarded([&] { self(user).begin_stream(frame->hd.stream_id); });
+    return or_reset(guarded([&] { self(user).begin_stream(frame->hd.stream_id); }));
   }
 
   static int header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t* name,
@@ -68,7 +78,7 @@ struct Session::Callbacks {
                     void* user) {
     Stream* stream = stream_of(session, frame->hd.stream_id);
     if (stream == nullptr || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;  // trailers mean nothing here
-    return guarded([&] { self(user).add_header(*stream, view(name, name_size), view(value, value_size)); });
+    return or_reset(guarded([&] { self(user).add_header(*stream, view(name, name_size), view(value, value_size)); }));
   }
 
   static int frame(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
@@ -79,7 +89,7 @@ struct Session::Callbacks {
     Stream* stream = stream_of(session, frame->hd.stream_id);
     if (stream == nullptr) return 0;
     const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-    return guarded([&] {
+    return guarded(session, frame->hd.stream_id, [&] {
       if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
         its.begin_request(*stream, ends);
       } else if (ends) {
@@ -93,7 +103,7 @@ struct Session::Callbacks {
     nghttp2_session_consume_connection(session, size);
     Stream* stream = stream_of(session, id);
     if (stream == nullptr || stream->listener_ == nullptr) return 0;
-    return guarded([&] { stream->listener_->on_data(view(bytes, size)); });
+    return guarded(session, id, [&] { stream->listener_->on_data(view(bytes, size)); });
   }
 
   static int stream_closed(nghttp2_session* session, std::int32_t id, std::uint32_t, void* user) {

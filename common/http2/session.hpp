@@ -2,7 +2,8 @@
 // and writes the frames. This class bounds what a client can make the server do (limits.hpp).
 //
 // An event may call any function of a Stream, but neither feed() nor pull().
-// Thread safety: none. Memory: if an allocation fails, the session is broken, and its connection closes.
+// Thread safety: none. Memory: if an allocation fails for a request, its stream is reset. If nghttp2 finds no memory,
+// the session is broken, and its connection closes.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@ class Session {
  public:
   class Owner {
    public:
-    virtual void output_ready() = 0;  // pull() has more to give
+    virtual void output_ready() noexcept = 0;  // pull() has more to give
 
    protected:
     ~Owner() = default;

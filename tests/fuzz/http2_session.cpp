@@ -18,10 +18,10 @@ struct Observer final : grpc::CallObserver {
 };
 struct NoAlarm final : grpc::Alarm {
   Time now() const override { return {}; }
-  void set(Time) override {}
+  bool set(Time) noexcept override { return true; }
 };
 struct Owner final : http2::Session::Owner {
-  void output_ready() override {}
+  void output_ready() noexcept override {}
 };
 
 }  // namespace

@@ -115,6 +115,18 @@ TEST_CASE("no alarm is set for a call that is answered at once, or that has no d
   CHECK(rig.alarm.times_set == 0);
 }
 
+TEST_CASE("an alarm for which there was no memory is set at the next tick") {
+  Rig rig;
+  rig.alarm.has_no_memory = true;
+  const auto id = rig.call("Hold", "x", {{"grpc-timeout", "100m"}});
+  CHECK(rig.alarm.times_set == 0);
+  rig.alarm.has_no_memory = false;
+  rig.dispatcher.on_tick();
+  CHECK(rig.alarm.times_set == 1);
+  rig.pass(100ms);
+  CHECK(rig.status(id) == number(Code::deadline_exceeded));
+}
+
 TEST_CASE("calls with one time-out share alarms, and the earliest deadline is next") {
   Rig rig;
   TestService& service = rig.service;

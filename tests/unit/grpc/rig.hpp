@@ -15,14 +15,17 @@ namespace sluice::grpc {
 
 struct SetAlarm final : Alarm {
   Time now() const override { return time; }
-  void set(Time at) override {
+  bool set(Time at) noexcept override {
+    if (has_no_memory) return false;
     set_for = at;
     ++times_set;
+    return true;
   }
 
   Time time{std::chrono::hours(1)};
   Time set_for{};
   int times_set = 0;
+  bool has_no_memory = false;
 };
 
 struct Outcomes final : CallObserver {

@@ -175,7 +175,7 @@ struct Pair final : private Session::Owner {
   int wakes = 0;
 
  private:
-  void output_ready() override { ++wakes; }
+  void output_ready() noexcept override { ++wakes; }
 };
 
 // One frame.

@@ -171,7 +171,7 @@ TEST_CASE("a client sends no more of a request than its handler has read, and th
 }
 
 struct SilentOwner final : Session::Owner {
-  void output_ready() override {}
+  void output_ready() noexcept override {}
 };
 
 TEST_CASE("requests beyond max_streams are refused while the client may not know the number, and the others go on") {
