@@ -76,7 +76,6 @@ class RedisLane::Job final : public OpenAsks::Ask, public decide::CheckListener 
   }
   void refused(std::size_t, const decide::Refusal& refusal) override {
     if (ticket_ == nullptr) return;
-    if (check_.is_lost()) return give_up(status_of(refusal));  // Redis may still answer to this object
     clear(*ticket_->decision);
     ticket_->decision->status = status_of(refusal);
     end();

@@ -26,7 +26,6 @@ void Batch::start(const http::Request& http, RouteReply reply, std::optional<dec
   caller_ = std::move(caller);
   if (caller_) origin_ = caller_->origin();
   origin_.batch = true;
-  lost_ = false;
   try {
     if (!split(http)) return;
   } catch (const std::bad_alloc&) {
@@ -118,7 +117,6 @@ void Batch::refused(std::size_t slot, const decide::Refusal& refusal) {
 }
 
 void Batch::refuse_without_memory(std::size_t slot) {
-  lost_ = lost_ || elements_[slot].check.is_lost();
   result_ranges_[slot] = {.without_memory = true};
   close_one();
 }
@@ -169,7 +167,7 @@ void Batch::return_to_pool() {
   clear(body_);
   clear(results_);
   clear(out_);
-  if (!lost_) pool_.give_back(*this);
+  pool_.give_back(*this);
 }
 
 }  // namespace sluice::agent::api

@@ -164,7 +164,7 @@ class CheckApi::Single final : public decide::CheckListener, private http::PeerW
   }
   void refuse_without_memory() {
     reply_->send(kOverloadResponse);
-    if (!check_.is_lost()) return_to_pool();
+    return_to_pool();
   }
   void return_to_pool() {
     reply_.reset();
@@ -199,11 +199,10 @@ class CheckApi::LeaseChange final : public limiter::LeaseListener {
     }
   }
 
-  // Called if the store's release() or renew() has thrown. The store may still call settled() if it does not answer at
-  // once; the object then waits for that.
-  void fail_without_memory(bool may_be_settled) {
+  // Called if the store's release() or renew() has thrown.
+  void fail_without_memory() {
     reply_.send(http::kNoMemoryResponse);
-    if (!may_be_settled) delete this;
+    delete this;
   }
 
  private:
@@ -358,7 +357,7 @@ void CheckApi::change_lease(http::Request& request, RouteReply reply, Change cha
       decider_.renew(*leases, caller->origin(), *listener);
     }
   } catch (const std::bad_alloc&) {
-    listener->fail_without_memory(!decider_.store().answers_at_once());
+    listener->fail_without_memory();
   }
 }
 

@@ -81,7 +81,7 @@ class RateLimitJson::Single final : public rls::Listener {
       const RefusalRow& row = *std::ranges::find(kRefusalRows, refusal.kind, &RefusalRow::kind);
       send_problem(*reply_, {.status = row.status, .type = row.type, .detail = refusal.text}, row.headers);
     }
-    if (!call_.is_lost()) return_to_pool();
+    return_to_pool();
   }
 
  private:

@@ -84,7 +84,7 @@ class AuthorizationService::Single final : public decide::CheckListener, private
 
   void refuse_without_memory() {
     reply_->finish(kNoMemory);
-    if (!check_.is_lost()) return_to_pool();
+    return_to_pool();
   }
   void return_to_pool() {
     reply_.reset();
@@ -131,8 +131,9 @@ void AuthorizationService::handle(std::size_t, std::span<char> message, grpc::Re
 
 const api::Peer& AuthorizationService::find_peer(std::string_view text) {
   if (text != peer_text_) {
-    peer_text_ = text;
+    std::string kept(text);  // both or neither, also if an allocation fails
     peer_ = api::find_peer(text, parts_.authz->proxies);
+    peer_text_.swap(kept);
   }
   return peer_;
 }

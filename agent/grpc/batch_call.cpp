@@ -16,7 +16,6 @@ void BatchCall::start(std::span<char> message, grpc::Reply reply, std::optional<
   caller_ = std::move(caller);
   if (caller_) origin_ = caller_->origin();
   origin_.batch = true;
-  lost_ = false;
   try {
     if (!split(message)) return;
   } catch (const std::bad_alloc&) {
@@ -80,7 +79,6 @@ void BatchCall::refuse(std::size_t slot, const Refused& refused) {
 
 // A result that is empty says that there is none; that takes no memory.
 void BatchCall::refuse_without_memory(std::size_t slot) {
-  lost_ = lost_ || elements_[slot].check.is_lost();
   elements_[slot].result.clear();
   close_one();
 }
@@ -104,7 +102,7 @@ void BatchCall::send() {
 void BatchCall::return_to_pool() {
   reply_.reset();
   caller_.reset();
-  if (!lost_) pool_.give_back(*this);
+  pool_.give_back(*this);
 }
 
 }  // namespace sluice::agent::rpc

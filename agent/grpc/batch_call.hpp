@@ -61,7 +61,6 @@ class BatchCall final : public decide::CheckListener {
   std::string out_;
   // Checks without a result. start() counts itself as one more, so that early results do not run send().
   std::size_t open_ = 0;
-  bool lost_ = false;  // the counter store may still answer one of the checks (Check::is_lost())
 };
 
 }  // namespace sluice::agent::rpc

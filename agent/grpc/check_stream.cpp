@@ -30,30 +30,49 @@ CheckStream::CheckStream(decide::Decider& decider, StatusWriter& statuses, grpc:
 void CheckStream::on_message(std::span<char> bytes) {
   if (last_) return;
   const bool was_working = std::exchange(working_, true);
-  const auto message = read_stream_message(bytes);
-  if (!message) {
-    statuses_.refuse(reply_, unreadable("sluice.v1.CheckStreamRequest"));
-    over_ = last_ = true;
-  } else {
-    const std::size_t slot = take_slot();
-    elements_[slot].id = message->id;
-    begin(slot, message->check);
-    regulate();
+  try {
+    take(bytes);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
   }
   working_ = was_working;
   end_when_done();
 }
 
+void CheckStream::take(std::span<char> bytes) {
+  const auto message = read_stream_message(bytes);
+  if (!message) {
+    statuses_.refuse(reply_, unreadable("sluice.v1.CheckStreamRequest"));
+    over_ = last_ = true;
+    return;
+  }
+  const std::size_t slot = take_slot();
+  elements_[slot].id = message->id;
+  try {
+    begin(slot, message->check);
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+    give_back(slot);
+  }
+  regulate();
+}
+
 std::size_t CheckStream::take_slot() {
-  ++open_;
   if (free_.empty()) {
+    free_.reserve(elements_.size() + 1);  // so that give_back() never allocates
     elements_.emplace_back(decider_);
-    free_.reserve(elements_.size());  // so that give_back() never allocates
+    ++open_;
     return elements_.size() - 1;
   }
+  ++open_;
   const std::size_t slot = free_.back();
   free_.pop_back();
   return slot;
+}
+
+void CheckStream::end_without_memory() {
+  reply_.finish(kNoMemory);
+  over_ = last_ = true;
 }
 
 // The answer may come before this function returns.
@@ -86,9 +105,7 @@ void CheckStream::decided(std::size_t slot, const Decision& decision) {
 
 void CheckStream::refused(std::size_t slot, const decide::Refusal& refusal) {
   if (refusal.kind != decide::Refusal::Kind::out_of_memory) return refuse(slot, refused_for(refusal));
-  lost_ = lost_ || elements_[slot].check.is_lost();
-  reply_.finish(kNoMemory);
-  over_ = last_ = true;
+  end_without_memory();
   give_back(slot);
 }
 
@@ -152,7 +169,7 @@ void CheckStream::end_when_done() {
     reply_.finish(draining_ ? grpc::Status{grpc::Code::unavailable, "The agent stops; ask another one."}
                             : grpc::Status{});
   }
-  if (!lost_) delete this;
+  delete this;
 }
 
 }  // namespace sluice::agent::rpc

@@ -48,7 +48,9 @@ class CheckStream final : public decide::CheckListener, private grpc::CallListen
   void on_drain() override;
   void on_over() override;
 
+  void take(std::span<char> bytes);
   std::size_t take_slot();
+  void end_without_memory();
   void begin(std::size_t slot, std::span<char> check);
   decide::CheckTrace trace() const;
   void refuse(std::size_t slot, const Refused& refused);
@@ -72,7 +74,6 @@ class CheckStream final : public decide::CheckListener, private grpc::CallListen
   bool over_ = false;     // the client is gone, or the status is sent
   bool last_ = false;     // no further checks come, or are taken
   bool draining_ = false;
-  bool lost_ = false;  // the counter store may still answer a check, so the object stays
 };
 
 }  // namespace sluice::agent::rpc

@@ -102,7 +102,7 @@ class DecisionsService::Single final : public decide::CheckListener, private grp
   }
   void refuse_without_memory() {
     reply_->finish(kNoMemory);
-    if (!check_.is_lost()) return_to_pool();
+    return_to_pool();
   }
   void return_to_pool() {
     reply_.reset();
@@ -131,17 +131,21 @@ class DecisionsService::LeaseCall final : public limiter::LeaseListener {
       return reply_.finish(
           {grpc::Code::unavailable, "The counter store does not answer; the lease ends by itself at its expiry."});
     }
-    std::string message;
-    protozero::pbf_writer out(message);
-    out.add_bool(1, result->live);
-    if (renew_ && result->live) out.add_int64(2, result->expires_at_us / 1'000'000);
-    reply_.finish(message);
+    try {
+      std::string message;
+      protozero::pbf_writer out(message);
+      out.add_bool(1, result->live);
+      if (renew_ && result->live) out.add_int64(2, result->expires_at_us / 1'000'000);
+      reply_.finish(message);
+    } catch (const std::bad_alloc&) {
+      reply_.finish(kNoMemory);
+    }
   }
 
-  // Called if the store's release() or renew() has thrown, as LeaseChange of agent/api.
-  void fail_without_memory(bool may_be_settled) {
+  // Called if the store's release() or renew() has thrown.
+  void fail_without_memory() {
     reply_.finish(kNoMemory);
-    if (!may_be_settled) delete this;
+    delete this;
   }
 
  private:
@@ -221,7 +225,7 @@ void DecisionsService::change_lease(std::span<char> message, grpc::Reply reply, 
       decider_.release(*leases, caller->origin(), *listener);
     }
   } catch (const std::bad_alloc&) {
-    listener->fail_without_memory(!decider_.store().answers_at_once());
+    listener->fail_without_memory();
   }
 }
 

@@ -57,7 +57,7 @@ class RateLimitService::Single final : public rls::Listener {
         reply_->finish(kNoMemory);
         break;
     }
-    if (!call_.is_lost()) return_to_pool();
+    return_to_pool();
   }
 
  private:

@@ -59,7 +59,7 @@ void Call::start(const Request& request, Listener& listener, const tracing::Acti
   spans_.begin({.request = &span}, nullptr);
   in_force_ = service_.in_force();
   judgement_count_ = open_ = 0;
-  in_store_ = ended_ = false;
+  ended_ = false;
   try {
     decide();
   } catch (const std::bad_alloc&) {
@@ -223,7 +223,6 @@ bool Call::take_redis_time() const {
 void Call::ask_store() {
   open_ = judgement_count_;
   spans_.ask(service_.resources().traced_store);
-  in_store_ = true;
   limiter::CounterStore& store = service_.resources().store;
   const std::size_t count = judgement_count_;  // the last outcome may end this call, and begin another one
   if (count == 1) return store.judge(judgements_[0].call, answers_[0]);
@@ -331,7 +330,6 @@ void Call::refuse(Refusal::Kind kind, std::string text) {
 
 void Call::end_without_memory() {
   ended_ = true;
-  lost_ = in_store_ && open_ > 0 && !service_.resources().store.answers_at_once();
   refuse(Refusal::Kind::out_of_memory, {});
 }
 

@@ -49,10 +49,6 @@ class Call {
   // the request; empty if it is not traced.
   void start(const Request& request, Listener& listener, const tracing::ActiveSpan& span = {});
 
-  // Whether the counter store may still answer, because an allocation failed while it took the call. Then neither start
-  // nor destroy this object.
-  bool is_lost() const { return lost_; }
-
  private:
   static constexpr std::size_t kNotJudged = static_cast<std::size_t>(-1);
 
@@ -117,10 +113,8 @@ class Call {
   std::vector<limiter::RulebookCall> calls_;
   std::size_t judgement_count_ = 0;  // elements in use
   std::size_t open_ = 0;             // outcomes that are still missing
-  bool in_store_ = false;
-  bool ended_ = false;  // for lack of memory; further outcomes are ignored
-  bool lost_ = false;
-  std::string counter_head_;  // of the request's domain
+  bool ended_ = false;               // for lack of memory; further outcomes are ignored
+  std::string counter_head_;         // of the request's domain
 
   // Scratch.
   std::vector<DescriptorVerdict> verdicts_;

@@ -163,7 +163,8 @@ class OverrideListener {
 };
 
 // Thread: each worker thread has its own store object. Each listener is called exactly once, on the worker's thread,
-// possibly before the function that takes the listener returns.
+// possibly before the function that takes the listener returns. If the function throws std::bad_alloc, no listener is
+// called afterwards; an allocation that fails later is an error of the call.
 class CounterStore {
  public:
   virtual ~CounterStore() = default;
@@ -185,8 +186,6 @@ class CounterStore {
   // A limit without an entry loses its override.
   virtual void put_overrides(std::string_view counter_key, std::span<const OverrideEntry> entries,
                              OverrideListener& listener) = 0;
-  // Whether all listeners are called before a function that takes them returns, or throws std::bad_alloc.
-  virtual bool answers_at_once() const { return false; }
   // Whether the store answers, but has more work than it can do at once.
   virtual bool busy(std::chrono::steady_clock::time_point) const { return false; }
   // On how many servers the counters are.

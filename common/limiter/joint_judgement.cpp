@@ -73,7 +73,7 @@ bool RedisStore::JointJudgement::split() {
   const std::size_t kept = std::max<std::size_t>(1, enforced_count(calls_));
   if (kept == calls_.size()) return false;
   for (const RulebookCall& shadow : std::span(calls_).subspan(kept)) {
-    store_.judge_until(answer_by(), *shadow.call, *shadow.listener);
+    ask_or_answer({&shadow, 1}, [&] { store_.judge_until(answer_by(), *shadow.call, *shadow.listener); });
   }
   calls_.resize(kept);
   resend();

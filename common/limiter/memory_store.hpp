@@ -128,7 +128,6 @@ class MemoryStore final : public CounterStore {
     counters_.put_overrides(key, entries);
     listener.stored({});
   }
-  bool answers_at_once() const override { return true; }
 
  private:
   MemoryCounters& counters_;

@@ -12,6 +12,9 @@
 
 namespace sluice::limiter {
 
+// A call for which there is no memory.
+inline constexpr StoreError kNotAsked{StoreFault::unavailable, false};
+
 class RedisStore::Pending : public redis::Command, public InFlightHook {
  public:
   explicit Pending(RedisStore& store) : store_(store) {}
@@ -67,6 +70,15 @@ class RedisStore::Pending : public redis::Command, public InFlightHook {
  private:
   TimePoint started_;
 };
+
+template <class Ask>
+void RedisStore::ask_or_answer(std::span<const RulebookCall> calls, Ask ask) {
+  try {
+    ask();
+  } catch (const std::bad_alloc&) {
+    for (const RulebookCall& each : calls) each.listener->judged(std::unexpected(kNotAsked));
+  }
+}
 
 template <class PendingCall>
 void RedisStore::retire(Pool<PendingCall>& idle, PendingCall& call) {

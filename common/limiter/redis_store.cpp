@@ -216,25 +216,30 @@ void RedisStore::judge_all(std::span<const RulebookCall> calls) {
     judge(*calls[0].call, *calls[0].listener);
   }
   for (const RulebookCall& each : calls.subspan(1)) {
-    if (!joins(each)) judge(*each.call, *each.listener);
+    if (!joins(each)) ask_or_answer({&each, 1}, [&] { judge(*each.call, *each.listener); });
   }
 }
 
 void RedisStore::judge_each(std::span<const RulebookCall> calls) {
-  if (client_.in_cluster()) return CounterStore::judge_each(calls);
-  while (!calls.empty()) {
-    const auto together = calls.first(std::min(calls.size(), kMostTogether));
+  const std::size_t most = client_.in_cluster() ? 1 : kMostTogether;
+  for (bool first = true; !calls.empty(); first = false) {
+    const auto together = calls.first(std::min(calls.size(), most));
     calls = calls.subspan(together.size());
-    if (together.size() == 1) {
-      judge(*together[0].call, *together[0].listener);
-      continue;
+    if (first) {
+      judge_together(together);
+    } else {
+      ask_or_answer(together, [&] { judge_together(together); });
     }
-    send(idle_joint_judgements_, [&](JointJudgement& joint) {
-      joint.forget();
-      for (const RulebookCall& each : together) joint.add(each);
-      joint.begin();
-    });
   }
+}
+
+void RedisStore::judge_together(std::span<const RulebookCall> calls) {
+  if (calls.size() == 1) return judge(*calls[0].call, *calls[0].listener);
+  send(idle_joint_judgements_, [&](JointJudgement& joint) {
+    joint.forget();
+    for (const RulebookCall& each : calls) joint.add(each);
+    joint.begin();
+  });
 }
 
 void RedisStore::learn_redis_now(std::int64_t now_us) { clock_ahead_us_ = now_us - clock_.now_us(); }
@@ -279,8 +284,15 @@ void RedisStore::change_leases(Script script, std::span<const LeaseRef> leases, 
   auto whole = std::make_shared<LeaseChange::Whole>();
   whole->listener = &listener;
   whole->open = by_tag.size();
-  for (auto& group : by_tag) {
-    send(idle_lease_changes_, [&](LeaseChange& pending) { pending.begin(script, std::move(group), origin, whole); });
+  for (std::size_t i = 0; i < by_tag.size(); ++i) {
+    try {
+      send(idle_lease_changes_,
+           [&](LeaseChange& pending) { pending.begin(script, std::move(by_tag[i]), origin, whole); });
+    } catch (const std::bad_alloc&) {
+      if (i == 0) throw;
+      whole->error = kNotAsked;
+      --whole->open;
+    }
   }
 }
 

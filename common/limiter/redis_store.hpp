@@ -68,7 +68,11 @@ class RedisStore final : public CounterStore {
   void send(Pool<PendingCall>& idle, Begin begin);
   template <class PendingCall>
   static void retire(Pool<PendingCall>& idle, PendingCall& call);
+  // Once a listener of the same decision may be called later, lack of memory is an answer to the others.
+  template <class Ask>
+  static void ask_or_answer(std::span<const RulebookCall> calls, Ask ask);
   void judge_until(TimePoint deadline, const Call& call, JudgeListener& listener);
+  void judge_together(std::span<const RulebookCall> calls);
   void change_leases(Script script, std::span<const LeaseRef> leases, const Origin& origin, LeaseListener& listener);
   std::int64_t redis_now_us() const;
   void learn_redis_now(std::int64_t now_us);

@@ -22,7 +22,7 @@ void Check::start(InFlight::Place place, const Caller& caller, const limiter::Or
   slot_ = slot;
   judgement_count_ = 0;
   overload_ = OverloadCause::counter_store;
-  counted_ = in_store_ = ended_ = held_ = judged_ = asks_last_ = caller_left_ = false;
+  counted_ = ended_ = held_ = judged_ = asks_last_ = caller_left_ = false;
   try {
     if (!claim_place(origin)) return;
     if (!request.limit_override.empty() && !caller.may_override) {
@@ -130,7 +130,6 @@ void Check::send_to_store(const limiter::Origin& origin) {
 void Check::ask_store(std::size_t judgements) {
   open_ = judgements;
   spans_.ask(decider_.traced_store());
-  in_store_ = true;
   if (judgements == 1) {
     Judgement& only = judgements_[0];
     if (!decider_.store().judge_at_once(only.call, only.outcome)) {
@@ -231,7 +230,6 @@ void Check::refuse(Refusal refusal) {
 
 void Check::end_without_memory() {
   ended_ = true;
-  lost_ = in_store_ && open_ > 0 && !decider_.store().answers_at_once();
   if (held_) decider_.waiting_room().leave(guest_, std::chrono::steady_clock::now());
   spans_.end();
   place_.leave();

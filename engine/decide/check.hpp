@@ -44,10 +44,6 @@ class Check {
   // The caller has left: a check that is held is denied now. One that asks the store just now is not held again.
   void abandon();
 
-  // Whether the counter store may still answer, because an allocation failed while it took the call. Then neither start
-  // nor destroy this object.
-  bool is_lost() const { return lost_; }
-
  private:
   struct StoreAnswer final : limiter::JudgeListener {
     StoreAnswer(Check& owner, std::size_t at) : check(owner), index(at) {}
@@ -108,9 +104,7 @@ class Check {
   std::size_t open_ = 0;                                   // outcomes that are still missing
   OverloadCause overload_ = OverloadCause::counter_store;  // if the decision's reason is overload
   bool counted_ = false;                                   // the observer has the decision
-  bool in_store_ = false;                                  // the store was asked
   bool ended_ = false;                                     // for lack of memory; further outcomes are ignored
-  bool lost_ = false;
 
   Guest guest_{*this};
   bool held_ = false;       // it is in the waiting room, or was

@@ -65,7 +65,6 @@ struct TestStore final : limiter::CounterStore {
                      limiter::OverrideListener& listener) override {
     memory.put_overrides(key, entries, listener);
   }
-  bool answers_at_once() const override { return !hold; }
   bool busy(std::chrono::steady_clock::time_point) const override { return is_busy; }
   void let_go() {
     for (auto [call, listener] : std::exchange(held, {})) memory.judge(*call, *listener);

@@ -40,7 +40,6 @@ struct TestStore final : limiter::CounterStore {
   void release(std::span<const limiter::LeaseRef>, const limiter::Origin&, limiter::LeaseListener&) override {}
   void renew(std::span<const limiter::LeaseRef>, const limiter::Origin&, limiter::LeaseListener&) override {}
   void put_overrides(std::string_view, std::span<const limiter::OverrideEntry>, limiter::OverrideListener&) override {}
-  bool answers_at_once() const override { return !hold; }
 
   void answer_held() {
     for (const auto& [call, listener] : std::exchange(held, {})) memory.judge(*call, *listener);
