@@ -1,6 +1,7 @@
 #include "agent/worker.hpp"
 
 #include <new>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -9,6 +10,7 @@ namespace sluice::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
+constexpr std::chrono::milliseconds kBetweenMendings{1};
 // gRPC clients keep connections that they do not use, and open a new one in a call's time.
 constexpr std::chrono::minutes kGrpcIdle{5};
 
@@ -93,15 +95,37 @@ Result<> Worker::listen_grpc_unix(const std::string& path, mode_t mode) {
   return grpc_->listener().listen_unix(path, mode);
 }
 
+// Connections and listeners bear an allocation that fails. Where one fails elsewhere, it ends one event, and what this
+// event would have begun.
 void Worker::run() {
-  lane_.start();
-  for (bool stopped = false; !stopped;) {
+  bool broken = false;
+  do {
     try {
+      if (std::exchange(broken, false)) {
+        mend();
+      } else if (!started_) {
+        start();
+      }
       context_.run();
-      stopped = true;
-    } catch (const std::bad_alloc&) {  // ends one event; the loop goes on with the others
+    } catch (const std::bad_alloc&) {
+      broken = true;
     }
-  }
+  } while (broken && !context_.stopped());
+}
+
+void Worker::start() {
+  started_ = true;
+  lane_.start();
+}
+
+// The lane may have lost a timer, a read or a write, so its connection to Redis is opened anew. While there is no
+// memory, the thread must not do nothing else than this.
+void Worker::mend() {
+  std::this_thread::sleep_until(mended_at_ + kBetweenMendings);
+  mended_at_ = std::chrono::steady_clock::now();
+  if (!ticking_) tick();
+  lane_.stop();
+  lane_.start();
 }
 
 void Worker::set_head(api::CheckApi::Head head) {
@@ -158,6 +182,12 @@ std::chrono::steady_clock::time_point Worker::last_turn() const {
 
 // Shows /livez that the loop still runs, and copies statistics into the metrics.
 void Worker::tick() {
+  ticking_ = false;
+  ticker_.expires_after(kTick);
+  ticker_.async_wait([this](const boost::system::error_code& stopped) {
+    if (!stopped) tick();
+  });
+  ticking_ = true;  // only now: the wait may have found no memory
   last_turn_.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   const http::ServerStats& stats = server_.stats();
   telemetry::WorkerMetrics& metrics = shared_.engine.metrics.workers.at(index_);
@@ -169,16 +199,17 @@ void Worker::tick() {
   telemetry::set(metrics.tls_failures, stats.tls_failures);
   telemetry::set(metrics.http_waiting_output, stats.waiting_output);
   telemetry::set(metrics.http_slow_readers, stats.slow_readers);
-  if (grpc_) {
-    grpc_->copy_statistics();
-    tell_health();
+  if (grpc_) grpc_->copy_statistics();
+  try {
+    server_.mend();
+    if (grpc_) {
+      grpc_->listener().mend();
+      tell_health();
+    }
+    lane_.tick();
+    if (index_ == 0) refusal_log_.tick(std::chrono::steady_clock::now());
+  } catch (const std::bad_alloc&) {  // the next tick does it
   }
-  lane_.tick();
-  if (index_ == 0) refusal_log_.tick(std::chrono::steady_clock::now());
-  ticker_.expires_after(kTick);
-  ticker_.async_wait([this](const boost::system::error_code& stopped) {
-    if (!stopped) tick();
-  });
 }
 
 }  // namespace sluice::agent

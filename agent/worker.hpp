@@ -82,6 +82,8 @@ class Worker {
   void serve_grpc();
   void drain_now(std::function<void()> drained);
   void tell_health();
+  void start();
+  void mend();
   void tick();
 
   const std::size_t index_;
@@ -95,6 +97,9 @@ class Worker {
   std::optional<rpc::FrontEnd> grpc_;  // only with --grpc
   api::RefusalLog refusal_log_;        // the first worker's speaks for all
   boost::asio::steady_timer ticker_;
+  bool ticking_ = false;  // ticker_ runs
+  bool started_ = false;
+  std::chrono::steady_clock::time_point mended_at_;
   std::atomic<std::chrono::steady_clock::rep> last_turn_{0};
 };
 

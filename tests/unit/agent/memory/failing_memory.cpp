@@ -5,16 +5,13 @@
 
 namespace {
 
-bool active = false;
-std::size_t allocations = 0;
-std::size_t first_to_fail = 0;
-std::size_t last_to_fail = 0;
+using sluice::test::ThreadMemory;
+
+// Without a constructor that runs: operator new is called before any other code of a thread.
+thread_local constinit ThreadMemory own_memory;
 
 void* allocate_or_null(std::size_t size, std::size_t alignment) noexcept {
-  if (active) {
-    const std::size_t number = allocations++;
-    if (number >= first_to_fail && number <= last_to_fail) return nullptr;
-  }
+  if (own_memory.refuses_next()) return nullptr;
   if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return std::malloc(size > 0 ? size : 1);
   void* memory = nullptr;
   return ::posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
@@ -56,15 +53,17 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { s
 
 namespace sluice::test {
 
-FailingMemory::FailingMemory(std::size_t n, std::size_t more) {
-  allocations = 0;
-  first_to_fail = n;
-  last_to_fail = n + more;
-  active = true;
+ThreadMemory& ThreadMemory::here() { return own_memory; }
+
+FailingMemory::FailingMemory(std::size_t n, std::size_t more, ThreadMemory& thread) : thread_(thread) {
+  thread_.allocations_ = 0;
+  thread_.first_to_fail_ = n;
+  thread_.last_to_fail_ = n + more;
+  thread_.active_ = true;
 }
 
-FailingMemory::~FailingMemory() { active = false; }
+FailingMemory::~FailingMemory() { thread_.active_ = false; }
 
-bool FailingMemory::failed() const { return allocations > first_to_fail; }
+bool FailingMemory::failed() const { return thread_.allocations_ > thread_.first_to_fail_; }
 
 }  // namespace sluice::test
