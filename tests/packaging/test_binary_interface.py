@@ -90,10 +90,10 @@ def test_a_member_at_the_end_of_a_struct_that_tells_its_size_is_allowed(tmp_path
 
 
 @pytest.mark.parametrize("old, new", [
-    ("  int64_t limit;\n", "  int64_t more;\n  int64_t limit;\n"),               # a member in the middle
-    ("  int64_t remaining;\n", "  double remaining;\n"),                        # of another type
-    ("  int64_t remaining;\n", "  int64_t rest;\n"),                            # renamed
-    ("  const char* data; /*", "  size_t first; const char* data; /*"),         # in a struct within
+    ("  int64_t limit;", "  int64_t more;\n  int64_t limit;"),           # a member in the middle
+    ("  int64_t remaining;", "  double remaining;"),                    # of another type
+    ("  int64_t remaining;", "  int64_t rest;"),                        # renamed
+    ("  const char* data; /*", "  size_t first; const char* data; /*"),  # in a struct within
 ])
 def test_another_change_of_a_struct_is_refused(old: str, new: str, tmp_path: Path) -> None:
     code, text = outcome(old, new, tmp_path)
