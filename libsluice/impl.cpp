@@ -283,7 +283,7 @@ lib::Pause Engine::Impl::check_once(const Request& request, Decision& decision) 
   return !decision.allowed && decision.status.ok() ? checker->pause(decision) : lib::Pause();
 }
 
-// A check with an API key names no tenant, so the program may not know whose lease it has.
+// A check with an API key names no tenant. So the program may not know to which tenant its lease belongs.
 Status Engine::Impl::find_tenant(std::string_view& tenant, std::string_view lease_id, std::string& memory) const {
   if (!tenant.empty() || !options_.tenant.empty()) return {};
   auto decoded = limiter::decode_lease_id(lease_id);

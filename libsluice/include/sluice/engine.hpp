@@ -190,8 +190,8 @@ class Lease {
 enum class Level : std::uint8_t { debug, info, warn, error };
 // `line` is one line of JSON: time, level, event, message, fields. What the hook throws is dropped.
 using LogHook = std::function<void(Level level, std::string_view event, std::string_view line)>;
-// Called for each decision, on the thread that decides, but not for checks whose status is an error. Must not call the
-// engine. What it throws is dropped.
+// Called for each decision, on the thread that decides. A check whose status is an error has none. The hook must not
+// call the engine. What it throws is dropped.
 using DecisionHook = std::function<void(const Request& request, const Decision& decision)>;
 
 enum class Concurrency : std::uint8_t {

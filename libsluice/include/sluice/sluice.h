@@ -274,7 +274,7 @@ int32_t sluice_options_set(sluice_options* options, const char* name, const char
 typedef void (*sluice_log_hook)(void* context, int32_t level, sluice_text event, sluice_text line);
 void sluice_options_set_log(sluice_options* options, sluice_log_hook hook, void* context);
 
-/* Called for each decision, on the thread that decides, but not for checks whose code is an error. Request and decision live
+/* Called for each decision, on the thread that decides. A check whose code is an error has none. Request and decision live
  * during the call. Texts of the request are the caller's: they may have no zero byte after their end. */
 typedef void (*sluice_decision_hook)(void* context, const sluice_request* request, const sluice_decision* decision);
 void sluice_options_set_on_decision(sluice_options* options, sluice_decision_hook hook, void* context);

@@ -1,5 +1,7 @@
 // A worker whose allocations fail, one after the other: each request gets an answer or its connection is closed, the
 // worker's timers go on, and the next request is decided by Redis.
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -22,8 +24,9 @@ using test::RedisServer;
 constexpr std::size_t kOne = 0;
 constexpr std::size_t kAll = 1'000'000;
 
-constexpr auto kShort = 60ms;   // while there is no memory
-constexpr auto kPatience = 3s;  // afterwards
+constexpr auto kShort = 60ms;     // while there is no memory
+constexpr auto kPatience = 3s;    // afterwards
+constexpr auto kDrought = 600ms;  // how long the timers have no memory
 
 class Sweep {
  public:
@@ -187,8 +190,10 @@ TEST_CASE("a worker's timers go on although allocations failed in them, and so d
       bool failed = false;
       {
         const FailingMemory memory(n, more, worker.memory());
-        std::this_thread::sleep_for(600ms);  // two turns of the timers
+        const auto enough = std::chrono::steady_clock::now() + 500ms;  // two turns of the timers
+        REQUIRE(wait_until([&] { return memory.failed() || worker.last_turn() > enough; }));
         failed = memory.failed();
+        if (failed && more == kAll) std::this_thread::sleep_for(kDrought);
       }
       CHECK(worker.await_tick());
       CHECK(worker.await_tick());
@@ -208,13 +213,14 @@ TEST_CASE("policies for which an allocation fails on the worker are in force" * 
     for (std::size_t n = 0;; ++n) {
       CAPTURE(n);
       CAPTURE(more);
+      std::atomic<bool> used{false};
       RunningWorker worker(redis.unix_url(), policies);
       REQUIRE(worker.await_redis());
       bool failed = false;
       {
         const FailingMemory memory(n, more, worker.memory());
-        worker.publish(others.snapshot);
-        std::this_thread::sleep_for(30ms);
+        worker.publish(others.snapshot, [&] { used = true; });
+        REQUIRE(wait_until([&] { return memory.failed() || used; }));
         failed = memory.failed();
       }
       HttpCaller next(worker.http_port(), others.key);

@@ -27,16 +27,6 @@ engine::CoreOptions core_options(const std::string& redis) {
   return {.redis = options, .memory_limit = std::size_t{64} << 20, .lanes = {.lanes = 1}};
 }
 
-template <class Condition>
-bool wait_until(Condition condition) {
-  const auto until = std::chrono::steady_clock::now() + 10s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
-
 }  // namespace
 
 Policies::Policies(std::int64_t limit) : key(mint_key("shop-key")) {

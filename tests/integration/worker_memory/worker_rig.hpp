@@ -48,6 +48,17 @@ class Nowhere {
   const int fd_;
 };
 
+// Waits for a condition. Returns false if that takes longer than 10 s.
+template <class Condition>
+bool wait_until(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 class RunningWorker {
  public:
   // `redis`: a URL.
@@ -59,12 +70,17 @@ class RunningWorker {
   bool await_redis();
   // Waits until the worker's timer has run again. Returns false if that takes longer than 10 s.
   bool await_tick();
+  // When the worker's timer ran last.
+  std::chrono::steady_clock::time_point last_turn() const { return worker_->last_turn(); }
 
   std::uint16_t http_port() const { return http_port_; }
   std::uint16_t grpc_port() const { return grpc_port_; }
   test::ThreadMemory& memory() { return *memory_; }
   std::int64_t in_flight() { return static_cast<std::int64_t>(core_.shared().in_flight.count()); }
-  void publish(std::shared_ptr<const policy::Snapshot> snapshot) { core_.publish({std::move(snapshot), nullptr}); }
+  // `on_used`: called on the worker's thread once the worker decides by them.
+  void publish(std::shared_ptr<const policy::Snapshot> snapshot, const std::function<void()>& on_used = {}) {
+    core_.publish({std::move(snapshot), nullptr}, on_used);
+  }
 
  private:
   const SystemClock clock_;
